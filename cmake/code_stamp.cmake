@@ -1,5 +1,5 @@
-# What generated code depends on besides its class: a digest of the code generator's sources, part of every key of the code
-# cache, so that no build takes another one's code from disk.
+# A digest of the code generator's sources is part of every key of the code cache, besides the class: no build takes another one's code from
+# disk.
 set(stamp_folders src/base src/rkernel src/choice targets/llvm targets/cpu targets/ptx)
 list(TRANSFORM stamp_folders PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE stamp_patterns)
 list(TRANSFORM stamp_patterns APPEND /*.?pp OUTPUT_VARIABLE stamp_patterns)

@@ -1,4 +1,4 @@
-# What dyn needs, all at once: everything that is missing is named in one message, with the command that installs it.
+# Finds everything that dyn needs at once: one message names all that is missing, with the command that installs it.
 
 set(missing_packages)
 
@@ -47,7 +47,8 @@ if(missing_packages)
     "Elsewhere, set CMAKE_PREFIX_PATH to where they are (LLVM must be 19.1).")
 endif()
 
-# A shared libdyn carries LLVM, so only what it needs: ORC, the x86 and NVPTX back ends, and the linker and parser of device IR.
+# A shared libdyn carries LLVM, so it takes only the parts that dyn needs: ORC, the x86 and NVPTX back ends, and the linker and parser of
+# device IR.
 if(BUILD_SHARED_LIBS)
   llvm_map_components_to_libnames(llvm_libraries orcjit x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo
     asmparser linker)
@@ -55,7 +56,7 @@ else()
   set(llvm_libraries LLVM)
 endif()
 
-# The GNU linker needs about 10 s for LLVM's archives; these do not.
+# The GNU linker is slow on LLVM's archives; these are not.
 find_program(fast_linker NAMES mold ld.lld HINTS /usr/lib/llvm-19/bin)
 if(fast_linker)
   get_filename_component(fast_linker_name ${fast_linker} NAME)
@@ -64,7 +65,7 @@ if(fast_linker)
   add_link_options(-fuse-ld=${fast_linker_name} -B${fast_linker_folder})
 endif()
 
-# Where ccache is installed, what it has compiled once stays compiled, whatever folder the next build is in.
+# With ccache, a compiled unit stays compiled, whatever folder the next build is in.
 find_program(compiler_cache ccache)
 if(compiler_cache AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime

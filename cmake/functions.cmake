@@ -16,12 +16,12 @@ set(warnings -Wall -Wextra -Wpedantic)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND warnings -Wno-restrict)
 endif()
-# In a unit of several files GCC takes each for a header, in which an anonymous namespace would be an error.
+# In a unit of several files GCC takes each file for a header, in which an anonymous namespace would be an error.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
   list(APPEND warnings -Wno-subobject-linkage)
 endif()
 
-# What is compiled more often than it is waited for: tests, and the command line around the library.
+# For parts that are compiled more often than anyone waits for them to run: tests, and the command line around the library.
 set(light_options $<$<CONFIG:Release>:-O1>)
 
 set(dyn_objects)  # objects of libdyn

@@ -1,4 +1,4 @@
-# Reading ONNX: the messages of its schema, made by protobuf's compiler, and what converts them.
+# Reading ONNX: protobuf's compiler makes the messages of its schema, and dyn_import converts them.
 
 set(schema ${PROJECT_SOURCE_DIR}/src/import/onnx/reader)
 set(onnx_messages ${PROJECT_BINARY_DIR}/messages)

@@ -1,4 +1,4 @@
-# cmake --install, and what find_package(dyn) reads.
+# cmake --install, and the files that find_package(dyn) reads.
 
 include(CMakePackageConfigHelpers)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dyn)

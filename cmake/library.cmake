@@ -8,7 +8,7 @@ target_compile_features(dyn PUBLIC cxx_std_20)
 set_target_properties(dyn PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX)
 target_link_libraries(dyn PRIVATE fmt::fmt TBB::tbb protobuf::libprotobuf-lite Threads::Threads ${llvm_libraries})
 
-# Nothing but the public API is visible: a host with an LLVM of its own must not meet this one.
+# Only the public API is visible: a host with an LLVM of its own must not meet this one.
 if(BUILD_SHARED_LIBS)
   set(version_script ${PROJECT_SOURCE_DIR}/cmake/libdyn.map)
   target_link_options(dyn PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${version_script} -Wl,--gc-sections)

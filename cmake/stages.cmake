@@ -3,7 +3,7 @@
 set(stage_results ${PROJECT_BINARY_DIR}/stages)
 set(sanitized_build ${PROJECT_SOURCE_DIR}/build/asan-ubsan)
 
-# What the stages of a part depend on: the part and what it may include (tests/structure.sh).
+# The stages of a part depend on the part and on what it may include (tests/structure.sh).
 set(inputs_graph include graph src/base)
 set(inputs_kernels ${inputs_graph} src/rkernel src/choice targets/llvm)
 set(inputs_product include graph src targets)

@@ -52,7 +52,7 @@ set(folders_cpu unit/rkernel unit/fit unit/choice/calibration unit/choice/cost u
 set(folders_ptx unit/ptx unit/choice/gpu)
 set(folders_runtime unit/runtime unit/host)
 
-# It defines malloc, of which headers of other files have declarations of their own.
+# It defines malloc, which headers of other files declare in their own way.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/run/allocation_counter.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 dyn_test(graph ${folders_graph})
@@ -68,7 +68,7 @@ dyn_test(runtime ${folders_runtime})
 dyn_test(cli unit/cli)
 dyn_test(kernels kernels)
 
-# A folder in no program would be tests that never run.
+# Tests in a folder that belongs to no program would never run.
 file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/unit/*.cpp)
 get_property(tested_folders GLOBAL PROPERTY dyn_test_folders)
 list(JOIN tested_folders "|" tested_folders)
@@ -116,7 +116,7 @@ dyn_compile_settings(dyn-bench-callers)
 target_include_directories(dyn-bench-callers SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-bench-callers PRIVATE dyn_cli dyn_internal)
 
-# Fuzzers of what reads files that somebody else wrote; tests/fuzz/run.sh runs them.
+# Fuzzers of the code that reads foreign files; tests/fuzz/run.sh runs them.
 if(DYN_SANITIZE MATCHES "fuzzer-no-link")
   foreach(name onnx text safetensors npy)
     set(fuzzer_sources tests/fuzz/fuzz_${name}.cpp)

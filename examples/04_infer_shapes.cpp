@@ -1,4 +1,4 @@
-// Output shapes before anything runs, planning ahead, and what a wrong shape says.
+// Output shapes before anything runs, planning ahead, and the error for a wrong shape.
 
 #include <cstdio>
 #include <string>

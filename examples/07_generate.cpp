@@ -1,5 +1,5 @@
-// A Session: a small language model writes token by token, and a cache keeps what it has computed
-// of the tokens so far.
+// A Session: a small language model writes token by token, and a cache keeps the keys and values of
+// the tokens so far.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 namespace {
 
 /// One layer of attention between a table of words and the scores of the next one. `with_cache`
-/// adds what makes it remember: two states, and where keys and values are appended to them. P is
-/// the session's length, C what it has room for.
+/// adds memory: two states, and the appends of keys and values to them. P is the session's length,
+/// C the number of positions that there is room for.
 std::string model(bool with_cache) {
   const std::string states = R"(
     dim P in 0..256

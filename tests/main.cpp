@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   const int result = doctest::Context(argc, argv).run();
-  // Helpers that still are on their way hold memory, which a leak checker would report.
+  // Helpers that are still starting hold memory, which a leak checker would report.
   constexpr std::chrono::milliseconds step(1), longest(60000);
   for (std::chrono::milliseconds waited(0);
        waited < longest && !dyn::runtime::Helpers::all_have_gone(); waited += step)

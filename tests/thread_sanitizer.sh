@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What runs at once, under ThreadSanitizer: helpers, tickets, plans, calls, sessions, loads, the caches on disk, the fake GPU driver. Generated
-# code and oneTBB are not instrumented; thread_sanitizer.supp says what that hides. Builds the preset tsan first, 10 minutes on two cores.
+# code and oneTBB are not instrumented; thread_sanitizer.supp says what that hides. Builds the preset tsan first, which takes minutes.
 #   tests/thread_sanitizer.sh [doctest arguments, such as --test-case=*threads*]
 # Prints "ok NAME" or "failed NAME: ..." for each program.
 set -uo pipefail

@@ -4,8 +4,7 @@
 //   language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu NAME|INDEX] [FILE]
 //
 // For each line of FILE (or of stdin) one line on stdout: ISO 639-1 code, tab, probability. An
-// empty line is "und" (undetermined), tab, 0.0000. Of lines longer than 1024 bytes the first 1024
-// decide.
+// empty line is "und" (undetermined), tab, 0.0000. Only the first 1024 bytes of a line count.
 
 #include <algorithm>
 #include <chrono>
@@ -60,7 +59,7 @@ Arguments parse_arguments(int argc, char** argv) {
   return arguments;
 }
 
-/// Beside the program, where it was built from, or where it was installed.
+/// The model's folder: beside the program, where it was built from, or where it was installed.
 std::string find_model_dir() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const std::filesystem::path& candidate :

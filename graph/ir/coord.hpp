@@ -1,5 +1,6 @@
 #pragma once
-// Where in a tensor an iteration of a group reads or writes: affine functions of the group's axes.
+// Affine functions of a group's axes: they tell where in a tensor an iteration of the group reads
+// or writes.
 
 #include <optional>
 #include <span>

@@ -111,8 +111,8 @@ struct Module {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<std::string> output_names;  ///< as the signature names them, parallel to outputs
-  /// What the signature declares, parallel to outputs: a claim that shape propagation checks. An
-  /// invalid Dim makes no claim on that dim (text `_`). Empty: no claims.
+  /// The types that the signature declares, parallel to outputs: claims that shape propagation
+  /// checks. An invalid Dim makes no claim on that dim (text `_`). Empty: no claims.
   std::vector<TensorType> output_types;
   std::vector<Constraint> constraints;
   std::vector<ValueId> states;  ///< in the order of their declarations

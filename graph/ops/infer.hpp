@@ -1,5 +1,5 @@
 #pragma once
-// What the operators' inference functions share: naming of dims in messages, and checks of dtypes,
+// The operators' inference functions share these: naming of dims in messages, and checks of dtypes,
 // ranks and axes.
 
 #include <span>

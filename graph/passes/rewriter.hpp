@@ -22,7 +22,7 @@ class Rewriter {
   Module& module() noexcept { return module_; }
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
 
-  /// What new nodes carry: the place of `node`, and `origin` as a new instance of that name (empty:
+  /// New nodes carry the place of `node`, and `origin` as a new instance of that name (empty:
   /// none).
   void begin(const Node& node, const std::string& origin);
 

@@ -1,7 +1,7 @@
 #pragma once
-// dyn-avx512-check: kernels generated for one instruction set, each at small problems against plain
-// loops in double. Generating them needs no CPU of that kind; running them does, a real or an
-// emulated one.
+// dyn-avx512-check generates kernels for one instruction set, and checks each at small problems
+// against plain loops in double. Generating them needs no CPU of that kind; running them needs one,
+// real or emulated.
 
 #include <cstdint>
 #include <memory>
@@ -16,12 +16,12 @@
 
 namespace dyn::avx512_check {
 
-/// What a check found wrong.
+/// A check throws this where it finds an error.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Kernels, and problems to run them at.
+/// Kernels, and the problems to run them at.
 class Check {
  public:
   explicit Check(std::string name) : name_(std::move(name)) {}
@@ -30,7 +30,7 @@ class Check {
 
   /// All code that run() needs; valid while the check lives.
   virtual std::vector<codegen::KernelSource> sources() const = 0;
-  /// `addresses`: of sources(), in that order. Throws Failure.
+  /// `addresses` are those of sources(), in that order. Throws Failure.
   virtual void run(std::span<void* const> addresses) = 0;
 
  private:

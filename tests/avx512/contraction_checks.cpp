@@ -22,7 +22,8 @@ using testing::GuardedBuffer;
 
 constexpr int choices_per_size = 4;
 
-/// A machine with plausible figures: the choice is made among all, they only have to exist.
+/// A machine with invented figures: the choice is made among all strategies, so they only have to
+/// exist.
 choice::Machine plain_machine(const codegen::Isa& isa) {
   choice::Machine machine;
   machine.name = "plain";
@@ -58,7 +59,7 @@ class Matrix {
   GuardedBuffer buffer_;
 };
 
-/// A problem's operands at one size, and what comes out.
+/// A problem's operands at one size, and its result.
 struct Operands {
   Operands(const Case& c, const codegen::Isa& isa, std::mt19937_64& random)
       : a_row((c.transpose_a ? c.m : c.k) + c.a_slack),
@@ -109,8 +110,8 @@ std::string text_of(const rkernel::Strategy& strategy) {
 
 class ContractionCheck final : public Check {
  public:
-  /// `form` says all but the sizes. With `all_loops`, every main loop must have been called in the
-  /// end.
+  /// `form` gives everything but the sizes. With `all_loops`, every main loop must have been called
+  /// in the end.
   ContractionCheck(std::string name, const codegen::Isa& isa, const Case& form, std::uint64_t seed,
                    bool all_loops)
       : Check(std::move(name)),
@@ -217,7 +218,7 @@ class ContractionCheck final : public Check {
     }
   }
 
-  /// Of all choices for a shape: one of each width of tile, and some more.
+  /// Picks from all choices for a shape one of each width of tile, and some more.
   std::vector<choice::Choice> some_choices(const cpu::ContractionKernel& kernel,
                                            const rkernel::PlanRequest& request, const Case& c) {
     std::vector<choice::Choice> all, some;

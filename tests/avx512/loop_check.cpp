@@ -14,8 +14,8 @@ namespace {
 using testing::GuardedBuffer;
 using Contents = std::vector<std::vector<std::uint8_t>>;
 
-/// Runs a launch, `step` tickets in one call, on buffers that begin as `initial`; what they are
-/// afterwards.
+/// Runs a launch, `step` tickets in one call, on buffers that begin as `initial`; returns the
+/// buffers afterwards.
 Contents run_launch(const rkernel::Launch& launch, std::int64_t step, const Contents& initial) {
   std::vector<GuardedBuffer> buffers;
   std::vector<void*> pointers;
@@ -47,7 +47,8 @@ Contents run_launch(const rkernel::Launch& launch, std::int64_t step, const Cont
   return contents;
 }
 
-/// Where the class of `chosen` keeps values in scratch: the same class without; else nothing.
+/// The same class without scratch, where the class of `chosen` keeps values in scratch; else
+/// nothing.
 std::size_t plain_class(const std::vector<codegen::KernelSource>& sources, std::size_t chosen) {
   const std::string with_scratch = "loop scratch";
   if (!sources[chosen].key.starts_with(with_scratch)) return sources.size();

@@ -13,7 +13,7 @@ class LoopCheck : public Check {
  public:
   LoopCheck(std::string name, const codegen::Isa& isa) : Check(std::move(name)), isa_(isa) {}
 
-  /// One problem, its inputs random by `seed` but for those `given`.
+  /// One problem, with inputs random by `seed`, except for those `given`.
   void add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed, double tolerance,
            bool specials = false, std::map<int, std::vector<std::uint8_t>> given = {});
 
@@ -31,7 +31,7 @@ class LoopCheck : public Check {
     bool specials;
     std::map<int, std::vector<std::uint8_t>> given;
   };
-  /// Throws Failure where the buffers are not as wanted.
+  /// Throws Failure where the buffers differ from the expected ones.
   virtual void compare(const Item& item, const Contents& got, const Contents& wanted) const;
 
  private:

@@ -68,7 +68,8 @@ std::unique_ptr<Check> total_reductions(const codegen::Isa& isa) {
   return check;
 }
 
-/// Of so much that they are cut in slices, lanes along a reduced axis and along one that is not.
+/// Reductions so long that they are cut in slices, with lanes along a reduced axis and along one
+/// that is not.
 std::unique_ptr<Check> long_reductions(const codegen::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("reductions in slices", isa);
   for (const DType dtype : {DType::f32, DType::i64}) {

@@ -32,8 +32,8 @@ class SavedRegisters {
   }
 
  private:
-  // A component in its initial state is not in the area: it is zeros then, and becomes a part of
-  // it.
+  // The area lacks a component in its initial state, which is all zeros: it becomes a part of the
+  // area.
   std::uint8_t* component(Component which) {
     constexpr std::size_t header = 512;
     unsigned size = 0, offset = 0, c = 0, d = 0;

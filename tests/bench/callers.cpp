@@ -35,7 +35,7 @@ struct Caller {
   runtime::CallState call;
 };
 
-/// Runs per second of all these callers together.
+/// Runs per second of all callers together.
 double throughput(std::vector<std::unique_ptr<Caller>>& callers, std::size_t count,
                   double seconds) {
   std::atomic<std::int64_t> runs{0};

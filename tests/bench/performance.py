@@ -81,7 +81,8 @@ def summary_line(suite, state, threads, rows, peers):
     return "| " + " | ".join(cells) + " |"
 
 
-# Why a shape is lost, in the order in which they are asked; docs/performance.md explains each. A suite that ends in "deepbench" has a fresh second operand.
+# Reasons why a shape is lost, in the order in which they are asked; docs/performance.md explains each. A suite that ends in "deepbench" has
+# a fresh second operand.
 REASONS = [
     ("lanes", lambda m, n, k, row: n < 16),
     ("short K", lambda m, n, k, row: k <= 64),

@@ -3,7 +3,7 @@
 #   tests/bench/run_all.sh BUILD OUT     OUT: a folder for the CSV files and the log of the peers
 # Environment: PEERS (default onednn,openblas,blis), THREADS (default: 1 and all CPUs), SUITES (default: transformer cnn gnn deepbench),
 # FLAGS: more of dynrun op; RUN: a command that each measurement goes through, such as one that waits until the machine is idle;
-# DOCS: the folder of performance.md. About 25 minutes on two cores.
+# DOCS: the folder of performance.md. Takes tens of minutes.
 set -euo pipefail
 if [ $# -ne 2 ]; then
   sed -n '2,6s/^# \{0,1\}//p' "$0" >&2

@@ -192,7 +192,7 @@ expect "bench on the emulator" 0 "emulator/a100" bench model.dyn --dims B=1 --di
 
 check "bench on the emulator: no limit, as it has no speed" grep -q '"limit_ms": null' < <("$dynrun" bench model.dyn --dims B=1 --device emulator --skip-load --format json)
 
-# A driver that accepts all and computes nothing stands for a GPU; what it pretends and what fails is said by its environment.
+# A driver that accepts everything and computes nothing stands for a GPU; its environment says what it pretends to be, and what fails.
 fake=$build/tests/fake_cuda
 on_gpu() {  # name, code, pattern, arguments...: run on it
   local name=$1 code=$2 pattern=$3

@@ -9,7 +9,7 @@ cat >"$scratch/peak.json" <<'END'
 END
 mkdir -p "$scratch/bin"
 cp "$dynrun" "$scratch/bin/dynrun"
-# Of sse2 a peak of 1 GFLOP/s.
+# A peak of 1 GFLOP/s for sse2.
 cat >"$scratch/bin/dyn-peak" <<END
 #!/bin/sh
 case "\$*" in

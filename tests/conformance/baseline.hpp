@@ -1,5 +1,5 @@
 #pragma once
-// The names of the cases that pass: none of them may stop.
+// The baseline: the names of the cases that pass. Each must go on passing.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace dyn::conformance {
 std::vector<std::string> read_baseline(const std::string& path);
 std::string baseline_of(const std::vector<Record>& records);
 
-/// `most` cases of those that the baseline names, or fewer, evenly from its first to its last.
+/// `most` of the baseline's cases, or fewer, evenly from its first to its last.
 std::vector<std::string> sample_of(const std::vector<std::string>& baseline, std::size_t most);
 
 }  // namespace dyn::conformance

@@ -123,7 +123,7 @@ void run_all(const Settings& settings, std::vector<Record>& records,
                });
 }
 
-/// False where the baseline has it passing.
+/// False where the baseline lists it as passing.
 bool print(const Record& record, bool must_pass) {
   const Outcome& outcome = record.outcome;
   if (outcome.result == Result::Pass)
@@ -142,7 +142,7 @@ void write(const std::string& path, const std::string& text) {
     throw Error(ErrorKind::device, fmt::format("{}: cannot be written", path));
 }
 
-/// Names of the baseline that no case has, for a run of the whole suite.
+/// Names in the baseline without a case, for a run of the whole suite.
 int print_unknown(const std::vector<Record>& records, const std::vector<std::string>& baseline) {
   std::set<std::string> names;
   for (const Record& record : records) names.insert(record.test.name);

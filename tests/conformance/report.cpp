@@ -12,7 +12,7 @@ namespace {
 
 struct Counts {
   int cases = 0, in_scope = 0, run = 0, pass = 0, refused = 0;
-  std::map<std::string, int> places;  ///< of those that pass
+  std::map<std::string, int> places;  ///< places where the passing cases ran
 
   void add(const Outcome& outcome) {
     ++cases;

@@ -1,5 +1,5 @@
 #pragma once
-// What became of the suite, for people and for programs.
+// Reports of the suite's results, for people and for programs.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct Record {
   Outcome outcome;
 };
 
-/// Where all groups of a model ran: "cpu", "cpu + host"; "no kernel" where nothing is left to
+/// The targets of all groups of a model: "cpu", "cpu + host"; "no kernel" where nothing is left to
 /// compute.
 std::string place_of(const Outcome& outcome);
 

@@ -23,7 +23,7 @@ constexpr const char* result_names[] = {"pass", "fail", "refused", "out of scope
 /// Inputs or outputs of a graph.
 using Declared = std::vector<const onnx::ValueInfoProto*>;
 
-/// What a caller gives, and gets.
+/// A caller gives these, and gets these.
 struct DataSet {
   std::vector<Values> inputs, outputs;
 };
@@ -120,8 +120,8 @@ std::string line_of(const Error& error, const std::string& model) {
   return text;
 }
 
-/// The model that ran: one whose structure the values of inputs decide is loaded again for those of
-/// the case.
+/// The model that ran: where the values of inputs decide its structure, it is loaded again for
+/// those of the case.
 std::map<std::string, int> targets_of(const Graph& graph, const std::string& path, Options options,
                                       const NamedTensors& inputs) {
   if (graph.model()->deciding_inputs().empty()) return targets_of(*graph.model());

@@ -107,7 +107,7 @@ class Scope {
            number_of(node.input(1)) != 0;
   }
 
-  /// Of a scalar that the case gives; 1 where it gives none.
+  /// The value of a scalar that the case gives; 1 where it gives none.
   double number_of(const std::string& input) const {
     const auto found = inputs_.find(input);
     if (found == inputs_.end()) return 1;

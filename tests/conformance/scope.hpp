@@ -1,5 +1,5 @@
 #pragma once
-// What dyn does not mean to run, read off a model's types and operators.
+// Recognises models that dyn does not mean to run, by their types and operators.
 
 #include <map>
 #include <optional>

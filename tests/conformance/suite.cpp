@@ -52,8 +52,8 @@ void add_operators(const onnx::GraphProto& graph, std::set<std::string>& operato
   }
 }
 
-/// Constants and names for values are what every model is made of: a case is about the rest, where
-/// there is any.
+/// Every model has constants and names for values: a case is about its other operators, where there
+/// are any.
 std::vector<std::string> operators_of(const onnx::ModelProto& model) {
   std::set<std::string> all;
   add_operators(model.graph(), all);

@@ -41,9 +41,9 @@ class Values {
   std::string bytes_;
 };
 
-/// What is wrong with `actual`, or nothing: dtype and shape are equal, NaN and infinities stand at
-/// the same places, and every other number differs by at most atol + rtol * |expected|, as in the
-/// suite's own runner; booleans are equal.
+/// Describes what is wrong with `actual`, or nothing. Dtype and shape must be equal, NaN and
+/// infinities must stand at the same places, and every other number may differ by at most atol +
+/// rtol * |expected|, as in the suite's own runner; booleans must be equal.
 std::optional<std::string> difference(const Values& expected, const Tensor& actual, double rtol,
                                       double atol);
 

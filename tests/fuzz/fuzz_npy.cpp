@@ -1,4 +1,4 @@
-// NumPy's files. What is accepted is written as a file that reads as the same.
+// Fuzzes NumPy's files. An accepted file is written as a file that reads as the same.
 
 #include <algorithm>
 #include <cstring>
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return 0;
 }
 
-/// Mostly of the header alone, with the length before it (of version 1) kept true.
+/// Mutates mostly the header alone, and keeps the length before it (of version 1) true.
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                     unsigned seed) {
   constexpr unsigned one_in = 8;

@@ -1,4 +1,4 @@
-// ONNX files. What is accepted becomes text that reads as the same, whose weights are in the
+// Fuzzes ONNX files. An accepted file becomes text that reads as the same, whose weights are in the
 // safetensors file.
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Weights files. Every entry that is accepted lies within the file.
+// Fuzzes weights files. Every accepted entry lies within the file.
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return 0;
 }
 
-/// Mostly of the header alone, with the length before it kept true.
+/// Mutates mostly the header alone, and keeps the length before it true.
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                     unsigned seed) {
   constexpr unsigned one_in = 8;

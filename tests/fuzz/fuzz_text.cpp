@@ -1,5 +1,5 @@
-// The text format: parsing, names, verification and shapes. What is accepted prints as text that
-// reads as the same.
+// Fuzzes the text format: parsing, names, verification and shapes. Accepted text prints as text
+// that reads as the same.
 
 #include "graph/text/text.hpp"
 #include "tests/fuzz/reader.hpp"

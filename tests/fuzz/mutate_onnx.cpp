@@ -1,5 +1,5 @@
-// Mutations of models as models: other operators, inputs, attributes, dims and elements. Of the
-// bytes of a message nearly all changes are refused by protobuf, or at the first name.
+// Mutates models as models: other operators, inputs, attributes, dims and elements. Nearly all
+// changes of a message's bytes would fail in protobuf, or at the first name.
 
 #include <algorithm>
 #include <random>
@@ -16,7 +16,7 @@ std::size_t below(Random& random, int count) {
   return random() % static_cast<std::size_t>(std::max(count, 1));
 }
 
-/// Sizes, axes and what borders on them, and what overflows.
+/// Sizes, axes, their neighbours, and numbers that overflow.
 std::int64_t integer(Random& random) {
   constexpr std::int64_t most = 0x7fffffffffffffff;
   constexpr std::int64_t some[] = {0,
@@ -222,7 +222,7 @@ class ModelMutator {
           *graph_.mutable_initializer(static_cast<int>(below(random_, graph_.initializer_size()))));
   }
 
-  /// Mostly so that elements and dims still fit.
+  /// Changes mostly keep elements and dims in agreement.
   void change(TensorProto& tensor) {
     switch (below(random_, 6)) {
       case 0: return change(*tensor.mutable_dims());
@@ -286,7 +286,7 @@ class ModelMutator {
                                                   static_cast<std::int64_t>(below(random_, 15)));
   }
 
-  /// A node becomes a call of a function that is the node.
+  /// Replaces a node by a call of a function that consists of this node.
   void make_function() {
     constexpr int most_functions = 8;
     NodeProto* node = some_node();

@@ -1,5 +1,5 @@
 #pragma once
-// What all fuzzers have in common.
+// All fuzzers share this.
 
 #include <cstdint>
 #include <cstdio>
@@ -26,8 +26,8 @@ namespace dyn::fuzz {
   std::abort();
 }
 
-/// Runs `read` on bytes that nobody vouches for: it may refuse them by an Error, of a kind that is
-/// not a defect of dyn's own. False: it did.
+/// Runs `read` on untrusted bytes: it may refuse them by an Error of any kind but a defect of dyn's
+/// own. False: it refused them.
 template <class Read>
 bool accepts(const Read& read) {
   try {
@@ -44,7 +44,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A file that is written anew for each input; gone with its folder when the process ends.
+/// A file that is written anew for each input; removed with its folder when the process ends.
 class InputFile {
  public:
   explicit InputFile(const std::string& name) : path_((folder_.path() / name).string()) {}

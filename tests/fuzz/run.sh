@@ -26,7 +26,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 fuzzers=$build/tests
 crashes=$build/crashes
-least_inputs=1000  # fewer in the time mean that nothing was fuzzed
+least_inputs=1000  # fewer runs in the time mean that nothing was fuzzed
 
 [ -x "$fuzzers/fuzz_onnx" ] || { echo "failed fuzz: $fuzzers/fuzz_onnx was not built"; exit 1; }
 work=$(mktemp -d)
@@ -34,7 +34,7 @@ work=$(mktemp -d)
 memory=$(mktemp -d -p /dev/shm dyn-fuzz-XXXXXX 2>/dev/null) || memory=$work
 trap 'rm -rf "$work" "$memory"' EXIT
 export TMPDIR=$memory
-# Memory that was freed counts for little, so that the limit is about one input.
+# Freed memory is hardly kept, so that the limit is about one input.
 export ASAN_OPTIONS=quarantine_size_mb=64
 
 # Words of the text format: operators and attributes, as docs/ir.md lists them, and what stands around them.

@@ -22,7 +22,7 @@ namespace {
 using ptx::cuda::Context;
 
 constexpr int interleaved_rounds = 15, most_copies = 64;
-constexpr double batch_seconds = 300e-6;  ///< of one timed batch of launches, at least
+constexpr double batch_seconds = 300e-6;  ///< seconds of one timed batch of launches, at least
 
 std::vector<MatmulShape> read_shapes(const std::string& path) {
   std::ifstream file(path);

@@ -1,5 +1,6 @@
 #pragma once
-// dyn-gpu-check: what can be known only on a real GPU. Also runs on the emulator, to test itself.
+// dyn-gpu-check tests what can be known only on a real GPU. It also runs on the emulator, to test
+// itself.
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// Two runs of a model, by what dynrun saved of them.
+// Compares two runs of a model by the outputs that dynrun saved.
 
 #include <algorithm>
 #include <cmath>

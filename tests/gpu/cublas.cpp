@@ -19,7 +19,7 @@ constexpr int no_transpose = 0, type_f32 = 0, type_bf16 = 14, compute_f32 = 68,
 std::unique_ptr<Cublas> Cublas::open(const std::string& name, ptx::cuda::StreamHandle stream,
                                      std::string& why) {
   std::unique_ptr<Cublas> made(new Cublas);
-  // A toolkit has the plain name, a machine that only runs things one with the version.
+  // A toolkit has the plain name, a machine that only runs programs has the one with the version.
   for (const char* version : {"", ".13", ".12", ".11"}) {
     if (made->library_ == nullptr)
       made->library_ = dlopen((name + version).c_str(), RTLD_NOW | RTLD_LOCAL);

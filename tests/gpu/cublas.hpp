@@ -11,7 +11,7 @@ namespace dyn::gpu_check {
 /// A handle on a stream of the current context.
 class Cublas {
  public:
-  /// nullptr where the library is not there; `why` tells.
+  /// nullptr where the library is missing; `why` tells why.
   static std::unique_ptr<Cublas> open(const std::string& library, ptx::cuda::StreamHandle stream,
                                       std::string& why);
   ~Cublas();

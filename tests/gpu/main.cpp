@@ -56,7 +56,7 @@ Settings parse(std::span<char*> arguments) {
   return settings;
 }
 
-// Whether there is a GPU to run on; says why not.
+// True where there is a GPU to run on; says why not.
 bool available(const Settings& settings) {
   std::string why;
   if (settings.device != "cuda" || !ptx::cuda_devices(&why).empty()) return true;

@@ -1,4 +1,4 @@
-// The operators' cases of tests/kernels on a GPU.
+// Runs the operators' cases of tests/kernels on a GPU.
 
 #include <cstdio>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 using testing::Case;
 using testing::Tolerance;
 
-// f32's eps in units of which tolerances are given, to that of what the products' operands are
+// From f32's eps, the unit of tolerances, to the eps of the dtype that products' operands are
 // rounded to.
 double eps_ratio(const std::string& precision) {
   if (precision == "bf16") return 1 << 16;
@@ -27,7 +27,7 @@ struct Counts {
   int runs = 0, failures = 0, kernels = 0, device_kernels = 0;
 };
 
-// How much of the case is the device's, and not left to the CPU.
+// The share of the case that runs on the device, and is not left to the CPU.
 void count_kernels(const testing::Subject& subject, Counts& counts) {
   const runtime::Model& model = *subject.graph().model();
   for (std::size_t group = 0; group < model.problems().size(); ++group) {
@@ -76,7 +76,7 @@ int verify_operators(const Settings& settings) {
     testing::Random random(name);
     Counts counts;
     for (const Case& item : cases()) {
-      // Special values are far beyond what 16-bit operands hold.
+      // Special values are far beyond the range of 16-bit operands.
       if (settings.precision != "f32" && !item.fills.empty()) continue;
       run_case(item, options, random, counts);
     }

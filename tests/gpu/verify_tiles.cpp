@@ -1,5 +1,5 @@
-// Every tile that a GPU can choose, in every form, at sizes around it, against plain loops in
-// double.
+// Checks every tile that a GPU can choose, in every form, at sizes around it, against plain loops
+// in double.
 
 #include <algorithm>
 #include <cstdio>
@@ -76,7 +76,7 @@ std::vector<MatmulCase> forms_of(const choice::GpuTile& tile, std::mt19937_64& r
   return forms;
 }
 
-// Rows that vectors can be copied from begin on 16 bytes.
+// Rows that are copied as vectors begin on 16 bytes.
 std::int64_t slack_for(Copy copy, std::int64_t inner, DType dtype, std::mt19937_64& random) {
   const auto elements = static_cast<std::int64_t>(16 / size_of(dtype));
   return copy == Copy::Vectors ? (elements - inner % elements) % elements
@@ -108,7 +108,7 @@ struct Tally {
   double worst = 0;  ///< error over its bound
 };
 
-/// One form at random sizes; `emulator` may be nullptr.
+/// Runs one form at random sizes; `emulator` may be nullptr.
 void verify_form(PtxDevice& device, PtxDevice* emulator, MatmulCase c, int rounds,
                  std::mt19937_64& random, Tally& tally) {
   const auto built = build(c);

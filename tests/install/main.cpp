@@ -1,4 +1,4 @@
-// What an embedder writes, built against an installed dyn.
+// A program of an embedder, built against an installed dyn.
 
 #include <cstdio>
 #include <cstring>

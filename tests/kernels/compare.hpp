@@ -24,8 +24,8 @@ struct Tolerance {
     Absolute,  ///< the reference's result for the absolute values of all inputs: |A|·|B| of a
                ///< matmul
     Largest,   ///< the largest |expected| of the output
-    Values,    ///< Largest; at least a 32nd of the largest |value| of the graph, of whose rounding
-               ///< terms that cancel leave something
+    Values,    ///< Largest; at least a 32nd of the largest |value| of the graph, since terms that
+               ///< cancel leave its rounding
     Unit       ///< 1
   } scale = Scale::Element;
   double factor = 4;
@@ -46,7 +46,7 @@ class Subject {
  public:
   explicit Subject(const std::string& text, const std::string& isa = {})
       : Subject(text, test_options(isa)) {}
-  /// On another device than the CPU, or otherwise than by default.
+  /// Loads for another device than the CPU, or with other options.
   Subject(const std::string& text, const Options& options);
 
   const Graph& graph() const { return graph_; }
@@ -63,7 +63,7 @@ class Subject {
   }
 
   /// Runs with caller-owned outputs between guard bytes, not aligned to more than their dtype.
-  /// Empty where all is well, else what is wrong.
+  /// Returns what is wrong; empty where nothing is.
   std::string check(const std::vector<Tensor>& inputs, const Tolerance& tolerance,
                     const Sizes& sizes) const;
 
@@ -71,8 +71,8 @@ class Subject {
   std::vector<std::int64_t> symbols_of(const std::vector<Tensor>& inputs) const;
   std::vector<reference::Array> expect(const graph::Module& module,
                                        const std::vector<Tensor>& inputs) const;
-  /// What the scale is taken from, beside the expected outputs: those of absolute inputs, or every
-  /// value of the graph.
+  /// The values that give the scale, beside the expected outputs: those of absolute inputs, or
+  /// every value of the graph.
   std::vector<reference::Array> others_of(Tolerance::Scale scale,
                                           const std::vector<Tensor>& inputs) const;
 

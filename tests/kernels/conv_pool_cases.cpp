@@ -1,5 +1,5 @@
-// Convolution and pooling: strides, dilations, padding on both sides, groups, and what fuses around
-// them.
+// Convolution and pooling: strides, dilations, padding on both sides, groups, and the operators
+// that fuse around them.
 
 #include "tests/kernels/cases.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using Scale = Tolerance::Scale;
 
-/// By the number of products of one result.
+/// Tolerance that grows with the number of products of one result.
 Tolerance by_depth(double depth) { return {Scale::Absolute, 2 * depth}; }
 
 /// Rows and columns around tiles, and images smaller than the window itself.
@@ -19,7 +19,7 @@ const std::vector<Sizes> images = {
     {{"N", 5}, {"H", 2}, {"W", 3}},
 };
 const std::vector<Sizes> sequences = product_of({{"N", {0, 1, 3}}, {"L", {1, 2, 5, 16, 67}}});
-/// Where nothing is padded a window needs room.
+/// Without padding a window needs room.
 const std::vector<Sizes> large_images = {{{"N", 1}, {"H", 5}, {"W", 7}},
                                          {{"N", 3}, {"H", 12}, {"W", 9}},
                                          {{"N", 2}, {"H", 30}, {"W", 31}}};
@@ -102,8 +102,7 @@ std::vector<Case> conv_pool_cases() {
        "x: f32[N, H, W, 17]", "r: f32[N, H, W, 17]", images, by_depth(6)},
       {"r = average_pool(x) sizes=[2, 2] strides=[2, 2]", "x: f32[N, H, W, 33]",
        "r: f32[N, floordiv(H, 2), floordiv(W, 2), 33]", large_images, by_depth(4)},
-      // Windows that lie outside, in part or wholly; what lies there counts where it is not
-      // neutral.
+      // Windows that lie outside, in part or wholly; padding counts where it is not neutral.
       {"r = max_pool(x) sizes=[3] before=[4] after=[5]", "x: f32[N, L, 21]", "r: f32[N, L + 7, 21]",
        sequences, exact},
       {"r = max_pool(x) sizes=[3, 2] strides=[2, 3] before=[2, 1] after=[4, 3]",

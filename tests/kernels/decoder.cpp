@@ -123,7 +123,7 @@ Tensor columns(const Tensor& ids, std::int64_t first, std::int64_t count) {
   return part;
 }
 
-/// The largest difference of `logits`, of positions from `first` on, relative to the largest of
+/// The largest difference of `logits`, for positions from `first` on, relative to the largest of
 /// `expected`.
 double difference_at(const Tensor& logits, const reference::Array& expected, std::int64_t first) {
   const std::int64_t batch = logits.shape()[0], count = logits.shape()[1],

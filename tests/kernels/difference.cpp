@@ -1,4 +1,4 @@
-// When is a float near enough to what float64 gives?
+// Tells whether a float is near enough to float64's result.
 
 #include <cmath>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace dyn::testing {
 namespace {
 
 struct Limits {
-  double eps, smallest, largest;  ///< `smallest`: kernels may flush what is smaller to 0
+  double eps, smallest, largest;  ///< `smallest`: kernels may flush smaller numbers to 0
 };
 
 Limits limits_of(DType dtype) {

@@ -1,5 +1,5 @@
-// Dtypes other than f32: arithmetic in their own width, casts between all of them, reductions, what
-// moves elements, matmul.
+// Dtypes other than f32: arithmetic in their own width, casts between all of them, reductions,
+// operators that move elements, matmul.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ const std::vector<std::string> integers = {"i8", "i16", "i32", "i64", "u8", "u16
 const std::vector<std::string> numbers = {"f64", "f16", "bf16", "i8", "i16",
                                           "u8",  "u16", "u32",  "u64"};
 
-/// Sizes around every vector width, none, one, and what does not fill a vector.
+/// Sizes around every vector width, none, one, and sizes that do not fill a vector.
 const std::vector<Sizes> lines = product_of({{"A", {1, 3}}, {"B", {0, 1, 7, 8, 9, 17, 33, 97}}});
 const std::vector<Sizes> squares = product_of({{"A", {0, 1, 5, 40}}, {"B", {0, 1, 9, 33, 130}}});
 
@@ -74,7 +74,7 @@ void add_functions(std::vector<Case>& cases) {
   for (const std::string dtype : {"f16", "bf16"}) {
     cases.push_back(several(functions, fmt::format("x: {}[A, B]", dtype), dtype + "[A, B]", lines,
                             {Scale::Element, 1}, {special_fill}));
-    // What rounding after each operator leaves; fused kernels must not lose it.
+    // The rounding after each operator, which fused kernels must not lose.
     cases.push_back(several({"gelu(x)", "silu(x)", "softmax(x) axis=-1", "x + 30 - 30 - x",
                              "rms_norm(x, w) epsilon=0.1"},
                             fmt::format("x: {0}[A, B], w: {0}[B]", dtype), dtype + "[A, B]",
@@ -97,7 +97,8 @@ void add_casts(std::vector<Case>& cases) {
     std::vector<std::string> expressions;
     for (const std::string& to : all)
       expressions.push_back(fmt::format("cast(cast(x) dtype={}) dtype=f64", to));
-    // Rounded once, by a cast to f32, or not at all; halves in integers would be.
+    // Casts round once, as to f32, or not at all. The tolerance allows that, but no half too much
+    // in an integer.
     cases.push_back(several(expressions, fmt::format("x: {}[A, B]", from), "f64[A, B]", lines,
                             {Scale::Element, 0x1p29}, {uniform(-300, 300)}));
     cases.push_back(several(expressions, fmt::format("x: {}[A, B]", from), "f64[A, B]", lines,

@@ -20,7 +20,7 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Matrices keep the size of what they multiply; the factors of norms lie around 1.
+/// Matrices keep the magnitude of what they multiply; the factors of norms lie around 1.
 float weight_value(const graph::Value& weight, std::int64_t fan_in, Random& random) {
   if (weight.type.rank() == 2)
     return static_cast<float>(random.normal() / std::sqrt(static_cast<double>(fan_in)) * 1.5);

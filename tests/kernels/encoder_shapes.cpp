@@ -138,7 +138,7 @@ TEST_SUITE("sweep") {
     for (std::size_t i = shapes.size(); i > 1; --i)
       std::swap(shapes[i - 1], shapes[static_cast<std::size_t>(
                                    encoder.random().integer(0, static_cast<std::int64_t>(i) - 1))]);
-    // The largest first: memory that one run needs is not growth.
+    // The largest shape comes first: memory that one run needs is not growth.
     std::swap(shapes.front(),
               *std::find(shapes.begin(), shapes.end(),
                          std::pair<std::int64_t, std::int64_t>{largest_batch, longest}));

@@ -57,7 +57,7 @@ GraphWriter::GraphWriter(Random& random) : random_(random) {
   Dims dims;
   for (const auto& name : symbols()) dims.push_back({name, largest_size, std::nullopt});
   if (random_.chance(0.5)) dims[static_cast<std::size_t>(random_.integer(0, 2))] = random_dim();
-  // Every symbol must show in some input.
+  // Every symbol must occur in some input.
   for (const auto& name : symbols()) input("f32", {{name, largest_size, std::nullopt}});
   values_.push_back({input("f32", dims), dims});
 }
@@ -68,7 +68,8 @@ void GraphWriter::write(int count) {
 
 std::string GraphWriter::text() const {
   const auto& last = values_.back();
-  // A value from the middle as a second result: it must be in memory, whatever it was fused with.
+  // A value from the middle becomes a second result: it must be in memory, whatever it was fused
+  // with.
   const auto& middle = values_[values_.size() / 2];
   std::string results = fmt::format("r: f32{}", shape_text(last.dims)), statements = statements_;
   statements += fmt::format("r = {}", last.name);

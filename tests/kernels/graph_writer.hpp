@@ -9,7 +9,7 @@
 
 namespace dyn::testing {
 
-/// One dim as text, and what the writer knows of its size.
+/// One dim as text, and the writer's knowledge of its size.
 struct WrittenDim {
   std::string text;
   std::int64_t largest;  ///< for the sizes that random_sizes() gives

@@ -1,4 +1,4 @@
-// matmul: edges of tiles, both transposes, batches, and what fuses around it; attention.
+// matmul: edges of tiles, both transposes, batches, and operators that fuse around it; attention.
 
 #include "tests/kernels/cases.hpp"
 

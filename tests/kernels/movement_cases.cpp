@@ -6,7 +6,7 @@ namespace dyn::testing {
 namespace {
 
 const std::vector<Sizes> pairs = product_of({{"A", {0, 1, 2, 7}}, {"B", {0, 1, 5, 16, 67}}});
-/// For snippets that leave something out, and so need elements.
+/// Sizes for snippets that leave elements out, and so need some.
 const std::vector<Sizes> larger_pairs = product_of({{"A", {3, 4, 7}}, {"B", {2, 5, 16, 67}}});
 
 Case same(const char* statement, const char* parameters, const char* results,

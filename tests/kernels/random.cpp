@@ -28,7 +28,7 @@ double Random::normal() { return std::normal_distribution<double>()(engine_); }
 
 namespace {
 
-/// So many of the special values come first that no sum of products overflows with them.
+/// So many special values come first that overflow no sum of products.
 constexpr std::size_t non_finite_values = 5;
 
 float special_value(const Fill& how, Random& random) {

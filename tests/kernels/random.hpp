@@ -29,7 +29,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// What a tensor is filled with.
+/// The kinds of data that fill a tensor.
 struct Fill {
   enum class Kind { Normal, Uniform, Special, NonFinite, Eighths } kind = Kind::Normal;
   double low = 0, high = 1;  ///< Uniform: the range, also of integers

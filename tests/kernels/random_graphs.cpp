@@ -1,5 +1,5 @@
-// Random graphs at random shapes: whatever is fused and wherever a buffer lies, the numbers are the
-// reference's.
+// Random graphs at random shapes: the numbers are the reference's, whatever is fused and wherever a
+// buffer lies.
 
 #include <doctest/doctest.h>
 
@@ -23,8 +23,8 @@ Sizes random_sizes(Random& random) {
   return sizes;
 }
 
-// Errors of one operator pass through up to eight others, which may amplify them; what cancels
-// leaves rounding alone.
+// Errors of one operator pass through up to eight others, which may amplify them; terms that cancel
+// leave rounding alone.
 constexpr Tolerance tolerance{Tolerance::Scale::Values, 2000};
 
 void check_graph(Random& random) {

@@ -68,7 +68,7 @@ std::vector<Case> reduction_cases() {
                    "r: f32[A, B]", product_of({{"A", {0, 1, 6}}, {"B", {0, 1, 19}}}),
                    sum_tolerance});
 
-  // Of one element each.
+  // Reductions over one element each.
   for (const char* op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_prod"}) {
     cases.push_back(
         {fmt::format("s = {}(x) axes=[-1] keepdims=true\n  d = sub(x, s)\n  r = mul(d, y)", op),
@@ -87,7 +87,7 @@ std::vector<Case> reduction_cases() {
                    product_of({{"A", {0, 1, 3, 50}}, {"B", line_lengths}}),
                    {Scale::Element, 32},
                    {uniform(-20, 20)}});
-  // Without the greatest element taken off, e^x would overflow; what is left of it rounds by 64
+  // e^x would overflow if the greatest element were not subtracted; the difference rounds by 64
   // eps.
   cases.push_back({"r = softmax(x) axis=-1",
                    "x: f32[A, B]",

@@ -1,4 +1,4 @@
-# Whatever windows are multiplied with, what lies outside is left out.
+# Padding of windows is left out of every product, not of a convolution alone.
 # file: src/rkernel/problem/node_lowering.cpp
 # target: test_kernels
 # test: windows

@@ -1,4 +1,4 @@
-# Of a program of two regions only the place of the first ticket counts, not the one that has most to do.
+# In a program of two regions only the place of the first ticket counts, not the one that has most to do.
 # file: src/choice/gpu/cost.cpp
 # target: test_ptx
 # test: two regions cost what the place with most to do takes*

@@ -1,4 +1,4 @@
-# The depth of filters is said by what they slide over, which a run may give.
+# The input gives the depth of filters, though a run may decide it.
 # file: graph/passes/decompose_conv_pool.cpp
 # target: test_import
 # test: imported: a convolution of channels that data gives*

@@ -1,4 +1,4 @@
-# A grid beyond the image is thrown back at the first end only.
+# A grid beyond the image is reflected at the first end only.
 # file: src/import/onnx/ops/grid_sample.cpp
 # target: test_import
 # test: an image is sampled at*

@@ -1,4 +1,4 @@
-# Of sizes of which data gives some, all are open.
+# All sizes of a list are open where data gives some of them.
 # file: src/import/onnx/ops/indexed.cpp
 # target: test_import
 # test: imported: of sizes that are put together*

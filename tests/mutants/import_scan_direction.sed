@@ -1,4 +1,4 @@
-# What a scan collects backwards is collected forwards.
+# Results that a scan collects backwards are collected forwards.
 # file: src/import/onnx/loops.cpp
 # target: test_import
 # test: imported scans go over an axis in either direction

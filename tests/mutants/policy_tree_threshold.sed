@@ -1,4 +1,4 @@
-# The decision tree sends what equals a threshold to the wrong side.
+# The decision tree sends a value equal to a threshold to the wrong side.
 # file: src/choice/policies/decision_tree.cpp
 # target: test_cpu
 # test: a tree repeats all votes that do not contradict each other

@@ -1,4 +1,4 @@
-# What lies outside of an image is left out even where it counts.
+# Padding of an image is left out even where it counts.
 # file: targets/cpu/loop/windows.cpp
 # target: test_kernels
 # test: windows

@@ -1,4 +1,4 @@
-# Of a remembered choice the first region alone is read.
+# Only the first region of a remembered choice is read.
 # file: src/choice/cpu/choice_memory.cpp
 # target: test_cpu
 # test: a set holds choices of different numbers of regions*

@@ -1,4 +1,4 @@
-# Of the last columns, which lanes along K compute, the last step of K is not copied.
+# The last step of K is not copied for the last columns, which lanes along K compute.
 # file: targets/cpu/contraction/copies.cpp
 # target: test_cpu
 # test: dots of the columns of no whole vector equal plain loops

@@ -1,4 +1,4 @@
-# Of each slice of K, dots of packed rows read the first slice of B.
+# Dots of packed rows read the first slice of B for every slice of K.
 # file: targets/cpu/contraction/emitter.cpp
 # target: test_cpu
 # test: dots of packed rows equal plain loops

@@ -1,4 +1,4 @@
-# Of what an ONNX node becomes only the first statement has its name.
+# Only the first statement that an ONNX node becomes has its name.
 # file: src/import/onnx/converter.cpp
 # target: test_import
 # test: every statement has the node*

@@ -1,4 +1,4 @@
-# Of a block within one row of windows the strip begins where the row does.
+# The strip of a block within one row of windows begins where the row does.
 # file: targets/cpu/move/strip_copy.cpp
 # target: test_runtime
 # test: every program for a convolution*

@@ -1,4 +1,4 @@
-# A turned tensor is added to what broadcasts along its channels as if these stood last.
+# A transposed tensor is added to what broadcasts along its channels as if these stood last.
 # file: graph/passes/sink_transposes.cpp
 # target: test_kernels
 # test: windows

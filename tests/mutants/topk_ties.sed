@@ -1,4 +1,4 @@
-# Of equal elements the last comes first.
+# The last of equal elements comes first.
 # file: targets/host/order.cpp
 # target: test_runtime
 # test: topk takes the k best*

@@ -1,5 +1,5 @@
 #pragma once
-// How often a text has a part.
+// Counts how often a text contains a part.
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a test program executed, counted, and printed when it ends as lines "note: ...", which
-// tests/run.sh shows.
+// Counts what a test program executed, and prints the counts when it ends as lines "note: ...",
+// which tests/run.sh shows.
 
 #include <chrono>
 #include <cstdint>

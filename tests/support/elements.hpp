@@ -1,5 +1,5 @@
 #pragma once
-// A tensor's elements, to compare.
+// A tensor's elements, for comparisons.
 
 #include <vector>
 

@@ -35,7 +35,7 @@ class Emulated {
                                                            ""});
 
   ptx::Emulator& emulator() { return *emulator_; }
-  /// What one launch reports. A launch that is refused is reported too.
+  /// The reports of one launch. A launch that is refused is reported too.
   std::vector<ptx::FaultReport> launch(const void* function, std::int64_t blocks, int threads,
                                        int shared_bytes, std::span<const EmulatedBuffer> buffers,
                                        std::span<const std::int64_t> ints = {});

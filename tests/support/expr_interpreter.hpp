@@ -1,5 +1,5 @@
 #pragma once
-// The value of one scalar expression, given those of its arguments.
+// Computes one scalar expression from the values of its arguments.
 
 #include <cstdint>
 

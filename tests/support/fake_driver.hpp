@@ -52,7 +52,7 @@ class FakeDriver {
   int (*current_)() = nullptr;
 };
 
-/// A context of device 1 that somebody else made current on this thread; it must be current still
+/// A context of device 1 that another library made current on this thread; it must still be current
 /// at the end.
 class ForeignContext {
  public:

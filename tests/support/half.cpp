@@ -38,8 +38,7 @@ std::uint16_t half_bits(DType dtype, double value) {
   if (value == 0) return sign;
   int exponent = 0;
   std::frexp(value, &exponent);
-  // The place of the last bit that the format keeps, then the number in such units, rounded to
-  // nearest even.
+  // Finds the last bit that the format keeps, and rounds the number in units of it to nearest even.
   const int last = std::max(exponent - 1, format.least_exponent) - format.mantissa_bits;
   const double units = std::nearbyint(std::ldexp(std::abs(value), -last));
   const int biased =

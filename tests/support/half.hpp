@@ -1,5 +1,5 @@
 #pragma once
-// Floats of 16 bits, by their definition.
+// 16-bit floats by definition.
 
 #include <cstdint>
 

@@ -18,7 +18,7 @@ class ProblemBuilder {
  public:
   explicit ProblemBuilder(std::string name) { problem.name = std::move(name); }
 
-  /// A symbol with that value, of which nothing else is known.
+  /// A symbol with that value; nothing else is known of it.
   graph::Dim symbol(std::int64_t value);
   graph::Dim constant(std::int64_t value) { return dims.constant(value); }
   int axis(std::int64_t extent, rkernel::AxisKind kind = rkernel::AxisKind::Parallel);
@@ -48,12 +48,12 @@ class ProblemBuilder {
 void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random,
           bool specials = false);
 
-/// Bytes of each operand's buffer, by fill(); those in `given` are as they are there.
+/// Bytes of each operand's buffer, by fill(); buffers in `given` are taken from there.
 std::vector<std::vector<std::uint8_t>> random_contents(
     const ProblemBuilder& builder, unsigned seed, bool specials,
     const std::map<int, std::vector<std::uint8_t>>& given = {});
 
-/// What the interpreter leaves in the buffers.
+/// The buffers as the interpreter leaves them.
 std::vector<std::vector<std::uint8_t>> interpreted(const ProblemBuilder& builder,
                                                    std::vector<std::vector<std::uint8_t>> contents);
 

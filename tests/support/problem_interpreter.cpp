@@ -49,7 +49,7 @@ struct BoundOperand {
   Indices strides;
   std::vector<BoundGuard> guards;
   std::vector<BoundWindow> windows;
-  std::size_t k = 0;  ///< the axis of which the windows' taps and the channels are parts
+  std::size_t k = 0;  ///< the axis whose parts are the windows' taps and the channels
   std::int64_t channels = 1, channel_step = 0;
   std::int64_t gather_extent = 0, gather_stride = 0;
 
@@ -74,7 +74,7 @@ struct BoundOperand {
     }
     return true;
   }
-  /// Where along each axis of the tensor.
+  /// The place along each axis of the tensor.
   Indices window_places(const Indices& at) const {
     Indices left = at, places(windows.size());
     left[k] /= channels;

@@ -26,7 +26,7 @@ std::string find_ptxas() {
   return "";
 }
 
-/// The sum of all numbers that the pattern's group finds; -1 where it finds none.
+/// The sum of all numbers that the pattern's group matches; -1 where it matches none.
 int sum_of(const std::string& text, const std::string& pattern) {
   int sum = -1;
   const std::regex regex(pattern);

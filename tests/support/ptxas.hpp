@@ -13,10 +13,10 @@ std::span<const char* const> ptxas_gpus();
 /// Path of ptxas: from PATH, else from /usr/local/cuda/bin; "" where there is none.
 const std::string& ptxas_path();
 
-/// Prints "skipped ptx.ptxas: ptxas is not installed" where that is so. For tests that then return.
+/// Prints "skipped ptx.ptxas: ptxas is not installed" where that is so. Tests then return.
 bool ptxas_is_missing();
 
-/// What ptxas says of one kernel.
+/// ptxas's report of one kernel.
 struct Assembled {
   bool ok = false;
   std::string log;       ///< all that ptxas printed

@@ -103,7 +103,7 @@ class RandomProblem {
       const std::int64_t low = extent(axis) / 4, high = extent(axis) - extent(axis) / 3;
       made.guards.push_back(
           rkernel::range_of(axis, chance(30) ? builder_->constant(0) : dim(low), dim(high)));
-      // A second index, as windows have it: the range of a sum.
+      // A second index, as windows have it: the guard bounds a sum.
       const int other =
           order[static_cast<std::size_t>(between(0, static_cast<int>(order.size()) - 1))];
       if (other != axis && chance(60)) {
@@ -125,7 +125,7 @@ class RandomProblem {
     if (dtype == DType::f64 && chance(50))
       value = builder_->expr(chance(50) ? ExprOp::Exp : ExprOp::Floor, {value}, dtype);
     if (!is_float(dtype) || dtype == DType::f64) value = cast(value);
-    // Rounding of great numbers would be seen in what they are added to.
+    // Rounding of large numbers would show in the terms that they are added to.
     if (is_integer(dtype)) value = builder_->expr(ExprOp::Tanh, {value});
     add(value, varies);
   }

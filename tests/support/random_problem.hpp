@@ -7,10 +7,11 @@
 
 namespace dyn::testing {
 
-/// All, or those that kernels of GPUs are generated for (the others are computed on the host).
+/// All problems, or those that kernels of GPUs are generated for (the host computes the others).
 enum class RandomDtypes : unsigned char { All, Gpu };
 
-/// Of at most some 6,000 points; every gathered index is in range. The same for the same seed.
+/// Makes a problem of at most some 6,000 points, in which every gathered index is in range. The
+/// same seed gives the same problem.
 std::unique_ptr<ProblemBuilder> random_problem(unsigned seed,
                                                RandomDtypes dtypes = RandomDtypes::All);
 

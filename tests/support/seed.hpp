@@ -1,5 +1,5 @@
 #pragma once
-// Where random test data starts, and how much of it there is.
+// The seed of random test data, and the amount of data.
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +15,14 @@ std::uint64_t test_seed(std::optional<std::uint64_t> fixed = std::nullopt);
 /// out.
 bool full_sweeps();
 
-/// How often a random test repeats: `rounds`, or one in `share` of them where sweeps are thinned;
-/// an eighth of that in a build with sanitizers, which takes a hundred times as long and looks for
-/// other errors. At least 1.
+/// The number of rounds of a random test: `rounds`, or one in `share` of them where sweeps are
+/// thinned; an eighth of that in a build with sanitizers, which takes a hundred times as long and
+/// looks for other errors. At least 1.
 int test_rounds(int rounds, int share = 1);
 
-/// Thins a sweep over cases: of each `share` cases in a row it takes one, by a seed that is printed
-/// as "DYN_SWEEP_SEED=N" (the environment's variable of that name sets it); all of them where
-/// sweeps are run in full.
+/// Thins a sweep over cases: it takes one of every `share` consecutive cases, by a seed that is
+/// printed as "DYN_SWEEP_SEED=N" (the environment's variable of that name sets it); all of them
+/// where sweeps are run in full.
 class Sweep {
  public:
   explicit Sweep(int share);

@@ -8,11 +8,11 @@ namespace dyn::testing {
 
 /// Axes: rows, columns (reduced). softmax(x * 0.5 + mask) over the columns.
 void softmax(ProblemBuilder& b);
-/// Axes: rows, columns (reduced). Of x + tanh(residual), which is stored too.
+/// Axes: rows, columns (reduced). Normalises x + tanh(residual), which is stored too.
 void layer_norm(ProblemBuilder& b);
 /// Axes: two. Broadcasts, GELU, a selection, two orders of elements, booleans and positions.
 void element_wise(ProblemBuilder& b);
-/// Axes: columns, rows (reduced). Mean, maximum, and what is left without the mean.
+/// Axes: columns, rows (reduced). Mean, maximum, and the difference from the mean.
 void outer_mean(ProblemBuilder& b);
 /// Axes: two, both reduced. Sum, maximum and minimum.
 void totals(ProblemBuilder& b, DType dtype);

@@ -16,7 +16,7 @@ import random
 import time
 import unicodedata
 
-# On a busy machine threads that spin while they wait cost more than they bring.
+# On a busy machine, threads that spin while they wait cost more than they save.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch

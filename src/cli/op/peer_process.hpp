@@ -39,7 +39,7 @@ class PeerProcess {
     return version_;
   }  ///< as the peer reports it: "oneDNN 2.6.3"
   bool alive() const noexcept { return process_ > 0; }
-  /// Why it ended; empty while it lives.
+  /// The reason why it ended; empty while it lives.
   const std::string& problem() const noexcept { return problem_; }
 
   /// Prepares the peer for a problem. False where it cannot do this one, with its reason.

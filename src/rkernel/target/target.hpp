@@ -41,7 +41,7 @@ struct KernelArgs {
 using KernelFunction = void (*)(const KernelArgs* args, std::int64_t first, std::int64_t count,
                                 void* scratch);
 
-/// How a kernel in Space::Device is launched; KernelFunction, grain, scratch and threads of its
+/// The launch of a kernel in Space::Device; KernelFunction, grain, scratch and threads of its
 /// Launch mean nothing.
 struct Grid {
   const void* function = nullptr;  ///< from the device's loader

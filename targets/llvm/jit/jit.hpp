@@ -16,7 +16,7 @@ namespace dyn::codegen {
 
 struct Isa;
 
-/// How pages of generated code are mapped. Protect: written first, made executable then. Dual:
+/// The mapping of pages of generated code. Protect: written first, made executable then. Dual:
 /// mapped twice, for systems that refuse to make written pages executable. Automatic: the first of
 /// the two that this system allows.
 enum class CodeMapping { Automatic, Protect, Dual };

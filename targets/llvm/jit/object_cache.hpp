@@ -21,7 +21,7 @@ class ObjectCache {
   /// Keeps `object`; returns an error text, empty where it worked.
   std::string store(std::string_view key, std::string_view object) const;
   bool enabled() const noexcept { return !directory_.empty(); }
-  /// Why the directory is not used; empty where it is, or where none was asked for.
+  /// Says why the directory is not used; empty where it is, or where none was asked for.
   const std::string& problem() const noexcept { return problem_; }
 
  private:

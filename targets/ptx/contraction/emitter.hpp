@@ -14,7 +14,7 @@
 
 namespace dyn::ptx {
 
-/// How an operand's tile comes to shared memory.
+/// The way in which an operand's tile is copied to shared memory.
 enum class Copy : unsigned char {
   Vectors,  ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
             ///< aligned

@@ -85,7 +85,7 @@ Result cuDeviceTotalMem(std::size_t* bytes, DeviceId device) {
   return Result::Success;
 }
 
-// The numbers of an A100, except that every one that dyn asks for is a little off, to be told from
+// The numbers of an A100, except that every one that dyn asks for is a little off, to tell it from
 // the description's.
 Result cuDeviceGetAttribute(int* value, Attribute attribute, DeviceId device) {
   DYN_FAKE_CALL(Initialised);

@@ -1,6 +1,6 @@
 #pragma once
-// A driver library over host memory, for tests: what it pretends to be, what it makes fail, and
-// what it has counted.
+// A driver library over host memory, for tests: they set what it pretends to be and what fails, and
+// read its counts.
 
 #include <cstddef>
 
@@ -14,7 +14,7 @@ struct FakeLaunch {
   ptx::cuda::DevicePointer pointers, ints, status;  ///< host addresses
 };
 
-/// Pairs that a correct user leaves equal.
+/// Pairs of counts that a correct user leaves equal.
 struct FakeBalance {
   int made = 0, ended = 0;
   bool operator==(const FakeBalance&) const = default;
@@ -35,12 +35,12 @@ struct FakeCounts {
   }
 };
 
-/// Work is done as late as the rules allow: copies from page-locked memory and launches not before
+/// Work is done as late as the rules allow: copies from page-locked memory and launches wait until
 /// something waits for them.
 struct FakeCuda {
-  // What it pretends to be. From the environment where it says so: FAKE_CUDA_DEVICES,
+  // What the driver pretends to be. The environment may set it: FAKE_CUDA_DEVICES,
   // FAKE_CUDA_CAPABILITY (10 * major + minor), FAKE_CUDA_DRIVER_VERSION (12040),
-  // FAKE_CUDA_MEMORY_BYTES; and what fails: FAKE_CUDA_FAILING_FUNCTION, FAKE_CUDA_FAILING_CALL,
+  // FAKE_CUDA_MEMORY_BYTES; and the failures: FAKE_CUDA_FAILING_FUNCTION, FAKE_CUDA_FAILING_CALL,
   // FAKE_CUDA_FAILURE (a CUresult), FAKE_CUDA_ASYNCHRONOUS_FAILURE.
   int devices = 1, capability = 80, driver_version = 12040;
   std::size_t memory_bytes = std::size_t{1} << 30;
@@ -54,7 +54,7 @@ struct FakeCuda {
   int failing_call = 1;
   ptx::cuda::Result failure = ptx::cuda::Result::Success;
   const char* compiler_log = nullptr;
-  /// What the next kernel dies of when it is executed. From then on every call fails with it, until
+  /// The next kernel dies of this when it is executed. From then on every call fails with it, until
   /// the context is gone.
   ptx::cuda::Result asynchronous_failure = ptx::cuda::Result::Success;
 
@@ -68,7 +68,7 @@ struct FakeCuda {
 }  // namespace dyn::test
 
 extern "C" {
-/// What tests set and read.
+/// Tests set and read this.
 dyn::test::FakeCuda* dyn_fake_cuda();
 /// Defaults, no counts.
 void dyn_fake_cuda_reset();

@@ -1,5 +1,5 @@
 #pragma once
-// What lies behind the entry points of the fake driver.
+// The state behind the entry points of the fake driver.
 
 #include <deque>
 #include <functional>
@@ -52,7 +52,7 @@ struct State {
   FakeCuda control;
   bool initialised = false;
   std::map<int, ContextTag> contexts;           ///< by device
-  std::map<DevicePointer, std::size_t> memory;  ///< bytes of what is allocated
+  std::map<DevicePointer, std::size_t> memory;  ///< bytes that are allocated
   std::map<const void*, std::size_t> host_memory;
   std::set<ModuleHandle> modules;
   std::set<StreamHandle> streams;
@@ -79,7 +79,7 @@ class Call {
   Result result_ = Result::Success;
 };
 
-/// Whether [at, at + bytes) lies in one allocation.
+/// True where [at, at + bytes) lies in one allocation.
 bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at,
             std::size_t bytes);
 bool page_locked(const void* at);
@@ -96,7 +96,7 @@ void free_all();
 
 }  // namespace dyn::test::fake
 
-/// Begins an entry point: returns where the call is to fail.
+/// Begins an entry point: returns from it where the call is to fail.
 #define DYN_FAKE_CALL(needs)                     \
   const Call call(__func__, Call::Needs::needs); \
   if (call.result() != Result::Success) return call.result()

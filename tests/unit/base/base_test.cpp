@@ -63,7 +63,8 @@ TEST_CASE("bad shapes, dtypes and sizes are user errors") {
 TEST_CASE(
     "tensors begin as zeros at 64 bytes, whether their memory is the heap's or the system's") {
   for (const std::int64_t count : {1, 65'535, 65'536, 3'000'001}) {
-    for (int round = 0; round < 2; ++round) {  // the second time memory may have been somebody's
+    for (int round = 0; round < 2;
+         ++round) {  // the second time, the memory may have been used before
       dyn::Tensor tensor(dyn::DType::f32, {count});
       const std::span<float> data = tensor.mutable_data<float>();
       CHECK(reinterpret_cast<std::uintptr_t>(data.data()) % 64 == 0);

@@ -1,4 +1,4 @@
-// DYN_DUMP: which files a load leaves, and what is said of a wrong one.
+// DYN_DUMP: the files that a load leaves, and the error for a wrong kind.
 
 #include "src/base/dump.hpp"
 
@@ -19,7 +19,7 @@ using dyn::DumpKind;
 
 namespace {
 
-/// The two variables, as they were before when it ends.
+/// Restores the two variables at its end.
 class Environment {
  public:
   Environment(const char* kinds, const std::string& folder) {

@@ -17,7 +17,7 @@ onnx::TypeProto& add_input(onnx::GraphProto& graph, const std::string& name) {
   return *input.mutable_type();
 }
 
-/// y = op(x), of f32.
+/// y = op(x), in f32.
 onnx::ModelProto model_of(const std::string& op, const std::string& domain = "",
                           int data_type = Types::FLOAT) {
   onnx::ModelProto model;

@@ -1,5 +1,5 @@
-// What functions of the host compute, beside plain loops, on random asymmetric data, on the CPU
-// target and on the reference.
+// Functions of the host compared with plain loops, on random asymmetric data, on the CPU target and
+// on the reference.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ std::mt19937_64& generator() {
   return random;
 }
 
-/// Few different numbers, so that some are equal.
+/// Only a few different numbers, so that some are equal.
 Floats random_fractions(std::size_t count, int distinct = 1000) {
   Floats floats(count);
   for (float& each : floats)

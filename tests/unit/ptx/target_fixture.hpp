@@ -1,5 +1,5 @@
 #pragma once
-// Graphs as the target sees them: problems, and what is known of their buffers.
+// Graphs as the target sees them: problems, and the facts about their buffers.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ LoweredGraph lowered(const std::string& text);
 /// y[B, M, N] = a[B, M, K] b[B, K, N], all sizes symbols: nothing is known of strides.
 extern const char* const product;
 
-/// Keeps what it is asked to load; handles are distinct, and nothing runs.
+/// Keeps the sources that it is asked to load; handles are distinct, and nothing runs.
 class RecordingDevice final : public PtxDevice {
  public:
   explicit RecordingDevice(choice::GpuMachine machine) : machine_(std::move(machine)) {}

@@ -1,4 +1,5 @@
-// The target as the runtime uses it: which problems it takes, what it narrows, what it loads.
+// The target as the runtime uses it: the problems that it takes, the buffers that it narrows, and
+// the code that it loads.
 
 #include <doctest/doctest.h>
 
@@ -129,7 +130,7 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   CHECK(device->calls == 1);
   CHECK(std::set<std::string>(device->keys.begin(), device->keys.end()).size() ==
         device->keys.size());
-  // The sizes differ, the code does not: that of 8 tiles, and of pairs of them.
+  // The sizes differ, the code does not: it is that of 8 tiles, and of pairs of them.
   const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
   const std::size_t expected = 8 + dyn::choice::gpu_pairs(described_gpu("a100"), tiles).size();
   CHECK(device->keys.size() == expected);

@@ -27,7 +27,7 @@ std::vector<reference::Array> evaluate_all(
     const std::vector<Argument>& arguments,
     reference::Precision precision = reference::Precision::f64);
 
-/// The same of an expression with one result, of type `result`.
+/// The same for an expression with one result, of type `result`.
 reference::Array evaluate(const std::string& expression, const std::string& result,
                           const std::vector<Argument>& arguments,
                           reference::Precision precision = reference::Precision::f64);

@@ -53,7 +53,7 @@ TensorExpr by_tap(const TensorExpr& x, const Deformed& of, std::optional<std::in
   return reshape(x, dims);
 }
 
-/// Where along an axis of the image each tap of each window lies.
+/// The places along an axis of the image of each tap of each window.
 TensorExpr places_on(const TensorExpr& offsets, const Deformed& of, int axis) {
   NodeContext& node = offsets.node();
   const auto i = static_cast<std::size_t>(axis);

@@ -13,7 +13,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// Where the operands of a product stand among the inputs.
+/// The positions of a product's operands among the inputs.
 struct Inputs {
   std::size_t a, a_zero_point, b, b_zero_point;
 };

@@ -53,7 +53,7 @@ class Cells {
   std::size_t count_ = 0;
 };
 
-/// Why an access is wrong.
+/// Describes why an access is wrong.
 struct Conflict {
   Fault fault = Fault::Race;
   const char* what = "";  ///< "thread 3 has written"

@@ -82,7 +82,7 @@ class SharedShadow {
   struct Free {
     void operator()(Epoch* epochs) const { std::free(epochs); }
   };
-  /// By thread and cell: the epoch of its last read. Only where threads are ordered finely;
+  /// By thread and cell: the epoch of its last read. Kept only where threads are ordered finely;
   /// otherwise a write after any other thread's read of this generation is a race. Epochs only
   /// grow, so that those of earlier blocks and launches do no harm.
   std::unique_ptr<Epoch, Free> reads_;

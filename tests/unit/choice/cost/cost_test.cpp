@@ -15,7 +15,7 @@ Strategy chosen(const Machine& machine, const ContractionShape& shape, int threa
   return select(machine, make_candidates(machine), shape, threads).program.regions.front().strategy;
 }
 
-// Of all tiles of one block, the loads of one.
+// The loads of one tile among all tiles of one block.
 double tile_load(const ContractionShape& shape, const Strategy& strategy,
                  const Machine& machine = round_machine()) {
   CostBreakdown breakdown;
@@ -131,7 +131,7 @@ TEST_CASE(
         dyn::testing::relative(bytes * 3 / 4 / machine.bandwidth_per_thread(3, 1)));
   CHECK(load(100, 1, 9) - load(100, 1, 0) == dyn::testing::relative(100 * 9 * 1e-9));
   CHECK(load(20000, 0.25F, 0) / 200 > 1.5 * load(100, 0.25F, 0));
-  // So it is blocks that fit which are chosen.
+  // So blocks that fit are chosen.
   const ContractionShape shape{.m = 20000,
                                .n = 64,
                                .k = 500,
@@ -176,7 +176,7 @@ TEST_CASE(
   const double strip =
       bytes / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1);
   CHECK(load(100, strips) == dyn::testing::relative(strip + 100 * 1e-9));
-  // Of 106 rows, 6 are another tile's.
+  // 6 of the 106 rows belong to another tile.
   const double six =
       load(106, strips) -
       13.6 * 300 * 4 *
@@ -204,8 +204,8 @@ TEST_CASE("a changed term of the cost changes the choice") {
   const ContractionShape shape{
       .m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
   Machine machine = round_machine();
-  // Rows 12288 bytes apart share cache sets: fetched again and again from a slow L2 they are better
-  // read by lower tiles or, where these are slow, copied; from a fast one not.
+  // Rows 12288 bytes apart share cache sets. Where they are fetched again and again from a slow L2,
+  // lower tiles read them better or, where these are slow, copies do; from a fast L2 they do not.
   const auto ways = static_cast<int>(rows_without_conflicts(machine));
   machine.levels[1].bandwidth = {4e9, 8e9};
   CHECK_FALSE(chosen(machine, shape, 1).copy_a);
@@ -235,8 +235,8 @@ TEST_CASE("a changed term of the cost changes the choice") {
 TEST_CASE(
     "lines that two column tiles share cost what comes back, where rows do not begin on a line") {
   const Machine machine = round_machine();
-  // What blocks of so many rows cost more than blocks of one row tile, after which no line has left
-  // L1.
+  // The cost of blocks of so many rows beyond that of blocks of one row tile, after which no line
+  // has left L1.
   const auto longer = [&](std::int64_t n, std::int64_t k, std::int64_t block_m) {
     const ContractionShape shape{.m = 14 * 4096, .n = n, .k = k, .a_level = 2};
     const Strategy low{
@@ -265,7 +265,7 @@ TEST_CASE("with lanes along K a tile reads the columns that there are") {
                           .block_k = 1000,
                           .lanes = LaneAxis::K};
   CHECK(tile_load(shape, strategy) == dyn::testing::relative(8 * 1000 * 4 / 20e9));
-  // Of A's rows in memory each block of K is a run of its own.
+  // Each block of K is a run of its own in A's rows in memory.
   ContractionShape from_memory = shape;
   from_memory.a_level = 3;
   Strategy cut = strategy;
@@ -305,9 +305,10 @@ TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
     shape.b_row_bytes = row_bytes;
     return tile_load(shape, direct, machine) - packed;
   };
-  // Two row tiles: one finds the panel that the other has read, in L2 where L2 holds it twice, as
-  // it does with 3000 rows, in L3 where it has more. Rows of 320 columns end with whole panels. Of
-  // rows that begin within lines, a panel has 1.47 times as many lines.
+  // Two row tiles: the second finds the panel that the first has read. It finds it in L2 where L2
+  // holds the panel twice, as it does with 3000 rows, and in L3 where it has more. Rows of 320
+  // columns end with whole panels. Where rows begin within lines, a panel has 1.47 times as many
+  // lines.
   CHECK(longer(3000, 1280) == 0);
   CHECK(longer(6000, 1280) == dyn::testing::relative(6000 * (4.4e-9 - 128 / 100e9) / 2));
   CHECK(longer(60000, 1280) == dyn::testing::relative(60000 * (4.4e-9 - 128 / 100e9) / 2));
@@ -351,8 +352,8 @@ TEST_CASE("row tiles that do not ask for the next columns leave the first of the
   // a tile 0.625 us from L2.
   CHECK(store(2500, 8, 2) - store(2500, 8, 3) ==
         dyn::testing::relative(10e-6 + (16.625e-6 - 10e-6) / 2 - 11.125e-6).epsilon(0.01));
-  // From memory, and where L2 holds two panels twice over, all row tiles ask; one row tile has all
-  // the time that it takes.
+  // From memory, and where L2 holds two panels twice over, all row tiles ask; one row tile alone
+  // has all its time for that.
   CHECK(store(1500, 8, 2) == store(1500, 8, 3));
   CHECK(store(2500, 4, 2) == store(2500, 4, 3));
 }
@@ -395,7 +396,7 @@ TEST_CASE(
 }
 
 TEST_CASE("rows of A that come from memory a second time for dots are hidden by nothing") {
-  // What dots add to the time of a tile beside its multiply-adds.
+  // The time that dots add to a tile beside its multiply-adds.
   Machine machine = round_machine();
   machine.dot_rows = {0, 8, 8, 8};
   const auto bare = [&](std::int64_t block_m, std::int64_t n) {

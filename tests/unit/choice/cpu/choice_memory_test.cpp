@@ -21,7 +21,7 @@ ContractionShape shape_of(std::int64_t m) {
   return {.m = m, .n = 3 * m + 1, .k = 64, .a_level = 1, .b_level = 2};
 }
 
-// Every number of it follows from the shape, so that a mixture of two choices is noticed.
+// All its numbers follow from the shape, so that a mixture of two choices is noticed.
 Choice choice_of(std::int64_t m) {
   Choice choice{.program = {},
                 .threads = static_cast<int>(m % 7) + 1,
@@ -98,7 +98,7 @@ TEST_CASE("a set holds choices of different numbers of regions, and forgets the 
     if (order.size() > 4) order.erase(order.begin());
     for (const std::int64_t each : order) REQUIRE(holds(each));
   }
-  // What has more regions than there is room for is not kept, and takes nobody's place.
+  // A choice of more regions than there is room for is not kept, and takes no other's place.
   Choice large = choice_of(3);
   large.program.regions.push_back(large.program.regions.front());
   memory.insert(ChoiceKey(shape_of(1000), 1), large);
@@ -107,8 +107,8 @@ TEST_CASE("a set holds choices of different numbers of regions, and forgets the 
 }
 
 TEST_CASE("shapes as models have them spread over all sets") {
-  // Half as many as there are places, one after the other in sizes that differ by little, or by
-  // what divides by much. In sets of four places that are chosen at random, 96 % are kept.
+  // Half as many choices as there are places, one after the other in sizes that differ by little,
+  // or by round numbers. In sets of four places that are chosen at random, 96 % are kept.
   const ChoiceMemory empty(table_bytes);
   const auto count = static_cast<std::int64_t>(empty.bytes() / 1000);
   const std::vector<std::function<ContractionShape(std::int64_t)>> families{

@@ -62,7 +62,7 @@ struct Gains {
   int shapes = 0;
 };
 
-// What select_cover gains over one region, and what the search over all covers does.
+// The gain of select_cover over one region, and that of the search over all covers.
 Gains gains_of(const Machine& machine, int shapes) {
   std::mt19937_64 random(cover_seed());
   Gains gains;

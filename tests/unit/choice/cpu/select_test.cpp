@@ -1,5 +1,5 @@
-// select() leaves most strategies unpriced. What it takes is what pricing all of them one by one
-// would take.
+// select() leaves most strategies unpriced. It takes what pricing all of them one by one would
+// take.
 
 #include <doctest/doctest.h>
 
@@ -98,7 +98,7 @@ TEST_CASE("select takes what a plain search over all strategies takes") {
                       for_each_choice(machine, candidates, shape, threads,
                                       [&](const Choice&) { ++total; });
                     });
-  // The bounds are there for something.
+  // The bounds must exclude something.
   CHECK(2 * priced < total);
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("wherever a copy of A is cheaper by more than a tie, copies may pay") 
 }
 
 TEST_CASE("one thread is tried wherever the wake-up that it spares is no tie") {
-  // One block and one slice: on two threads nothing but a wake-up more.
+  // One block and one slice: two threads bring nothing but a wake-up more.
   Machine machine = round_machine();
   machine.dot_rows = {0, 8, 8, 8, 6, 5, 4, 4, 4};
   machine.seconds_per_wakeup = 1e-6;

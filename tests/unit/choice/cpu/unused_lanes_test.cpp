@@ -1,4 +1,4 @@
-// Lanes of multiply-adds that work for nothing, counted tile by tile and vector by vector.
+// Lanes of multiply-adds that compute nothing useful, counted tile by tile and vector by vector.
 
 #include <doctest/doctest.h>
 
@@ -26,8 +26,8 @@ struct Lanes {
   std::int64_t all = 0, wanted = 0;
 };
 
-// Of one step of K of a region whose lanes run along its columns: blocks, in them tiles, in them
-// panels, in them vectors.
+// Counts one step of K of a region whose lanes run along its columns: blocks, in them tiles, in
+// them panels, in them vectors.
 Lanes count_columns(const Machine& machine, std::int64_t all_columns, const Region& region) {
   Lanes lanes;
   const Strategy& strategy = region.strategy;
@@ -35,10 +35,11 @@ Lanes count_columns(const Machine& machine, std::int64_t all_columns, const Regi
   const std::int64_t tile_panels = strategy.tile_columns / machine.panel;
   for (const std::int64_t block_panels :
        equal_parts(ceil_div(region.n, machine.panel), ceil_div(region.n, strategy.block_n))) {
-    // What is not packed is read as it lies but for a panel that is cut, which is packed and runs
-    // by itself.
+    // Without packing, B is read as it lies, except for a cut panel, which is packed and runs by
+    // itself.
     const bool is_cut = column + block_panels * machine.panel > all_columns;
-    // So does one whose columns beyond the last whole vector are dots: these waste nothing along n.
+    // A panel whose columns beyond the last whole vector are dots runs by itself too: the dots
+    // waste nothing along n.
     const bool has_dots = is_cut && strategy.dot_rest;
     const std::int64_t for_wide =
         block_panels - ((strategy.direct_b && is_cut) || has_dots ? 1 : 0);
@@ -50,7 +51,7 @@ Lanes count_columns(const Machine& machine, std::int64_t all_columns, const Regi
         for (int vector = 0; vector < machine.panel; vector += machine.vector_width) {
           const std::int64_t exist =
               std::clamp<std::int64_t>(all_columns - column - vector, 0, machine.vector_width);
-          // A panel by itself whose columns fill one vector at most has one.
+          // A panel by itself whose columns fill one vector at most has one vector.
           if (panels == 1 && vector > 0 && all_columns - column <= machine.vector_width) continue;
           lanes.all += has_dots && exist < machine.vector_width ? exist : machine.vector_width;
           lanes.wanted += exist;
@@ -115,7 +116,7 @@ TEST_CASE(
     CHECK((shape.lanes == LaneAxis::M ? unused.m : unused.n) ==
           doctest::Approx(expected).epsilon(1e-12));
     CHECK((shape.lanes == LaneAxis::M ? unused.n : unused.m) == 0);
-    // A dot of 64 terms has whole vectors, and one more for what is left.
+    // A dot of 64 terms has whole vectors, and one more for the rest.
     const double terms = static_cast<double>(shape.k * lanes.all);
     CHECK(unused.k ==
           doctest::Approx(1 - terms / (terms + static_cast<double>(dots * machine.vector_width)))

@@ -1,4 +1,4 @@
-// What a contraction costs on a GPU: limits, monotonicity, and that the terms decide.
+// The cost of a contraction on a GPU: limits, monotonicity, and that the terms decide.
 
 #include <doctest/doctest.h>
 
@@ -49,7 +49,7 @@ class Samples {
   }
 
  private:
-  // Small ones as often as large ones.
+  // Draws small ones as often as large ones.
   std::int64_t extent(std::int64_t most) {
     return static_cast<std::int64_t>(std::exp(
         std::uniform_real_distribution<double>(0, std::log(static_cast<double>(most)))(random_)));

@@ -1,4 +1,4 @@
-// Tiles of a GPU as micro-kernels: against the waves that they come from.
+// Tiles of a GPU as micro-kernels, compared with the waves that they come from.
 
 #include <doctest/doctest.h>
 
@@ -115,7 +115,7 @@ TEST_CASE("compute to memory of a GPU's tile, by hand") {
                              [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
   CHECK(both.compute_to_memory(0, 16) == doctest::Approx(256 / (1638.4 + 6553.6)));
   // Fragments of 8 + 8 floats for each of 256 threads and each of 16 steps pass through shared
-  // memory, and what a stage brings.
+  // memory, and so does the data of a stage.
   machine.shared_bytes = 1;
   const GpuMicroKernels narrow(machine, {tile},
                                [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });

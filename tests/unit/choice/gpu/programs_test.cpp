@@ -1,4 +1,4 @@
-// Programs of two regions on described GPUs: their cost, which pairs there are, and when they are
+// Programs of two regions on described GPUs: their cost, the pairs that exist, and when they are
 // chosen.
 
 #include <doctest/doctest.h>

@@ -12,7 +12,7 @@ struct FakeKernel {
   choice::MicroKernel block;
   double fixed = 0;           ///< seconds of one block without a reduction
   double step = 1;            ///< seconds of one step of the reduction
-  double crowd = 1;           ///< times as long while all units have one
+  double crowd = 1;           ///< factor on the time while all units have a block
   double ratio = 1;           ///< compute to memory
   std::int64_t resident = 1;  ///< blocks of one unit
 };

@@ -21,7 +21,8 @@ std::unique_ptr<const PaperPolicy> ftuner(const MicroKernels& kernels,
   return make_paper_policy(Policy::FTuner, kernels, panel, partition);
 }
 
-// Whether kernels of one or two extents cover an axis with nothing left, by trying all counts.
+// True where kernels of one or two extents cover an axis with nothing left, found by trying all
+// counts.
 bool can_cover(std::int64_t extent, const std::vector<std::int64_t>& extents, std::int64_t border) {
   for (const std::int64_t first : extents) {
     for (const std::int64_t second : extents) {
@@ -55,7 +56,7 @@ double by_hand(const FakeKernels& kernels, std::size_t kernel, std::int64_t batc
          part(blocks, kernels.units());
 }
 
-// Algorithm 2 as it stands, along one axis: the most score of one kernel that divides it, or of
+// Algorithm 2 to the letter, along one axis: the best score of one kernel that divides it, or of
 // two; 0: there is none.
 double most_along(const FakeKernels& kernels, const ProductShape& shape, bool rows) {
   const std::int64_t extent = rows ? shape.m : shape.n;

@@ -25,7 +25,7 @@ double region_seconds(const FakeKernels& kernels, std::size_t kernel, const Prod
          kernels.task_seconds(kernel, up(shape.k, block.k) * block.k);
 }
 
-// Rows after which a first kernel may end: the most that each number of waves can hold, for the
+// The rows at which a first kernel may end: the most that each number of waves can hold, for the
 // four largest that leave something.
 std::set<std::int64_t> cuts_of(const FakeKernels& kernels, std::size_t kernel,
                                const ProductShape& shape) {

@@ -1,4 +1,4 @@
-// Each paper's formula by hand, and what holds for all of them.
+// Each paper's formula by hand, and properties of all of them.
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ KernelRegion whole(const ProductShape& shape, std::size_t kernel) {
   return {0, shape.m, 0, shape.n, kernel};
 }
 
-// How many regions have each output of a shape.
+// For each output of a shape, the number of regions that contain it.
 bool covers_once(const ProductShape& shape, const KernelProgram& program) {
   std::vector<int> times(static_cast<std::size_t>(shape.m * shape.n));
   for (const KernelRegion& region : program.regions) {

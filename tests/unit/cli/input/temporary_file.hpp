@@ -9,7 +9,7 @@
 
 namespace dyn::testing {
 
-/// Holds `bytes` when it is made, and is gone at the end.
+/// Holds `bytes` when it is made, and is removed at the end.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& bytes = "") { write(bytes); }

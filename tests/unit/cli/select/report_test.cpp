@@ -1,4 +1,4 @@
-// What dynrun select prints and draws.
+// The output and plots of dynrun select.
 
 #include <algorithm>
 #include <cctype>

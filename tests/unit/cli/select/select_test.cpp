@@ -1,4 +1,4 @@
-// dynrun select: who is measured, how often, and what is made of it.
+// dynrun select: which programs are measured, how often, and the results made of it.
 
 #include <cmath>
 #include <limits>

@@ -21,7 +21,7 @@ struct Strides {
   }
 };
 
-/// Of a tensor [batch, heads, rows, columns] in the case's layout.
+/// The operand for a tensor [batch, heads, rows, columns] in the case's layout.
 Strides strides_of(const AttentionCase& c, std::int64_t heads, std::int64_t rows,
                    std::int64_t columns, bool transposed) {
   Strides s{heads * rows * columns, rows * columns, columns, 1};
@@ -57,7 +57,8 @@ Layout layout_of(const AttentionCase& c) {
   return layout;
 }
 
-/// Sizes are symbols; strides are what they are, but those of 0 and 1, which are known at load.
+/// Sizes are symbols. Strides have their values at run time, except for 0 and 1, which are known at
+/// load.
 Built build(const AttentionCase& c, const Layout& layout) {
   Built built;
   built.dims = std::make_unique<graph::DimTable>();
@@ -109,8 +110,8 @@ Built build(const AttentionCase& c, const Layout& layout) {
   return built;
 }
 
-/// One row in double; `bound` gets how far f32 may be off: scores by their products, then shares
-/// and sums.
+/// One row in double; `bound` gets the error that f32 may have: scores by their products, then
+/// shares and sums.
 std::vector<double> expected_row(const AttentionCase& c, const Layout& layout,
                                  const std::vector<std::vector<float>>& inputs, std::int64_t b,
                                  std::int64_t h, std::int64_t row, double& bound) {
@@ -143,7 +144,7 @@ std::vector<double> expected_row(const AttentionCase& c, const Layout& layout,
     for (std::int64_t n = 0; n < c.value_depth; ++n) {
       const double value = read(2, layout.v, key, n);
       largest = std::max(largest, std::fabs(value));
-      // What is hidden does not count, whatever its value is.
+      // Hidden keys do not count, whatever their values are.
       if (scores[static_cast<std::size_t>(key)] != 0)
         result[static_cast<std::size_t>(n)] +=
             scores[static_cast<std::size_t>(key)] / total * value;

@@ -15,7 +15,7 @@ namespace dyn::cpu::testing {
 
 enum class MaskKind : std::uint8_t { None, ByKey, ByRowAndKey, ByRow, Reversed };
 
-/// What one random case is about.
+/// One random case.
 struct AttentionCase {
   std::int64_t batch = 1, heads = 1, queries = 1, keys = 1, depth = 1, value_depth = 1;
   bool causal = false;
@@ -40,7 +40,7 @@ double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::C
                      std::mt19937_64& random, const ChooseStrategy& choose = {},
                      const std::function<void(std::vector<float>*)>& spoil = {});
 
-/// What the kernel makes of the random inputs of that seed.
+/// The kernel's result for the random inputs of that seed.
 std::vector<float> attention_output(const AttentionCase& c, const codegen::Isa& isa,
                                     codegen::CodeStore& store, std::uint64_t seed,
                                     const ChooseStrategy& choose);

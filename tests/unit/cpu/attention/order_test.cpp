@@ -1,5 +1,5 @@
-// A row of a batch has the bits of that row alone: what orders the sums of attention depends on
-// nothing else than that row's sizes.
+// A row of a batch has the bits of that row alone: the order of attention's sums depends on nothing
+// else than that row's sizes.
 
 #include <doctest/doctest.h>
 

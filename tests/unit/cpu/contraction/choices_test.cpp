@@ -1,4 +1,4 @@
-// What policies make of a problem, as dynrun select and plans see it.
+// The choices of policies for a problem, as dynrun select and plans see them.
 
 #include <doctest/doctest.h>
 
@@ -64,8 +64,8 @@ auto identity_of(const Launch& launch) {
                     launch.ints);
 }
 
-// What a thread does: the words of a program without the sizes that blocks and tiles may have but
-// do not.
+// The work of a thread: the words of a program without those sizes of blocks and tiles that it may
+// have but does not.
 auto partition_of(const Launch& launch) {
   return std::tuple(launch.function, launch.merge, launch.tickets, launch.merge_tickets,
                     launch.grain, launch.threads, launch.unused_lanes.all());
@@ -91,9 +91,9 @@ void check_choices(const Choices& choices, const Case& c, Policy policy) {
   }
 }
 
-// Of those that predict time, the chosen one is the best; of dyn it ties (2 %) with the best of
-// those that select() considers, and what that leaves out, copies and single threads that spare
-// little, at most ties with one of them.
+// Where policies predict time, the chosen program is the best. For dyn it ties (2 %) with the best
+// that select() considers. Programs that select() leaves out, copies and single threads that spare
+// little, at most tie with one of those.
 void check_chosen(const Choices& choices, Policy policy) {
   double least = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : choices.candidates)

@@ -112,8 +112,8 @@ TEST_CASE("tiles keep apart between blocks of K, however many panels run by them
     const auto store = CodeStore::open(isa, {});
     std::mt19937_64 random(contraction_seed());
     const std::int64_t panel = isa.panel_f32;
-    // Panels that are cut, in blocks of one panel less than others, beside wide tiles; as they lie
-    // or packed, with lanes along N and M.
+    // Cut panels, in blocks of one panel less than others, beside wide tiles; B as it lies or
+    // packed, with lanes along N and M.
     for (const Case& c :
          {Case{.m = 2, .n = 15 * panel, .k = 1100},
           Case{.m = 2, .n = 15 * panel - 3, .k = 1100, .packed = false},

@@ -25,7 +25,7 @@ using rkernel::Expr;
 using rkernel::ExprOp;
 using rkernel::Operand;
 
-/// The operands of a case, and what plain loops in double make of them.
+/// The operands of a case, and the result of plain loops in double.
 struct Data {
   std::vector<float> a, b, bias, residual, packed;
   std::vector<double> expected, bound;
@@ -33,7 +33,7 @@ struct Data {
   const void* scales = nullptr;
 };
 
-/// A weight as its dtype keeps it, and the most that it may be away from there.
+/// A weight as its dtype keeps it, and the largest rounding error.
 struct Rounded {
   double value, error;
 };
@@ -117,7 +117,7 @@ Data make_data(const Case& c, const codegen::Isa& isa, std::mt19937_64& random) 
   return data;
 }
 
-/// What a launch writes; nothing where that is outside of the output.
+/// The result of a launch; nothing where it wrote outside of the output.
 std::vector<float> output_of(const Case& c, const Data& data, const rkernel::Launch& launch) {
   const auto outputs = static_cast<std::size_t>(c.batch * c.m * c.n);
   std::vector<float> output(outputs + 2 * guard_elements, guard);
@@ -131,8 +131,8 @@ std::vector<float> output_of(const Case& c, const Data& data, const rkernel::Lau
   return {output.begin() + guard_elements, output.end() - guard_elements};
 }
 
-/// Runs a launch; the largest error over its bound, infinity where something outside of the output
-/// was written.
+/// Runs a launch; returns the largest error over its bound, infinity where it wrote outside of the
+/// output.
 double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch) {
   const std::vector<float> output = output_of(c, data, launch);
   if (output.size() != data.expected.size()) return std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
 #pragma once
-// Marked elements around what a kernel writes: what it writes outside is found.
+// Marked elements around a kernel's output detect writes outside of it.
 
 #include <cstddef>
 #include <span>

@@ -10,7 +10,7 @@
 
 namespace dyn::cpu::testing {
 
-/// Speeds of the machine's block kernels as its tiles have them, a little slower together.
+/// Speeds of the machine's block kernels, derived from its tiles, a little slower together.
 std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine);
 
 struct ContextOptions {

@@ -20,7 +20,7 @@ constexpr std::array policies{Policy::Dyn,        Policy::Vortex,   Policy::MikP
 
 std::uint64_t programs_seed() { return dyn::testing::test_seed(20261123); }
 
-// Empty, single, primes, and what lies about tiles, vectors, panels and the depths of blocks; few
+// Empty, single, primes, and sizes about tiles, vectors, panels and the depths of blocks; few
 // columns, so that lanes run along M and K.
 Case random_case_about_tiles(std::mt19937_64& random, const Isa& isa) {
   const auto pick = [&](const std::vector<std::int64_t>& from) {
@@ -69,8 +69,8 @@ void check_programs(const std::vector<int>& all_threads, int cases, std::size_t 
   }
 }
 
-// Outputs of a few columns beyond the last whole vector, with every number of those, of each dtype
-// of weights, packed and fresh either way: all choices whose lanes run along K there.
+// Outputs with every number of columns beyond the last whole vector, for each dtype of weights,
+// packed and fresh either way: all choices whose lanes run along K there.
 void check_dots_of_rest(int every, int share, std::size_t& ran) {
   dyn::testing::Sweep sweep(share);
   for (const Isa& isa : all_isas()) {

@@ -17,7 +17,7 @@ using dyn::rkernel::LaneAxis;
 
 namespace {
 
-/// Its slices' sums, each in the order of K, added in the order of the slices.
+/// Sums the slices, each in the order of K, and adds the sums in the order of the slices.
 float sliced_sum(const Case& c, std::span<const float> a, std::span<const float> b,
                  std::int64_t row, std::int64_t column, std::int64_t slices) {
   float total = 0;

@@ -77,7 +77,8 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa
     level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
   const auto kernel = cpu::LoopKernel::create(builder.problem, isa, machine);
   const auto sources = kernel->sources();
-  // Positions instead of addresses tell which class the plan takes; only its code is compiled.
+  // Positions instead of addresses tell which class the plan takes; only that class' code is
+  // compiled.
   std::vector<char> positions(sources.size());
   std::vector<void*> addresses;
   for (char& position : positions) addresses.push_back(&position);

@@ -24,11 +24,11 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa
                           std::vector<std::vector<std::uint8_t>> initial, std::int64_t tickets = 0,
                           bool plain = false, bool small_caches = false, int threads = 2);
 
-/// Fills inputs at random (those in `given` are as they are there), runs on all ISAs in one call
+/// Fills inputs at random (buffers in `given` are taken from there), runs on all ISAs in one call
 /// and ticket by ticket, and checks the outputs against the interpreter within `tolerance`
-/// (relative to the largest magnitude of the buffer, at least 1), and that ISAs with FMA, all
-/// divisions in tickets, numbers of threads, stores through caches and past them, and code with and
-/// without scratch, give the same bits.
+/// (relative to the largest magnitude of the buffer, at least 1). Also checks that ISAs with FMA,
+/// all divisions in tickets, numbers of threads, stores through caches and past them, and code with
+/// and without scratch give the same bits.
 void check_problem(const ProblemBuilder& builder, unsigned seed, double tolerance = 1e-4,
                    bool specials = false,
                    const std::map<int, std::vector<std::uint8_t>>& given = {});

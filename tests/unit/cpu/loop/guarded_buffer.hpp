@@ -1,6 +1,6 @@
 #pragma once
-// Memory that ends at an inaccessible page and begins after marked bytes: what reads or writes
-// outside is found.
+// Memory that ends at an inaccessible page and begins after marked bytes detects accesses outside
+// of it.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Reductions that are cut in slices, and those that just are not.
+// Reductions that are cut in slices, and those just too small for it.
 
 #include <doctest/doctest.h>
 
@@ -52,7 +52,7 @@ struct Reductions {
 };
 
 /// Sum, mean of absolute values, largest and least element, and a product near 1. The sum's terms
-/// have a mean: one of 100,000 that cancel may be less than its rounding.
+/// have a mean: a sum of 100,000 terms that cancel may be less than its rounding.
 void all_of_f32(Reductions& r) {
   ProblemBuilder& b = r.b;
   r.store(r.reduce(ExprOp::ReduceSum, b.expr(ExprOp::Add, {r.x, b.number(0.5)})));

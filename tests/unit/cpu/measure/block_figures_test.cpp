@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Figures are remembered by the process for each number of threads: every use of another number
-/// begins anew.
+/// The process remembers figures for each number of threads: every use of another number begins
+/// anew.
 class Figures {
  public:
   dyn::choice::Machine machine(int threads) const {
@@ -50,7 +50,7 @@ class Figures {
     return fs::directory_iterator(folder_.path())->path();
   }
   json content() const { return json::parse(std::ifstream(file())); }
-  /// Where the file for so many threads would be, with this text; the file that was there is gone.
+  /// Writes this text to the file for so many threads, and removes the file that was there.
   void put(int threads, const std::string& text) {
     std::string name = file().filename().string();
     fs::remove(file());
@@ -68,7 +68,7 @@ class Figures {
   dyn::testing::TemporaryFolder folder_;
 };
 
-// What another process would have left.
+// The file that another process would have left.
 json json_of(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {

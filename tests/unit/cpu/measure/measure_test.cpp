@@ -1,4 +1,4 @@
-// What measuring a tile touches.
+// The memory that measuring a tile touches.
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,8 @@ using namespace dyn::codegen;
 
 namespace {
 
-/// The parts of memory that a main loop reads and writes, in bytes; of the call that had most.
+/// The parts of memory that a main loop reads and writes, in bytes; those of the call that had
+/// most.
 struct Touched {
   std::int64_t a = 0, b = 0, c = 0;
 } touched;
@@ -41,7 +42,7 @@ void record(const float*, std::int64_t a_row_stride, const void*, std::int64_t b
       extent({{k, b_k_stride}, {panels, panel_stride}, {std::min(running.columns, panel), 1}}));
   touched.c = std::max(touched.c, extent({{running.rows, c_row_stride}, {running.columns, 1}}));
   ++calls;
-  volatile int turns = 0;  // as long as a clock can tell
+  volatile int turns = 0;  // long enough for a clock
   while (turns < 1000) turns = turns + 1;
 }
 

@@ -1,4 +1,4 @@
-// How many threads are measured, where they read, and that more of them than processors do no harm.
+// How many threads are measured, where they read, and that more threads than processors do no harm.
 
 #include <doctest/doctest.h>
 
@@ -70,7 +70,7 @@ TEST_CASE("a cache that others fill is as large as what is read from it fast") {
                         [&](std::int64_t bytes) { return bytes <= kept ? 79e9 : 21e9; });
   };
   CHECK(of(cache) == cache);
-  CHECK(of(28 << 20) == cache);  // the last eighth holds what else a program reads
+  CHECK(of(28 << 20) == cache);  // the last eighth holds other data of a program
   CHECK(of(27 << 20) == 24 << 20);
   CHECK(of(21 << 20) == 20 << 20);
   CHECK(of(16 << 20) == 16 << 20);

@@ -79,7 +79,7 @@ TEST_CASE(
 TEST_CASE(
     "no loop with lanes along K spills a vector register, and each has its tile's multiply-adds") {
   constexpr int loops_and_cut_vector =
-      2 + 1;  // the loop that asks for rows ahead, the one that does not, and what is left
+      2 + 1;  // the loop that asks for rows ahead, the one that does not, and the one for the rest
   for (const Isa& isa : all_isas()) {
     Compiler compiler(isa);
     const std::string_view product = isa.fma ? "vfmadd" : "mulps";

@@ -1,5 +1,5 @@
 // How far beyond its place a tile asks for rows of A. The functions emit IR, which folds to a
-// number where all they are given are numbers.
+// number where all arguments are numbers.
 
 #include <doctest/doctest.h>
 #include <llvm/IR/Constants.h>

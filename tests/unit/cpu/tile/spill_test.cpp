@@ -90,8 +90,8 @@ void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder
   }
 }
 
-// Without operands along another axis: a block that is turned in registers fills half of them, and
-// leaves a function too few.
+// Without operands along another axis: a block that is transposed in registers fills half of them,
+// and leaves a function too few.
 void gelu(ProblemBuilder& b) {
   using dyn::DType;
   using dyn::rkernel::ExprOp;
@@ -140,8 +140,8 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
   }
 }
 
-// Of each step of K the lines of B's panel and, of a row that may lie anywhere, the one in which it
-// ends; of four steps the lines of four rows of A.
+// Prefetches: in each step of K the lines of B's panel, and the line in which a row ends that may
+// lie anywhere; in four steps the lines of four rows of A.
 TEST_CASE("steps of K in full tiles ask for lines of both operands ahead") {
   constexpr int steps = 4, rows_of_group = 4, line_floats = 16;
   for (const Isa& isa : all_isas()) {
@@ -233,8 +233,8 @@ TEST_CASE("no contraction with narrow weights spills a vector register in its in
   }
 }
 
-// Any few operations on the sums, bias, residual, factors of rows, and two outputs: what full tiles
-// inline.
+// Any few operations on the sums, bias, residual, factors of rows, and two outputs: full tiles
+// inline these.
 TEST_CASE("no small epilogue makes full tiles spill") {
   using dyn::rkernel::ExprOp;
   std::mt19937 random(20261121);

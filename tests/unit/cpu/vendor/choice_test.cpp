@@ -1,5 +1,5 @@
 // oneDNN beside policy dyn: taken where it is expected to be faster, never where results must not
-// depend on it; and the figures that this is expected from.
+// depend on it; and the figures behind that expectation.
 
 #include <doctest/doctest.h>
 
@@ -42,7 +42,7 @@ Vendor vendor_for(const char* test, const VendorFigures& figures, bool beside_dy
   return vendor;
 }
 
-/// Calls `check` with what policy dyn makes of both cases, on one thread and on two.
+/// Calls `check` with the choice of policy dyn for both cases, on one thread and on two.
 template <class Check>
 void for_each_plan(const Vendor& vendor, bool deterministic, const Check& check) {
   const Isa& isa = select_isa("");
@@ -141,7 +141,7 @@ TEST_CASE("launches of the vendor's primitives run on the threads that were chos
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
   std::mt19937_64 random(dyn::testing::test_seed(6));
-  // At rates without sense every problem is worth a second thread, or none is.
+  // At meaningless rates every problem is worth a second thread, or none is.
   for (const auto& [figures, threads] : {std::pair(slow, 2), std::pair(fast, 1)}) {
     const Vendor vendor = vendor_for("threads_chosen", figures, false);
     if (!vendor.library) return;
@@ -228,7 +228,7 @@ TEST_CASE(
     return vendor_figures(isa, version, directory.string(), measure);
   };
   figures_of("oneDNN 9.0.0");
-  figures_of("oneDNN 9.0.0");  // the process knows it
+  figures_of("oneDNN 9.0.0");  // the process remembers it
   CHECK(measured == 1);
   REQUIRE(std::filesystem::exists(path("oneDNN 9.0.0")));
   std::ostringstream written;

@@ -1,5 +1,5 @@
-// Contractions by oneDNN inside this process: right, on the caller's threads, and without it where
-// it is missing.
+// Contractions by oneDNN inside this process: right, on the caller's threads, and by dyn where
+// oneDNN is missing.
 
 #include <doctest/doctest.h>
 

@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(DimFixture, "sums with quotients have the bounds of what is le
   CHECK(bounds(floordiv(Z, c(4)) * 2 - floordiv(Z, c(2))) == Interval{-1, 0});
   CHECK(bounds(floordiv(Z * 3 + 2, c(2)) - Z) == Interval{1, unbounded});
   CHECK(bounds(Z - floordiv(Z * 3, c(2))).high == 0);
-  // What rounds up in a pool's size needs no max() and no min().
+  // The rounding up in a pool's size needs no max() and no min().
   const Dim height = floordiv(Z + 1, c(2)), windows = floordiv(height - 3 + 1, c(2)) + 1;
   CHECK(min(windows, floordiv(height - 1, c(2)) + 1) == windows);
   CHECK(max((windows - 1) * 2 + 3 - height, c(0)) == (windows - 1) * 2 + 3 - height);
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(DimFixture, "text") {
   CHECK(to_string(S - 1) == "S - 1");
   CHECK(to_string(c(3) - S) == "3 - S");
   CHECK(to_string(S * -2 - 5) == "0 - S * 2 - 5");
-  // What has no opposite keeps its sign, so that the parser can read it.
+  // A number without an opposite keeps its sign, so that the parser can read it.
   CHECK(to_string(S * std::numeric_limits<std::int64_t>::min() + 7) ==
         "7 + S * -9223372036854775808");
   CHECK(to_string(floordiv(S + 1, c(2))) == "floordiv(S + 1, 2)");

@@ -76,7 +76,7 @@ class Generator {
     return apply_rules(symbols_.table, op, expression(depth - 1), expression(depth - 1));
   }
 
-  /// Operands for `op`: random ones, or such that have something in common, as rules need it.
+  /// Operands for `op`: random ones, or ones that have something in common, as rules need it.
   std::pair<Dim, Dim> operands(DimOp op) {
     const bool divides = op == DimOp::FloorDiv || op == DimOp::Mod;
     if (!divides && pick(3) == 0) return quotient_and_remainder(op);
@@ -89,7 +89,7 @@ class Generator {
     return {left, expression(static_cast<int>(pick(3)))};
   }
 
-  /// A sum of quotients by constants and of what may cancel parts of them.
+  /// A sum of quotients by constants and of terms that may cancel parts of them.
   Dim quotients() {
     const Dim x = symbols_.dims[pick(symbols_.dims.size())];
     Dim sum = leaf();
@@ -116,7 +116,7 @@ class Generator {
     return {quotient * c * factor, rest * factor + leaf()};
   }
 
-  /// A sum, and the least of 1 and a size that may go beyond it or not.
+  /// A sum, and the minimum of 1 and a size that may exceed it or not.
   std::pair<Dim, Dim> limited() {
     const Dim one = symbols_.table.constant(1), x = leaf(), y = leaf();
     const Dim limit = min(one, pick(3) == 0   ? x + y
@@ -144,7 +144,7 @@ class Generator {
   std::mt19937_64& random_;
 };
 
-/// Whether the expression's parts overflow, which those of an equal one need not.
+/// True where the expression's parts overflow, though those of an equal expression may not.
 bool overflows(Dim dim, const std::vector<std::int64_t>& symbols) {
   try {
     evaluate(dim, symbols);
@@ -176,7 +176,7 @@ TEST_CASE("every rule keeps the value, and every rule is used") {
   INFO("DYN_SEED=", dyn::testing::test_seed());
   std::mt19937_64 random(dyn::testing::test_seed());
   std::map<std::string, int> used;
-  constexpr int enough_rounds = 60;  // for every rule to be used
+  constexpr int enough_rounds = 60;  // so that every rule is used
   const int rounds = dyn::testing::test_rounds(enough_rounds);
   for (int round = 0; round < rounds; ++round) {
     Symbols symbols;

@@ -1,5 +1,5 @@
-// What becomes of `append`: no group of its own where what is appended can be computed in place,
-// else a copy of that alone. The rest of a state is never copied.
+// `append` has no group of its own where the appended value can be computed in place; else a group
+// copies that value alone. The rest of a state is never copied.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// The groups that the models of examples/models become.
+// The groups that the passes make of the models in examples/models.
 
 #include <doctest/doctest.h>
 

@@ -20,7 +20,7 @@ graph g(x: f32[N, L, 8], y: f32[N, L, 8]) -> (r: f32)" +
          output_dims + ") {\n" + lines + "\n}\n";
 }
 
-/// Whether a group puts parts side by side.
+/// True where a group puts parts side by side.
 bool joins(const Pipeline& pipeline) {
   return std::ranges::any_of(pipeline.fusion.groups, [&](const graph::Group& group) {
     return std::ranges::any_of(group.nodes, [&](int id) {
@@ -47,7 +47,7 @@ TEST_CASE("results are computed in their places") {
   check("return concat(matmul(x, a), matmul(y, a)) axis=1", true, "[N, _, 5]");
   check("return concat(matmul(x, a), matmul(y, a)) axis=0", true, "[_, L, 5]");
   check("return concat(matmul(x, b), reduce_max(y) axes=[2]) axis=2", true);
-  // Behind views of them, and read by more than one.
+  // Parts that are read through views, and by more than one reader.
   check(
       "return concat(reshape(matmul(x, a)) shape=[N * L, 5], reshape(matmul(y, b)) shape=[N * L, "
       "12]) axis=1",

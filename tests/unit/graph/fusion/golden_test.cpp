@@ -28,8 +28,8 @@ TEST_CASE("golden problems") {
     if (entry.path().extension() != ".dyn") continue;
     ++cases;
     CAPTURE(entry.path().filename());
-    // What targets with a kernel for attention see, and those that place parts, has an expectation
-    // of its own.
+    // Targets with a kernel for attention, and those that place parts, have expectations of their
+    // own.
     const std::string name = entry.path().stem().string();
     const Pipeline pipeline =
         through_passes(read(entry.path()), {.keep_attention = name.starts_with("whole_")},

@@ -56,7 +56,7 @@ std::vector<std::string> defects(const Pipeline& pipeline) {
     if (kind == graph::ValueKind::Input || kind == graph::ValueKind::Weight)
       ready.insert(static_cast<ValueId>(i));
   }
-  // Parts of one buffer may be written by several; it is there after the last of them.
+  // Several groups may write parts of one buffer; it is complete after the last of them.
   std::map<ValueId, int> writers;
   for (const auto& problem : pipeline.problems) {
     for (const auto& operand : problem.operands) writers[operand.buffer] += operand.written;

@@ -1,5 +1,5 @@
 #pragma once
-// A text through all passes, and the resulting problems interpreted.
+// Runs a text through all passes, and interprets the resulting problems.
 
 #include <map>
 #include <random>
@@ -25,8 +25,8 @@ Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& 
 /// Groups with their nodes and outputs, views of outputs, and reasons; then each problem.
 std::string describe(const Pipeline& pipeline);
 
-/// What is wrong with the order of groups, the outputs' bases, or values without memory; empty:
-/// nothing.
+/// Describes what is wrong with the order of groups, the outputs' bases, or values without memory;
+/// empty: nothing.
 std::vector<std::string> defects(const Pipeline& pipeline);
 
 /// Inputs of these dims: floats normal, integers uniform in [-2, 2), bools even.
@@ -41,8 +41,8 @@ reference::Array random_weight(const graph::Module& module, graph::ValueId id);
 std::vector<reference::Array> interpret_all(const Pipeline& pipeline,
                                             const std::vector<reference::Array>& inputs);
 
-/// The outputs differ nowhere by more than f32 rounding of the stored tensors explains; says where
-/// they do.
+/// Compares outputs: they may differ by no more than f32 rounding of the stored tensors explains.
+/// Says where they do.
 std::string difference(const std::vector<reference::Array>& expected,
                        const std::vector<reference::Array>& actual);
 

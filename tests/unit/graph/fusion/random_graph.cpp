@@ -78,7 +78,7 @@ class Writer {
     return add(t.dims, fmt::format("{}({})", ops[pick(9)], t.name));
   }
 
-  /// Whether `small` broadcasts to `large` without changing it.
+  /// True where `small` broadcasts to `large` without changing it.
   static bool fits(const Dims& small, const Dims& large) {
     return small.size() <= large.size() &&
            std::equal(small.rbegin(), small.rend(), large.rbegin(),
@@ -97,7 +97,7 @@ class Writer {
   int choose() {
     const Tensor a = any(), b = any();
     if (!fits(b.dims, a.dims)) return 0;
-    // Continuous, or rounding would decide.
+    // Continuous operators, or rounding would decide.
     return add(a.dims,
                fmt::format("where(greater({0}, {1}), {0} - {1}, {1} - {0})", a.name, b.name));
   }
@@ -307,7 +307,7 @@ class Writer {
     return add(t.dims, fmt::format("attention({0}, {0}, {0}) causal={1}", t.name, pick(2) == 0));
   }
 
-  /// Of the indices, which are whole, so that no rounding decides.
+  /// Statements on indices, which are whole, so that no rounding decides.
   int integers() {
     struct Form {
       const char* expression;

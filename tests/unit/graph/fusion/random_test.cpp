@@ -18,7 +18,7 @@ int graph_count() {
   return given ? std::atoi(given) : test_rounds(300);
 }
 
-/// What is wrong with one graph; empty: nothing.
+/// Describes what is wrong with one graph; empty: nothing.
 std::string check(const std::string& text, std::mt19937_64& random,
                   const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
   try {

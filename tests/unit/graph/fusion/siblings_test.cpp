@@ -1,4 +1,4 @@
-// Matmuls that share an input, and what must not be merged.
+// Matmuls that share an input, and matmuls that must not be merged.
 
 #include <doctest/doctest.h>
 

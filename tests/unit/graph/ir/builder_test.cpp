@@ -50,7 +50,7 @@ TEST_CASE("what a later node says about symbols holds for values before it") {
   builder.add("add", {a, before}, "sum");
   CHECK(builder.type(before).dims == builder.type(a).dims);
   CHECK(builder.resolve(m) == builder.resolve(n));
-  // Nodes that come with what is known by then.
+  // Nodes that are added with the facts known by then.
   const ValueId shaped = builder.add("reshape", {before}, "shaped",
                                      {{"shape", std::vector{m, builder.dims().constant(1)}}});
   CHECK(builder.type(shaped).dims.front() == builder.resolve(n));

@@ -25,7 +25,7 @@ class ModuleBuilder {
     module.declared_symbols.push_back(*dim.symbol());
     return dim;
   }
-  /// What the text writes as `_`.
+  /// A dim that the text writes as `_`.
   Dim fresh() { return module.dims->symbol({}); }
 
   std::vector<Dim> dims(std::initializer_list<std::int64_t> values) {
@@ -73,7 +73,7 @@ class ModuleBuilder {
 
   std::string type(ValueId id) const { return to_string(module.value(id).type); }
 
-  /// Propagates; the error's message, or "" where there is none.
+  /// Propagates; returns the error's message, or "" where there is none.
   std::string propagate() {
     try {
       propagate_shapes(module);
@@ -104,7 +104,7 @@ class ModuleBuilder {
   }
 };
 
-/// Whether `part` is in `text`; shows the text where it is not.
+/// True where `part` is in `text`; shows the text where it is not.
 inline bool contains(const std::string& text, const std::string& part) {
   const bool found = text.find(part) != std::string::npos;
   if (!found) MESSAGE("the text is: ", text);

@@ -60,7 +60,7 @@ TEST_CASE("empty, noise and binary files") {
                             "ELF\x02\x01"))
             .find("test.dyn:1:1: unexpected byte 0x7F") == 0);
   CHECK(error_of("\x9C\x01z\xC3\xA9\xC3 \xE2\x82").find("\n? z\xC3\xA9? ??\n^") !=
-        std::string::npos);  // shown without what a terminal would obey
+        std::string::npos);  // shown without characters that a terminal would obey
   CHECK(first_line(error_of("PK\x03\x04")).find("test.dyn:1:1: expected `dyn 1`") == 0);
   CHECK(first_line(error_of("hello world")) ==
         "test.dyn:1:1: expected `dyn 1`, with which every model begins, found `hello`");

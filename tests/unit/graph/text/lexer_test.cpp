@@ -1,4 +1,4 @@
-// Tokens: what is one, where it stands, and what is none.
+// Tokens: what is a token, where it stands, and what is none.
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-// What the parser makes of a text: symbols, weights, values, nodes and attributes.
+// The parser's results: symbols, weights, values, nodes and attributes.
 
 #include <limits>
 
@@ -135,7 +135,7 @@ TEST_CASE("the models have the sizes that they claim") {
     const char* model;
     std::int64_t parameters;
   };
-  // Of Hugging Face's checkpoints, without pooler and language model head.
+  // Parameters of Hugging Face's checkpoints, without pooler and language model head.
   for (const Size& size :
        {Size{"bert_base", 108'891'648}, Size{"bert_large", 334'092'288},
         Size{"distilbert", 66'362'880}, Size{"albert", 11'092'992}, Size{"gpt2", 124'439'808}}) {

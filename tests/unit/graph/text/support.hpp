@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the text IR share.
+// The tests of the text IR share these.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Files that are broken, or that somebody made to do harm: each is refused with the place and what
-// is wrong, and takes no memory that the file does not fill.
+// Broken or malicious files: each is refused with the place and the problem, and takes no memory
+// that the file does not fill.
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ OnnxFile two_layers() {
   return file;
 }
 
-/// f32 y = x + w, where w's bytes are said to be in another file.
+/// f32 y = x + w, where the file says that w's bytes are in another file.
 OnnxFile external(const std::string& location, std::vector<std::int64_t> dims = {2},
                   const std::string& offset = "0", const std::string& length = "") {
   OnnxFile file;
@@ -57,7 +57,7 @@ OnnxFile external(const std::string& location, std::vector<std::int64_t> dims = 
   return file;
 }
 
-/// Bytes as a field of this number whose declared length is any.
+/// Bytes as a field of this number, with any declared length.
 std::string declared(int field, std::uint64_t length, const std::string& bytes) {
   std::string text(1, static_cast<char>(field << 3 | 2));
   for (; length >= 0x80; length >>= 7) text += static_cast<char>(length | 0x80);

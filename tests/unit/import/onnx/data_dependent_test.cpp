@@ -21,7 +21,7 @@ Graph load(const OnnxFile& file) {
   return Graph::load(path);
 }
 
-/// A branch with one node of x and what it adds.
+/// A branch with one node, of x and the value that it adds.
 void add_branch(onnx::NodeProto& node, const char* name, const char* op, const char* other,
                 const char* result) {
   onnx::AttributeProto& attribute = *node.add_attribute();

@@ -48,7 +48,7 @@ TEST_CASE("pads that exporters turn as a matrix decide shapes, and pad by what s
   file.node("Shape", {"x"}, {"shape"});
   testing::set(file.node("Gather", {"shape", "one"}, {"length"}), "axis", 0);
   file.node("Mod", {"length", "two"}, {"rest"});
-  // Columns: 2 before, and what makes their number even after; rows: none before, 3 after.
+  // Columns: 2 before, and as many after as make their number even; rows: none before, 3 after.
   testing::set(file.node("Concat", {"two", "rest", "rows"}, {"counted"}), "axis", 0);
   add_pads(file, "counted");
   file.node("Pad", {"x", "pads"}, {"y"});
@@ -117,7 +117,7 @@ TEST_CASE("an open dim of a reshape is found beside free ones") {
   CHECK(results[1].shape == Shape{2, 4, 48});
   CHECK(results[2].shape == Shape{2, 6, 32});
   CHECK(results[2].values == Values(x.begin(), x.end()));
-  // No batch leaves no element, and yet one answer.
+  // A batch of 0 leaves no element, and yet there is only one answer.
   CHECK(at(0, 4)[0].shape == Shape{0, 4, 4, 12});
   CHECK(at(0, 4)[2].shape == Shape{0, 6, 32});
   CHECK_THROWS_AS(at(2, 3), Error);

@@ -1,4 +1,4 @@
-// Dims of an ONNX file that are freed: the shapes behind them, and what is refused.
+// Freed dims of an ONNX file: the shapes that follow, and the cases that are refused.
 
 #include <doctest/doctest.h>
 

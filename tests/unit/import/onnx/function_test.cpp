@@ -1,4 +1,4 @@
-// Functions that a model brings along.
+// Functions that a model defines.
 
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ OnnxFile calls_of(const std::string& function) {
   return file;
 }
 
-/// Of rows of this length.
+/// A model with rows of this length.
 Values softmax_of(const Values& x, std::size_t length) {
   Values y(x.size());
   for (std::size_t begin = 0; begin < x.size(); begin += length) {

@@ -1,4 +1,4 @@
-// What an ONNX file becomes, as text, and what broken ones are told.
+// The text that an ONNX file becomes, and the errors for broken files.
 
 #include <doctest/doctest.h>
 

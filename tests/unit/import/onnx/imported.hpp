@@ -1,5 +1,5 @@
 #pragma once
-// What an ONNX file becomes, and what a broken one is told.
+// Imports an ONNX file, and checks the errors for broken ones.
 
 #include <functional>
 #include <string>
@@ -19,8 +19,8 @@ struct Folder {
 /// The statements of its text; checks that reading the whole again gives the same text.
 std::string statements_of(const OnnxFile& file);
 
-/// Checks kind and message of what the import throws, after `edit` has been at the file with this
-/// path.
+/// Checks kind and message of the error that the import throws, after `edit` has changed the file
+/// with this path.
 void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts,
                  const std::function<void(const std::string&)>& edit = {});
 

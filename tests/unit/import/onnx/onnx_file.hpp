@@ -18,7 +18,7 @@ struct OnnxDim {
   std::string name;
 };
 
-/// A model under construction; the message is open for what the functions do not offer.
+/// A model under construction; its message is public, for what the functions do not offer.
 class OnnxFile {
  public:
   explicit OnnxFile(int opset = 20);

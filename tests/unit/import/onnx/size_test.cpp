@@ -1,4 +1,4 @@
-// Sizes of windows and steps that 64 bits hold, but not what is made of them.
+// Sizes of windows and steps that 64 bits hold, though products and sums of them do not fit.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Errors of imported models name the node of the file, whenever they come.
+// Errors of imported models name the node of the file, whenever they occur.
 
 #include <doctest/doctest.h>
 

@@ -36,7 +36,7 @@ OnnxFile sum_over_axes() {
   return file;
 }
 
-/// Of 2 x 3 x 5 elements, over the axes that `reduced` marks.
+/// The sum of 2 x 3 x 5 elements over the axes that `reduced` marks.
 std::vector<double> expected_sums(const std::vector<float>& x, const std::array<bool, 3>& reduced) {
   const std::array<std::size_t, 3> dims{2, 3, 5};
   std::array<std::size_t, 3> strides{};

@@ -1,4 +1,4 @@
-// Jobs on a few threads: each once, and what fails first comes back.
+// Jobs on a few threads: each runs once, and the first failure comes back.
 
 #include "targets/llvm/code/parallel_jobs.hpp"
 

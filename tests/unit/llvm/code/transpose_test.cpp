@@ -1,4 +1,4 @@
-// Blocks transposed in registers, executed on every ISA that this CPU has.
+// Blocks that are transposed in registers, executed on every ISA that this CPU has.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -65,7 +65,7 @@ int run_without_execution_gain(const std::string& folder) {
     try {
       CodeStoreOptions options;
       options.cache_dir =
-          folder;  // a store of its own: one that another test has opened has another mapping
+          folder;  // a store of its own: a store that another test has opened has another mapping
       options.mapping = CodeMapping::Automatic;
       const Isa& isa = select_isa("sse2");
       const auto store = CodeStore::open(isa, options);

@@ -24,7 +24,7 @@ std::vector<std::vector<std::uint8_t>> zeros(const ProblemBuilder& b) {
 }
 
 /// Copies operand 0 to operand 1, through an operator of one argument where there is one, on each
-/// ISA; gives what each wrote.
+/// ISA; returns the outputs.
 template <class To, class From>
 std::vector<std::vector<To>> converted(DType from, DType to, const std::vector<From>& values,
                                        dyn::rkernel::ExprOp op = dyn::rkernel::ExprOp::Load) {
@@ -45,7 +45,7 @@ std::vector<std::vector<To>> converted(DType from, DType to, const std::vector<F
   return results;
 }
 
-/// Numbers that are halfway between two neighbours, just beside that, and special ones.
+/// Numbers halfway between two neighbours, just beside that, and special ones.
 std::vector<float> edges(DType dtype) {
   std::vector<float> values = {0.0f,
                                -0.0f,

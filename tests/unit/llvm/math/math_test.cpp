@@ -257,7 +257,7 @@ TEST_CASE("unary functions are accurate over all floats") {
       CAPTURE(name_of(function.op));
       CAPTURE(worst_at);
       CHECK(worst <= (variant.isa->fma ? function.limit_ulps : function.limit_without_fma));
-      // The first variant of each kind, with FMA and without, is what the others must equal.
+      // The others must equal the first variant of each kind, with FMA and without.
       std::vector<float>& first = with_fma[variant.isa->fma];
       if (first.empty()) first = y;
       std::size_t different = 0;

@@ -146,7 +146,7 @@ TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest
     REQUIRE(handle >= 1);
     REQUIRE(handle <= static_cast<std::intptr_t>(kernel.sources.size()));
     used.insert(handle);
-    // The strides prove one class for each tile, so that source i is of tile i.
+    // The strides prove one class for each tile, so that source i is tile i's.
     REQUIRE(kernel.sources.size() == tiles.size());
     const GpuTile& tile = tiles[static_cast<std::size_t>(handle - 1)];
     const std::int64_t m_blocks = (m + tile.block_m - 1) / tile.block_m,
@@ -229,7 +229,7 @@ TEST_CASE("keys cover what changes code, and nothing else") {
               keys_of(narrowed(graph.contraction(), DType::bf16), DType::bf16)));
   CHECK(apart(keys_of(narrowed(graph.contraction(), DType::f16), DType::f16),
               keys_of(narrowed(graph.contraction(), DType::bf16), DType::bf16)));
-  // CUDA cores multiply f32 whatever was asked for: that code is shared, and nothing else is.
+  // CUDA cores multiply f32 whatever the precision: that code is shared, and nothing else is.
   const auto of_tensor_cores = [](std::set<std::string> keys) {
     std::erase_if(
         keys, [](const std::string& key) { return key.find("tensor cores") == std::string::npos; });
@@ -241,7 +241,7 @@ TEST_CASE("keys cover what changes code, and nothing else") {
               keys_of(graph.contraction(), DType::f16)));
   CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f16)),
               keys_of(graph.contraction(), DType::bf16)));
-  // The number of multiprocessors is the plan's, not the code's.
+  // The number of multiprocessors affects the plan, not the code.
   dyn::choice::GpuMachine machine = described_gpu("a100");
   const auto on_a100 =
       ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();

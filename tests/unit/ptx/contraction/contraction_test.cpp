@@ -17,8 +17,7 @@ void align(const MatmulCase& c, std::int64_t inner, DType dtype, std::int64_t& s
   slack = (elements - inner % elements) % elements + (c.m + c.n) % 2 * elements;
 }
 
-/// Slacks and an offset with which vectors can be copied where the form does so; odd ones
-/// elsewhere.
+/// Slacks and an offset that allow vector copies where the form has them; odd ones elsewhere.
 void place(MatmulCase& c, std::mt19937_64& random) {
   c.a_slack = static_cast<std::int64_t>(random() % 4);
   c.b_slack = static_cast<std::int64_t>(random() % 4);
@@ -62,7 +61,7 @@ void check_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
   }
 }
 
-/// Everything that a form can be, drawn from the seed.
+/// Draws a form by the seed, among all possible ones.
 MatmulCase random_form(const dyn::choice::GpuTile& tile, std::mt19937_64& random) {
   constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   const auto chance = [&](unsigned one_of) { return random() % one_of == 0; };

@@ -80,8 +80,8 @@ class Operands {
     return built_.dims->symbol(
         {.name = name, .low = 0, .high = std::int64_t{1} << 40, .divisor = 1, .hint = {}});
   }
-  /// Offset, and strides of the axes b, m, n, k: -1 where there is none. `unit`: along n, whatever
-  /// the sizes.
+  /// Offset, and strides of the axes b, m, n, k: -1 where there is none. `unit`: the stride along n
+  /// is 1, whatever the sizes.
   int add(const char* name, DType dtype, std::int64_t offset,
           const std::vector<std::int64_t>& strides, bool unit, bool written = false) {
     Operand operand;

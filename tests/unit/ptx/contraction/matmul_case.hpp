@@ -16,7 +16,7 @@
 
 namespace dyn::ptx::testing {
 
-/// Rows and columns, of each of the batch.
+/// Rows and columns of the output, in each batch.
 struct OutputRange {
   std::int64_t m = 0, m_end = 0, n = 0, n_end = 0;
 };
@@ -26,7 +26,7 @@ struct OutputRange {
 struct MatmulCase {
   choice::GpuTile tile;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
-  int batch_axes = 1;  ///< 0 (of a batch of 1), 1, or 2: the inner one with 2 of the matrices, so
+  int batch_axes = 1;  ///< 0 (for a batch of 1), 1, or 2: the inner one with 2 of the matrices, so
                        ///< that `batch` is even
   DType a = DType::f32, b = DType::f32, output = DType::f32;
   Copy a_copy = Copy::Elements, b_copy = Copy::Elements;
@@ -39,14 +39,15 @@ struct MatmulCase {
   bool bias = false, gelu = false, residual = false;
   int blocks = 2;  ///< of the grid
   std::optional<choice::GpuTile> second =
-      std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
-  OutputRange first{};  ///< of programs of two
-  bool in_place =
-      false;  ///< with `residual`: it is the output's memory, so that what is stored twice is wrong
+      std::nullopt;     ///< tile of a second region, which computes the part of the output that the
+                        ///< first one, by `tile`, leaves
+  OutputRange first{};  ///< for programs of two: the first region's
+  bool in_place = false;  ///< with `residual`: it is the output's memory, so that an element stored
+                          ///< twice is wrong
 };
 std::string to_string(const MatmulCase& c);
 
-/// How the elements of a matrix of `rows` x `columns` lie, for each batch.
+/// The layout of a matrix of `rows` x `columns`, for each batch.
 struct MatrixLayout {
   std::int64_t offset = 0, batch_stride = 0, row_stride = 0, column_stride = 0,
                elements = 0;  ///< elements: of the whole buffer
@@ -66,10 +67,11 @@ struct BuiltMatmul {
 };
 BuiltMatmul build(const MatmulCase& c);
 
-/// What the second tile computes: all rows, or all columns, before or after the first range.
+/// The part that the second tile computes: all rows, or all columns, before or after the first
+/// region.
 OutputRange second_range(const MatmulCase& c);
 
-/// The kernel. `change`: of its tree, before code is made from it. Lives no longer than `built`.
+/// The kernel. `change` edits its tree before code is made from it. Lives no longer than `built`.
 codegen::KernelSource source_of(const BuiltMatmul& built,
                                 const std::function<void(rkernel::RKernel&)>& change = {});
 

@@ -35,7 +35,7 @@ double rounded(DType dtype, double value) {
   return dtype == DType::f32 ? value : half_value(dtype, half_bits(dtype, value));
 }
 
-// What the engine multiplies.
+// The value that the engine multiplies.
 double multiplied(const choice::GpuTile& tile, double value) {
   if (tile.operands != DType::f32) return rounded(tile.operands, value);
   if (tile.engine == choice::Engine::CudaCores) return value;
@@ -69,7 +69,7 @@ std::int64_t at(const MatrixLayout& layout, std::int64_t batch, std::int64_t row
          column * layout.column_stride;
 }
 
-/// One element: what it should be, and the largest error that its bound allows.
+/// The expected value of one element, and the largest error that its bound allows.
 struct Element {
   double expected, bound;
 };

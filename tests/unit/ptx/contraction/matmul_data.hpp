@@ -1,5 +1,6 @@
 #pragma once
-// Operands of a matrix product with random values, and what plain loops in double make of them.
+// Operands of a matrix product with random values, and the expected results of plain loops in
+// double.
 
 #include <cstddef>
 #include <random>
@@ -16,12 +17,12 @@ using Bytes = std::vector<std::byte>;
 std::vector<Bytes> random_buffers(const MatmulCase& c, std::mt19937_64& random);
 
 /// The largest error over the bound (K + 4) * eps * (sum of |a| |b| + 4), plus the rounding of the
-/// output's dtype; more than 1 is a defect. Infinite where something beside the output's elements
-/// was written. The loops multiply what the tile's dtype makes of a and b.
+/// output's dtype; more than 1 is a defect. Infinite where the kernel wrote anything but the
+/// output's elements. The loops multiply a and b as rounded to the tile's dtype.
 double worst_error(const MatmulCase& c, const std::vector<Bytes>& buffers, const Bytes& output);
 
-/// Whether an f32 output without epilogue has the bits of one loop of fused multiply-adds for each
-/// element, K ascending.
+/// True where an f32 output without epilogue has the bits of one loop of fused multiply-adds for
+/// each element, K ascending.
 bool is_fma_loop(const MatmulCase& c, const std::vector<Bytes>& buffers, const Bytes& output);
 
 /// test_seed, else a fixed one.

@@ -18,10 +18,10 @@ Emulator& emulator();
 class EmulatedMatmul {
  public:
   EmulatedMatmul(Emulator& device, const MatmulCase& form);
-  /// A kernel that is not what the emitter makes of the form.
+  /// Loads a kernel that differs from the one that the emitter makes.
   EmulatedMatmul(Emulator& device, const llvm::Module& module);
 
-  /// Runs it on these buffers; gives the output's bytes. Throws what the stream throws.
+  /// Runs it on these buffers; returns the output's bytes. Throws what the stream throws.
   Bytes run(const MatmulCase& c, const std::vector<Bytes>& buffers) const;
 
  private:

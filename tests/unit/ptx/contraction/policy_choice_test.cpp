@@ -1,4 +1,4 @@
-// What each policy makes of a contraction on a described GPU.
+// The choice of each policy for a contraction on a described GPU.
 
 #include <doctest/doctest.h>
 
@@ -107,7 +107,8 @@ TEST_CASE(
           }
           const rkernel::Candidate& taken = choices.candidates[choices.chosen];
           CHECK(taken.launch.predicted_seconds * 1.02 >= chosen);
-          // What it predicts is least: nobody takes what it thinks is slower.
+          // Its own prediction is the least: no policy takes a program that it predicts to be
+          // slower.
           for (const rkernel::Candidate& candidate : choices.candidates) {
             if (candidate.predicted_seconds)
               CHECK(*taken.predicted_seconds <= *candidate.predicted_seconds);

@@ -25,8 +25,8 @@ ProgramKey key_of(std::int64_t m, int vectors = 3) {
   return {GpuContraction{.batch = m % 5, .m = m, .n = 3 * m + 1, .k = 64}, vectors};
 }
 
-// Every number of it follows from the sizes, so that a mixture of two programs is noticed. Some
-// have no region, as where no tile fits.
+// All its numbers follow from the sizes, so that a mixture of two programs is noticed. Some
+// programs have no region, as where no tile fits.
 GpuProgram program_of(std::int64_t m) {
   GpuProgram program{.regions = {}, .seconds = static_cast<double>(m) * 1e-6};
   for (std::int64_t region = 0; region < m % 3; ++region)
@@ -40,7 +40,7 @@ bool same(const GpuProgram& a, const GpuProgram& b) {
 }
 
 // Puts programs of sizes up to `most` in and takes them out, on four threads of which two only
-// read; how many were found.
+// read; returns how many were found.
 std::int64_t hammer(ProgramMemory& memory, std::int64_t most, int rounds) {
   std::atomic<std::int64_t> found{0}, wrong{0};
   const auto work = [&](std::uint64_t number) {
@@ -81,7 +81,7 @@ TEST_CASE(
   }
   CHECK(found > 20);  // of some hundred places
   CHECK(memory.bytes() <= table_bytes);
-  // What has more regions than there is room for is not kept.
+  // A program of more regions than there is room for is not kept.
   GpuProgram large = program_of(2);
   large.regions.push_back(large.regions.front());
   memory.insert(key_of(2'000'000), large);
@@ -134,7 +134,7 @@ TEST_CASE(
   const auto work = [&](std::uint64_t number) {
     std::mt19937_64 random(dyn::testing::test_seed(9) + number);
     for (std::int64_t i = 0; i < 2 * sizes; ++i) {
-      // Half of them among few sizes, which are known soon.
+      // Half of them among few sizes, which are remembered soon.
       const auto at =
           static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(i % 2 == 0 ? sizes : 20));
       const dyn::rkernel::Launch launch = kernel->plan({symbols(at), 1});

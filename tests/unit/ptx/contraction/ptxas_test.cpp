@@ -31,7 +31,7 @@ MatmulCase with_epilogue(const dyn::choice::GpuTile& tile, ptx::Copy copy, ptx::
   return c;
 }
 
-/// What the assembler makes of a kernel for each of these GPUs: the most registers.
+/// The most registers that the assembler gives a kernel on any of these GPUs.
 int checked_registers(const MatmulCase& c, std::span<const char* const> gpus, std::string& all) {
   llvm::LLVMContext context;
   const BuiltMatmul built = build(c);
@@ -64,8 +64,8 @@ std::vector<MatmulCase> forms(const dyn::choice::GpuTile& tile) {
 }  // namespace
 
 TEST_SUITE("full") {
-  // The cost model predicts occupancy from the estimate: it should not be far below what the
-  // assembler takes on any GPU, nor above.
+  // The cost model predicts occupancy from the estimate: it should not be far below the assembler's
+  // number on any GPU, nor above.
   TEST_CASE("the registers of a tile are predicted within 24 of what the assembler takes") {
     if (dyn::test::ptxas_is_missing()) return;
     constexpr int tolerance = 24;

@@ -1,4 +1,4 @@
-// Finding the driver, and what is said where it is missing, damaged or too old.
+// Finding the driver, and the errors where it is missing, damaged or too old.
 
 #include "targets/ptx/lowering/ptx_lowering.hpp"
 #include "tests/support/fake_driver.hpp"

@@ -22,7 +22,7 @@ using rkernel::DeviceBlock;
 
 constexpr int large_shared_bytes = 96 << 10;
 
-/// A kernel that only returns: what it does is the test's on_launch.
+/// A kernel that only returns: the test's on_launch does the work.
 codegen::KernelSource source(const std::string& key, int shared_bytes = 0) {
   return {key, [shared_bytes](llvm::Module& module, const std::string& symbol) {
             codegen::Builder builder(module.getContext());

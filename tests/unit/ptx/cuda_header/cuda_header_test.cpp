@@ -27,8 +27,8 @@ TEST_CASE("cuda header: values and signatures are NVIDIA's") {
 namespace dyn::ptx::cuda {
 namespace {
 
-// Same bits: pointers to the same, enumerations and integers of one size; what a handle points to
-// is nobody's business.
+// Same bits: pointers to the same, enumerations and integers of one size; the types behind handles
+// do not matter.
 template <typename A, typename B>
 constexpr bool same_abi() {
   if constexpr (std::is_pointer_v<A> && std::is_pointer_v<B>) {

@@ -1,4 +1,4 @@
-// Asynchronous copies and mbarriers: what they order, and what they do not.
+// Asynchronous copies and mbarriers: the accesses that they order, and those that they do not.
 
 #include <doctest/doctest.h>
 
@@ -113,7 +113,7 @@ TEST_CASE("emulator copies: wait, then barrier") {
   faults(copying.with(barrier, ""), Fault::Uninitialised, "%x = load");
   faults(copying.with(barrier, "").with("xor i32 %t, 62", "lshr i32 %t, 1"), Fault::Race,
          "%x = load");
-  // The writer goes over what is on its way.
+  // The writer overwrites bytes whose copy is in flight.
   faults(copying.with(wait_all, "store i32 1, ptr addrspace(3) %s, align 4\n  " + wait_all),
          Fault::BeforeWait, "store i32 1");
   faults(copying.with(commit, "").with(wait_all, "ret void\nunreached:"), Fault::Unfinished,
@@ -208,7 +208,7 @@ TEST_CASE("emulator mbarriers: arrivals that follow copies") {
   faults(tracked.with("%shared, i32 0)\n  br", "%shared, i32 1)\n  br")
              .with("xor i32 %t, 62", "xor i32 %t, 0"),
          Fault::BeforeWait, "%x = load");
-  // A plain arrival tells nothing of the copy.
+  // A plain arrival says nothing about the copy.
   faults(
       tracked.with(follow, "%state = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)"),
       Fault::BeforeWait, "%x = load");
@@ -218,7 +218,7 @@ TEST_CASE("emulator mbarriers: arrivals that follow copies") {
   faults(tracked.with(follow, both), Fault::Barrier, "");
   check_clean(tracked.with(follow, both).with("i32 64)", "i32 128)"),
               {read_buffer(in), written_buffer(out)});
-  // What the thread wrote itself does not go with the copy.
+  // The copy's arrival does not cover what the thread wrote itself.
   const std::string own =
       "%s2 = getelementptr i32, ptr addrspace(3) %s, i32 0\n  store i32 9, ptr addrspace(3) %s2, "
       "align 4\n  " +

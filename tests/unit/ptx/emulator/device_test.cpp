@@ -22,7 +22,7 @@ using ptx::Fault;
 
 namespace {
 
-/// out[i] = in[i] * factor, of 64 elements for each block.
+/// out[i] = in[i] * factor, 64 elements for each block.
 codegen::KernelSource scaling(float factor) {
   return {"test scaling by " + std::to_string(factor),
           [factor](llvm::Module& module, const std::string& symbol) {
@@ -152,7 +152,7 @@ TEST_CASE("emulator: a fault is told once, by synchronise") {
     return value;
   };
   launch(faulty);
-  launch(storing);  // has not happened, as what came before failed
+  launch(storing);  // it did not happen, since an earlier launch failed
   std::string message;
   try {
     stream->synchronise();
@@ -253,7 +253,7 @@ TEST_CASE("emulator: launches leave nothing behind") {
     std::ifstream file("/proc/self/maps");
     return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
   };
-  // Threads that wait, copies on their way, and every other launch a fault in the middle of it.
+  // Threads that wait, copies in flight, and a fault in the middle of every other launch.
   const KernelText kernel{64, 256, 2, R"(
   %g = getelementptr i32, ptr addrspace(1) %p0, i32 %t
   %s = getelementptr i32, ptr addrspace(3) %shared, i32 %t

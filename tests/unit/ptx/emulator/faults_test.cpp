@@ -1,4 +1,4 @@
-// Each fault: a kernel that has it, and its corrected twin that has not.
+// Each fault: a kernel that has it, and its corrected twin that does not.
 
 #include <doctest/doctest.h>
 
@@ -60,7 +60,7 @@ write:
 end:
   ret void)"};
   std::vector<std::int32_t> out(1);
-  // Who came last to a barrier goes on first: 63 writes before the others read, 62 when all have
+  // The last to come to a barrier goes on first: 63 writes before the others read, 62 when all have
   // read.
   for (const char* writer : {"63", "62"})
     check_clean(kernel.with("WRITER", writer), {written_buffer(out)});

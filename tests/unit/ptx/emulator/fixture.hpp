@@ -9,7 +9,7 @@
 
 namespace dyn::test {
 
-/// A kernel: `body` is what follows the entry, in which %p0, %p1, ... are the operands, %t is the
+/// A kernel. `body` is the text after the entry, in which %p0, %p1, ... are the operands, %t is the
 /// thread, %lane its lane, %b the block, and %shared the shared memory.
 struct KernelText {
   int threads = 32, shared_bytes = 0, operands = 1;
@@ -21,7 +21,7 @@ struct KernelText {
   KernelText with(const std::string& from, const std::string& to) const;
 };
 
-/// The statement of such a body with which all threads of a block wait for each other.
+/// The statement in such a body with which all threads of a block wait for each other.
 inline const std::string barrier = "call void @dyn.dev.barrier.sync()";
 
 /// Loads and launches with an emulator that all tests share.
@@ -37,7 +37,8 @@ inline std::vector<ptx::FaultReport> run(const KernelText& kernel,
              ints);
 }
 
-/// The kernel faults so, naming `instruction`; the reports' text for messages.
+/// Checks that the kernel has this fault, naming `instruction`; returns the reports' text for
+/// messages.
 void check_fault(const KernelText& kernel, ptx::Fault fault, const std::string& instruction,
                  std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
 void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers,

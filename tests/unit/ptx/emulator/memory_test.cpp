@@ -1,5 +1,5 @@
-// Faults of memory: what lies outside, what is not aligned, and what threads of the grid do to each
-// other in global memory.
+// Faults of memory: accesses outside, misaligned ones, and races of the grid's threads in global
+// memory.
 
 #include <doctest/doctest.h>
 
@@ -92,7 +92,7 @@ TEST_CASE("emulator faults: threads of the whole grid") {
                         "%x = load i32, ptr addrspace(1) %p0, align 4\n  store i32 %x, ptr "
                         "addrspace(1) %o, align 4"),
               Fault::Race, "%x = load", {written_buffer(out)}, 2);
-  // Elements of less than a word are elements all the same.
+  // Elements of less than a word count as elements of their own.
   const KernelText narrow = blocks.with("getelementptr i32", "getelementptr i8")
                                 .with("store i32 %t, ptr addrspace(1) %o, align 4",
                                       "store i8 7, ptr addrspace(1) %o, align 1");

@@ -1,4 +1,4 @@
-// What each device operation computes, against plain loops.
+// The result of each device operation, against plain loops.
 
 #include <doctest/doctest.h>
 
@@ -163,7 +163,8 @@ TEST_CASE("emulator: conversions") {
     CHECK(half[i] == bits_of_small(true, in[i]));
     CHECK(std::bit_cast<std::uint32_t>(back[i]) ==
           std::bit_cast<std::uint32_t>(static_cast<float>(value_of_small(true, half[i]))));
-    // The nearest of the two neighbours whose low 16 bits are 0; of equally near ones the even one.
+    // The nearer of the two neighbours whose low 16 bits are 0; where both are equally near, the
+    // even one.
     const auto down = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(in[i]) >> 16);
     const auto up = static_cast<std::uint16_t>(down + 1);
     const double below = std::fabs(in[i] - value_of_small(false, down)),
@@ -238,7 +239,7 @@ filled:
 namespace {
 
 /// a: 16 x k, b: k x 8, c and d: 16 x 8, as plain rows; each lane loads its fragments by the
-/// layouts of the PTX ISA, written down here as the table of its figures.
+/// layouts of the PTX ISA, written down here as a table.
 void check_mma(const std::string& kind, const char* op) {
   INFO(kind << ", DYN_SEED=" << dyn::testing::test_seed());
   const bool tf32 = kind == "tf32", half = kind == "f16";

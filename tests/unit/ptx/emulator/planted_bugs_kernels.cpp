@@ -127,7 +127,7 @@ MatmulCase matrices(const choice::GpuTile& tile, std::int64_t m, std::int64_t n,
   return c;
 }
 
-/// The upper rows by the case's tile, the rest by one of lower blocks.
+/// The case's tile computes the upper rows, one of lower blocks the rest.
 MatmulCase in_two_regions(MatmulCase c, std::int64_t rows) {
   c.second = c.tile;
   c.second->block_m = c.tile.block_m / 2;
@@ -158,7 +158,8 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   MatmulCase f16 = matrices(small_tensor_tile(DType::f16), 45, 37, 132);
   f16.transpose_a = true;
   f16.output = DType::f32;
-  // With five steps, what a sixth one copies lies behind what the epilogue uses.
+  // With five steps, the bytes that a sixth step would copy lie behind those that the epilogue
+  // uses.
   MatmulCase single = matrices(cuda, 45, 37, 37);
   single.blocks = 8;
   std::vector<PlantedKernel> kernels;

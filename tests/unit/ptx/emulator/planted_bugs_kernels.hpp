@@ -20,8 +20,8 @@ struct PlantedBuffer {
   bool written = false;
 };
 
-/// One kernel and one launch of it, with no size a multiple of a tile, and (but for one) fewer
-/// blocks than tickets.
+/// One kernel and one launch of it. No size is a multiple of a tile, and (with one exception) there
+/// are fewer blocks than tickets.
 struct PlantedKernel {
   std::string name;
   std::int64_t blocks = 0;
@@ -37,7 +37,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed);
 
 struct PlantedOutcome {
   std::vector<ptx::FaultReport> reports;
-  bool right = false;  ///< whether the results are, where nothing was reported
+  bool right = false;  ///< whether the results are right, where nothing was reported
 };
 PlantedOutcome run(const PlantedKernel& kernel, const llvm::Module& module);
 

@@ -22,7 +22,7 @@ std::string expectation(const PlantedBug& bug) {
   return bug.fault ? name_of(*bug.fault) : "wrong result";
 }
 
-/// One line for people: what came of it.
+/// One line for people: the result of the bug.
 std::string line_of(const PlantedOutcome& outcome) {
   if (outcome.reports.empty()) return outcome.right ? "nothing noticed" : "wrong result";
   const ptx::FaultReport& report = outcome.reports.front();
@@ -38,7 +38,7 @@ bool is_expected(const PlantedBug& bug, const PlantedOutcome& outcome) {
          });
 }
 
-/// The kernel with the bug in it. What the edit makes must be a device module still.
+/// The kernel with the bug in it. The edited module must still be a device module.
 std::unique_ptr<llvm::Module> planted(const PlantedBug& bug, const llvm::Module& sound,
                                       llvm::LLVMContext& context) {
   auto module = ptx::parse_device_module(context, plant(bug, ptx::module_text(sound)));

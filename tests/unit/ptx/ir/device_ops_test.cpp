@@ -61,7 +61,7 @@ std::string operation_reference() {
   return page + "\n";
 }
 
-/// What verify_device_module() says of a kernel with this body; "" where it is satisfied.
+/// The error of verify_device_module() for a kernel with this body; "" where there is none.
 std::string error_of(const std::function<void(const KernelBody&)>& body) {
   llvm::LLVMContext context;
   const auto module = device_kernel(context, body);
@@ -72,7 +72,7 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A call of a function that is declared here and now.
+/// A call of a function that is declared here.
 llvm::CallInst* call_of(const KernelBody& body, const std::string& name, llvm::Type* result,
                         std::vector<llvm::Value*> arguments) {
   std::vector<llvm::Type*> types;
@@ -122,7 +122,8 @@ TEST_CASE("every operation is a valid call, and its declaration tells the truth"
     CHECK(internal_error([&] { ptx::verify_device_module(*module); }) == "");
     const llvm::Function* declaration = module->getFunction(op.name);
     CHECK(declaration->doesNotThrow());
-    // What lanes do together keeps its place; what touches memory or waits is not free of effects.
+    // Operations of several lanes keep their place; operations that touch memory or wait are not
+    // free of effects.
     const bool together = has(std::string(op.name), ".sync") ||
                           has(std::string(op.name), "ldmatrix") ||
                           has(std::string(op.name), "mma.");

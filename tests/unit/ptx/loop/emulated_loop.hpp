@@ -29,9 +29,9 @@ struct EmulatedLoop {
 EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine,
                           const Contents& initial, std::int64_t most_blocks = 1 << 30);
 
-/// Random contents (those in `given` are as they are there), run as planned, and by two blocks that
-/// take all tickets; the emulator has nothing to report, both runs give the same bits, and these
-/// agree with the interpreter. Returns the launch.
+/// Random contents (buffers in `given` are taken from there), run as planned, and by two blocks
+/// that take all tickets. The emulator must report nothing, both runs must give the same bits, and
+/// these must agree with the interpreter. Returns the launch.
 rkernel::Launch check_emulated(const testing::ProblemBuilder& builder,
                                const choice::GpuMachine& machine, unsigned seed, double tolerance,
                                bool specials = false,

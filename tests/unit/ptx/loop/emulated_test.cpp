@@ -1,4 +1,4 @@
-// Loop kernels on the emulator against the interpreter: what models have, and random problems, at
+// Loop kernels on the emulator against the interpreter: kernels of models, and random problems, at
 // awkward sizes.
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The code of a loop kernel is what its tree says, and both lowerings take the same code.
+// The code of a loop kernel follows its tree, and both lowerings take the same code.
 
 #include <doctest/doctest.h>
 #include <llvm/IR/LLVMContext.h>

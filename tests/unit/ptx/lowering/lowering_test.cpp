@@ -68,7 +68,7 @@ TEST_CASE("the same kernel has the same hash") {
   CHECK(ptx::module_text(*parsed) != "");
   CHECK(ptx::module_hash(*parsed) == hash);
 
-  // Its names are not part of it, what it does is.
+  // The hash covers what the module does, but not its names.
   parsed->setModuleIdentifier("renamed");
   parsed->setSourceFileName("elsewhere");
   parsed->getFunction("kernel")->setName("another");
@@ -79,7 +79,7 @@ TEST_CASE("the same kernel has the same hash") {
   std::string lowered;
   ptx::lower_to_ptx(*module, &lowered);
   CHECK(lowered == hash);
-  CHECK(ptx::module_hash(*module) == hash);  // lowering leaves it as it was
+  CHECK(ptx::module_hash(*module) == hash);  // lowering does not change it
 }
 
 TEST_CASE("text that is no module is refused") {
@@ -169,7 +169,7 @@ TEST_CASE("only fma is fused") {
 }
 
 TEST_CASE("what lanes do together stays where it is") {
-  // Each result is used in a branch only, where a compiler would like to compute it.
+  // Only a branch uses each result, so that a compiler would like to compute it there.
   for (const ptx::Op op :
        {ptx::Op::MmaF16, ptx::Op::LoadMatrix4, ptx::Op::ShuffleBfly, ptx::Op::Ballot}) {
     const ptx::DeviceOp& definition = ptx::device_ops()[static_cast<std::size_t>(op)];

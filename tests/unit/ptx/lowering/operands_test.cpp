@@ -14,8 +14,8 @@ using namespace dyn::test;
 
 namespace {
 
-/// What an instruction's operands are, addresses left out: "thread+2" for a register that holds it,
-/// or a number.
+/// An instruction's operands, addresses left out: "thread+2" for a register that holds it, or a
+/// number.
 class InstructionOperands {
  public:
   explicit InstructionOperands(const std::string& ptx) {

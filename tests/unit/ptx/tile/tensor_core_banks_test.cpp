@@ -1,4 +1,4 @@
-// No load of a fragment and no copy to a tile meets a bank of shared memory twice. Addresses are
+// No load of a fragment and no copy to a tile uses a bank of shared memory twice. Addresses are
 // those of the generated code: its arithmetic, folded for each lane.
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr int warp_lanes = 32, bank_bytes = 4, banks = 32, all_banks_bytes = bank_bytes * banks;
 
-/// Passes over all banks beyond the one that `accesses` of `bytes` each would need if no two met:
-/// what the hardware adds. Accesses to one word are one.
+/// The hardware's extra passes over all banks, beyond the one that `accesses` of `bytes` each need
+/// without conflicts. Accesses to one word count as one.
 int extra_passes(const std::vector<std::int64_t>& accesses, int bytes) {
   std::array<std::map<std::int64_t, int>, banks> rows;
   for (const std::int64_t address : accesses) {
@@ -36,8 +36,8 @@ int extra_passes(const std::vector<std::int64_t>& accesses, int bytes) {
   return static_cast<int>(most) - 1;
 }
 
-/// Addresses of every load from shared memory, in order, for one thread; of ldmatrix the row that
-/// its lane names.
+/// Addresses of every load from shared memory, in order, for one thread; for ldmatrix the address
+/// of the row that its lane names.
 struct Loads {
   std::vector<std::int64_t> addresses;
   std::vector<int> bytes;  ///< 16: ldmatrix; 4: a word
@@ -82,7 +82,7 @@ Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
   return loads;
 }
 
-/// Of one warp, over all its loads.
+/// Conflicts of one warp, over all its loads.
 struct Passes {
   int needed = 0, extra = 0;
 };

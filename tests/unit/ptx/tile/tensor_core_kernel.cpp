@@ -19,7 +19,7 @@ llvm::ConstantInt* number(Builder& builder, int value) {
   return builder.getInt32(static_cast<std::uint32_t>(value));
 }
 
-/// Rows of 16-byte chunks from global memory, `row_bytes` apart, to a tile.
+/// Copies rows of 16-byte chunks from global memory, `row_bytes` apart, to a tile.
 struct TileCopy {
   SharedTile tile;
   llvm::Value *from, *to;

@@ -32,7 +32,7 @@ std::mt19937& random_engine() {
   return engine;
 }
 
-/// Elements as they lie in memory, and what mma multiplies.
+/// Elements as they lie in memory, and as mma multiplies them.
 struct Elements {
   std::vector<std::byte> bytes;
   std::vector<double> values;
@@ -104,7 +104,7 @@ Outcome run(ptx::Emulator& emulator, const GpuTile& tile, BOrder order, int bloc
   return outcome;
 }
 
-/// Every output of the block is one accumulator's.
+/// Every output of the block belongs to one accumulator.
 void check_places(const GpuTile& tile, const Outcome& outcome) {
   std::vector<std::int32_t> places = outcome.places, all(places.size());
   std::sort(places.begin(), places.end());

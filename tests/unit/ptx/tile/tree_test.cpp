@@ -16,7 +16,7 @@ using rkernel::RKernel;
 
 namespace {
 
-/// What a walk asks for, as text.
+/// Writes the calls of a walk as text.
 class Recorder final : public rkernel::Emitter {
  public:
   explicit Recorder(const rkernel::Problem& problem) : problem_(problem) {}

@@ -59,7 +59,7 @@ TEST_CASE("floats are rounded to nearest even") {
   std::mt19937 random(1);
   for (int i = 0; i < 200'000; ++i) {
     check_both(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
-    // In the range of f16, and often right between two of its values.
+    // Numbers in the range of f16, often right between two of its values.
     const std::uint32_t exponent = 127 - 26 + static_cast<std::uint32_t>(random() % 44);
     const std::uint32_t mantissa = static_cast<std::uint32_t>(random() & 0x7fffff) &
                                    (random() % 2 == 0 ? 0x7ff000u : 0x7fffffu);

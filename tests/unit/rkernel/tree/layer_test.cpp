@@ -10,7 +10,7 @@ using namespace dyn::rkernel;
 
 namespace {
 
-/// Writes down what a walk asks for.
+/// Writes down the calls of a walk.
 class Recorder final : public Emitter {
  public:
   explicit Recorder(const Problem& problem) : problem_(problem) {}

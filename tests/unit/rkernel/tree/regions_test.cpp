@@ -81,7 +81,7 @@ TEST_CASE("the regions of every pattern cover each element of the output once") 
 TEST_CASE("threads that take the next ticket as soon as they can end when the last one does") {
   CHECK(makespan(std::vector<TicketCost>{{2, 3}}, 1) == doctest::Approx(6));
   CHECK(makespan(std::vector<TicketCost>{{2, 3}}, 2) == doctest::Approx(4));
-  // Two of 3 s and one of 3 s on two threads; the small ones fill up what is left.
+  // Two tickets of 3 s and one of 3 s on two threads; small tickets fill up the rest.
   CHECK(makespan(std::vector<TicketCost>{{3, 3}, {1, 3}}, 2) == doctest::Approx(6));
   CHECK(makespan(std::vector<TicketCost>{{3, 3}, {1, 4}}, 2) == doctest::Approx(7));
   CHECK(makespan(std::vector<TicketCost>{{1, 0}}, 4) == doctest::Approx(0));

@@ -1,5 +1,5 @@
-// Models on a GPU behind the fake driver, which executes no kernels: what fails there, and contexts
-// of others.
+// Models on a GPU behind the fake driver, which executes no kernels: failures there, and contexts
+// of other libraries.
 
 #include "src/runtime/load/fallback_target.hpp"
 #include "targets/ptx/ptx_target.hpp"

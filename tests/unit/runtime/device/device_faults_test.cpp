@@ -1,4 +1,4 @@
-// What fails on a device, or before it: messages, and models that can be used afterwards.
+// Failures on a device, or before it: messages, and models that can be used afterwards.
 
 #include <atomic>
 #include <thread>
@@ -206,7 +206,7 @@ graph g(x: f32[S, 3]) -> (y: f32[S, 2]) {
   CHECK(model->explain(0, *plan) == "one way on the device");
   CHECK(model->output_shapes(plan->symbols) == NamedShapes{{"y", {5, 2}}});
   CHECK(model->copies(*plan).size() == 2);
-  CHECK(model->device_weight_bytes() > 0);  // what it would hold
+  CHECK(model->device_weight_bytes() > 0);  // bytes that it would hold
   std::mt19937 random(1);
   CallState call(model);
   set_inputs(call, random_inputs(*model, {{"S", 5}}, random));

@@ -1,4 +1,4 @@
-// Models on the GPU emulator, through the very path that a GPU takes, beside the reference.
+// Models on the GPU emulator, through the very path of a GPU, beside the reference.
 
 #include <set>
 

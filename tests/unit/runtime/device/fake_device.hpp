@@ -1,6 +1,6 @@
 #pragma once
-// A device whose memory is the host's, and which does nothing before it must: what is queued
-// happens in synchronise().
+// A device whose memory is the host's, and which works as late as it may: queued work is done in
+// synchronise().
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace dyn::testing {
 
-/// What a DeviceLaunch::function of a FakeDevice points to.
+/// DeviceLaunch::function of a FakeDevice points to this.
 class FakeFunction {
  public:
   virtual ~FakeFunction() = default;
@@ -24,9 +24,9 @@ struct FakeCounts {
   int allocations = 0, uploads = 0, downloads = 0, launches = 0, waits = 0;
 };
 
-/// Checks that every address lies in one allocation, that tables and operands that are read were
-/// written before, and that what a launch says of its operands is what its table says. A violation
-/// is an Error(internal) of synchronise().
+/// Checks that every address lies in one allocation, that tables and operands were written before
+/// they are read, and that a launch's operands are those of its table. A violation is an
+/// Error(internal) of synchronise().
 class FakeDevice final : public rkernel::Device {
  public:
   std::string name() const override { return "fake device"; }
@@ -34,7 +34,7 @@ class FakeDevice final : public rkernel::Device {
   void release(rkernel::DeviceAddress address) noexcept override;
   std::unique_ptr<rkernel::Stream> make_stream() override;
 
-  // Faults: the call with this number from now (1: the next) fails; 0: none does.
+  // Faults: the call with this number from now on (1: the next) fails; 0: none does.
   int fail_allocation = 0, fail_launch = 0, fail_wait = 0;
   std::size_t memory_bytes = std::size_t{1} << 30;
 
@@ -44,7 +44,7 @@ class FakeDevice final : public rkernel::Device {
   int live_streams() const;
   int queued_commands() const;   ///< of all streams
   int dropped_commands() const;  ///< of streams that ended with work in their queue
-  /// Allocations of host memory by this device, for tests that count those of others.
+  /// Allocations of host memory by this device, for tests that count other allocations.
   std::int64_t own_allocations() const;
 
  private:

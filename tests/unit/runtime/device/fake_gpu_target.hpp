@@ -16,7 +16,7 @@ struct FakeGpu {
   std::shared_ptr<FakeDevice> device;  ///< nullptr: a GPU that is only described
   std::function<bool(std::size_t group)> on_device = [](std::size_t) { return true; };
   DType precision =
-      DType::f32;  ///< of f32 weights and of f32 buffers that only groups on the device touch
+      DType::f32;  ///< dtype of f32 weights and of f32 buffers that only groups on the device touch
 };
 
 runtime::TargetFactory fake_gpu(const FakeGpu& gpu);

@@ -1,5 +1,5 @@
 #pragma once
-// Small models on a fake device, and how their results compare with the reference.
+// Small models on a fake device, and comparisons of their results with the reference.
 
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ ModelPtr load_reference(const std::string& text);
 /// test_seed, else a fixed one.
 unsigned device_seed();
 
-/// For `ids` of [0, 7); floats of [-1, 1).
+/// Random data: in [0, 7) for `ids`; floats in [-1, 1).
 std::vector<Tensor> random_inputs(const runtime::Model& model,
                                   const std::map<std::string, std::int64_t>& dims,
                                   std::mt19937& random);

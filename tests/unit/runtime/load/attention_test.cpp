@@ -1,4 +1,4 @@
-// What attention costs in memory on the CPU.
+// The memory that attention needs on the CPU.
 
 #include <algorithm>
 

@@ -139,8 +139,7 @@ graph g(x: f32[R, C]) -> (all: f32[], most: f32[], columns: f32[C], rows: f32[R]
 }
 
 TEST_CASE("a long sum of few outputs is planned in slices for the threads that there are") {
-  // So much work that no handover that was measured, on a busy machine either, is dearer than what
-  // slices save.
+  // So much work that slices save more than any measured handover costs, on a busy machine too.
   runtime::LoadRequest request;
   request.text = R"(dyn 1
 weight w: f32[100000, 24] = random 1

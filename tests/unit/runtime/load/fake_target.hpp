@@ -11,8 +11,8 @@ namespace dyn::testing {
 
 std::shared_ptr<rkernel::Target> make_fake_target(const Options& options, int threads);
 
-/// How often one of the three programs that every policy but Vendor considers has run. All compute
-/// the same.
+/// Counts runs of one of the three programs that every policy but Vendor considers. All compute the
+/// same.
 int runs_of_program(std::size_t program);
 
 }  // namespace dyn::testing

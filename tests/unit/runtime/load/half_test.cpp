@@ -1,4 +1,4 @@
-// Models of 16-bit floats: what they compute, and in how much memory their weights are.
+// Models of 16-bit floats: their results, and the memory of their weights.
 
 #include <cmath>
 
@@ -73,7 +73,7 @@ TEST_CASE("a model of 16-bit floats computes what the reference does, with weigh
     CHECK(largest > 0.05);
     CHECK(worst < largest * (dtype == DType::f16 ? 0x1p-9 : 0x1p-6));
     if (!dyn::codegen::can_widen(dyn::codegen::select_isa(""), dtype)) continue;
-    // The table is there once. Panels may be wider than what they hold.
+    // The table is in memory once. Panels may be wider than their contents.
     constexpr std::size_t elements = 100 * 48 + 48 * 96 * 2 + 48 * 48 + 96;
     CHECK(graph.load_report().weight_bytes < elements * 2 * 13 / 10 + 1024);
     CHECK(Graph::from_text(text, with("i8")).load_report().weight_bytes <

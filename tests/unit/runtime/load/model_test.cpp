@@ -1,4 +1,4 @@
-// Whole models on the interpreting target: what the runtime itself promises.
+// Whole models on the interpreting target: the promises of the runtime itself.
 
 #include <cstring>
 #include <random>

@@ -47,7 +47,7 @@ inline Options uncached(int threads = 2, const std::string& device = "cpu") {
   return options;
 }
 
-/// Of [-0.9, 1.1): not symmetric, so that sums grow and a lost sign shows.
+/// Random floats in [-0.9, 1.1): not symmetric, so that sums grow and a lost sign shows.
 inline std::vector<float> random_values(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> values(count);

@@ -53,7 +53,7 @@ std::vector<float> run(const Graph& graph, std::int64_t m, const std::vector<flo
   return all;
 }
 
-/// Relative to the largest value that is expected.
+/// Relative to the largest expected value.
 double difference(const std::vector<float>& actual, const std::vector<float>& expected) {
   if (actual.size() != expected.size()) return INFINITY;
   double worst = 0, largest = 1e-30;
@@ -115,7 +115,7 @@ TEST_CASE("oneDNN brings no threads with it") {
   };
   run(load_vendor_layers("dyn", 2), 256, x, keys);  // starts dyn's helpers
   const Graph graph = load_vendor_layers("vendor", 2);
-  // OpenMP's workers belong to the thread that asks for them: this one has asked for none yet.
+  // OpenMP's workers belong to the thread that asks for them: this thread has asked for none yet.
   std::thread([&] {
     const auto before = threads();
     for (int i = 0; i < 20; ++i) run(graph, 256, x, keys);

@@ -68,7 +68,7 @@ TEST_CASE("candidates: the same code on the same partition is one program, whoev
   Launch other_code = launch_of({1, 2});
   other_code.grid.blocks = 7;
   Launch predicted = launch_of({1, 2});
-  predicted.predicted_seconds = 3;  // says nothing of what runs
+  predicted.predicted_seconds = 3;  // does not affect what runs
   Choices first{{{"a", 1.0, launch_of({1, 2})},
                  {"b", 2.0, launch_of({1, 3})},
                  {"again", 2.5, launch_of({1, 2})}},
@@ -145,8 +145,7 @@ TEST_CASE(
   const runtime::PlanPtr plan = model->plan(std::vector<std::int64_t>{9});
   CHECK(model->shapes_planned() == 1);
   for (const Launch& launch : plan->launches) {
-    REQUIRE(launch.ints.size() ==
-            4);  // the planner's own has no number of a program behind the symbols
+    REQUIRE(launch.ints.size() == 4);  // the planner's own program has no number behind the symbols
     CHECK(launch.ints.back() < 3);
   }
   CHECK(run(model, {}).empty());

@@ -1,4 +1,4 @@
-// Every program that can be chosen for a convolution, not only the one that is: blocks within a row
+// Every program that can be chosen for a convolution, not only the chosen one: blocks within a row
 // of windows, across rows and across images, with strips and without.
 
 #include <doctest/doctest.h>
@@ -60,8 +60,8 @@ Convolution random_convolution(std::mt19937_64& random) {
   return of;
 }
 
-/// The largest difference of any program's result, by the size of what is expected; -1: one is no
-/// number.
+/// The largest difference of any program's result, relative to the largest expected value; -1: a
+/// result is NaN.
 double worst_difference(const runtime::Model& model, const Convolution& of,
                         std::span<const float> x, std::span<const float> expected,
                         std::size_t& ran) {
@@ -129,7 +129,8 @@ TEST_CASE("every program for a convolution computes what plain loops do") {
 }
 
 TEST_CASE("convolutions that differ in what their code knows alone have code of their own") {
-  // Of 3 and of 5 channels, whose windows touch, so that tiles may read strips, or do not.
+  // Convolutions of 3 and of 5 channels, whose windows touch, so that tiles may read strips, or do
+  // not.
   const std::string strips = "  p = conv(x, v)\n", apart = "  q = conv(x, w) strides=[4, 4]\n",
                     wider = "  r = conv(z, u) strides=[4, 4]\n";
   for (const std::string& body :

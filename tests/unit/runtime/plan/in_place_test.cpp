@@ -1,4 +1,4 @@
-// Results that take the memory of a residual: which do, and that nothing is read after it was
+// Results that take the memory of a residual: which do, and that no value is read after it was
 // overwritten.
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t block_width = 52;
 
-/// Two residual blocks, the second one's residual where the first one's was, and a residual that
-/// the matmul itself reads. With `later`, the first residual is read by the last matmul too.
+/// Two residual blocks, where the second residual takes the first one's memory, and a residual that
+/// the matmul itself reads. With `later`, the last matmul reads the first residual too.
 std::string blocks(bool later) {
   return std::string(R"(dyn 1
 dim M in 0..400
@@ -104,7 +104,7 @@ void check_blocks(const Graph& graph, std::int64_t m, bool later) {
   CHECK(worst < 1e-4);
 }
 
-/// Of M rows, how many tensors of them the arena holds.
+/// Counts the tensors of M rows that the arena holds.
 std::size_t tensors_in_arena(const std::string& text, std::int64_t m) {
   runtime::LoadRequest request;
   request.text = text;

@@ -17,8 +17,8 @@ struct GroupGraph {
   std::set<graph::ValueId> inputs, outputs;
 };
 
-/// Plays a schedule: every group finds the newest version of what it touches, in memory that has
-/// arrived; outputs end on the host. Returns the number of copies.
+/// Plays a schedule: every group must find the newest version of its operands, in memory that has
+/// arrived, and outputs must end on the host. Returns the number of copies.
 int play(const GroupGraph& graph, const Schedule& schedule) {
   struct Buffer {
     int newest = -1, host = -1, device = -1;  // versions: the group that wrote last
@@ -116,7 +116,7 @@ TEST_CASE("an input is uploaded once, and an output downloaded once") {
                          {0},
                          {1, 4}};
   CHECK(copies(graph) == 2);
-  // Nobody wants value 2 and 3 on the host.
+  // The host does not need values 2 and 3.
   const Schedule schedule = make_schedule(graph.groups, graph.inputs, graph.outputs);
   for (const Transfer& transfer : schedule.transfers)
     CHECK((transfer.value == 0 || transfer.value == 1));

@@ -1,5 +1,5 @@
 // Threads that load, run and drop graphs at once, as a server does; tests/thread_sanitizer.sh looks
-// for what is not ordered.
+// for races.
 
 #include <unistd.h>
 

@@ -59,8 +59,8 @@ int run_stages(Helpers& helpers, Board*& board, int threads, int stages) {
   return wrong;
 }
 
-/// Whether no helper is left soon. They leave when they found nothing for spin_limit; on a busy
-/// machine that takes longer.
+/// True where no helper is left soon. Helpers leave when they found no work for spin_limit; on a
+/// busy machine that takes longer.
 bool all_leave(const Helpers& helpers) {
   for (int i = 0; i < 10'000 && helpers.present() > 0; ++i) std::this_thread::sleep_for(1ms);
   return helpers.present() == 0;

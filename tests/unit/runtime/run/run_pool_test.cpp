@@ -49,8 +49,8 @@ void sum_parts(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t
     sums[i] = std::accumulate(x + i * part_size, x + (i + 1) * part_size, std::int64_t{0});
 }
 
-/// The second: y[j] = the sum of what the first stage left, 7 * j from each part, so that every
-/// ticket needs all of them.
+/// The second stage: y[j] = the sum of the first stage's results, 7 * j from each part, so that
+/// every ticket needs all of them.
 void merge_parts(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
   const auto* sums = static_cast<const std::int64_t*>(args->shared);
   auto* y = static_cast<std::int64_t*>(args->pointers[1]);

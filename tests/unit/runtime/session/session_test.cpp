@@ -1,4 +1,4 @@
-// dyn::Session: what runs keep, forget, refuse, and leave alone.
+// dyn::Session: the state that runs keep, forget, refuse, and leave alone.
 
 #include <atomic>
 #include <limits>
@@ -14,7 +14,7 @@ using testing::uncached;
 
 namespace {
 
-/// Gives all tokens so far, and the running sums of a table's rows that they choose.
+/// Returns all tokens so far, and the running sums of a table's rows that they choose.
 const char* const memory = R"(dyn 1
 dim B in 1..4 hint 1
 dim S in 0..16
@@ -59,7 +59,7 @@ TEST_CASE(
     CHECK(session.length() == 2);
     const Outputs after = session.run({{"ids", ids({5})}});
     CHECK(seen(after) == Tokens{4, 1, 5});
-    // What was truncated is as if it had never been: zero.
+    // Truncated positions are as if they had never been written: zero.
     const auto whole = after["whole"].data<float>();
     for (std::size_t i = 3 * 3; i < whole.size(); ++i) CHECK(whole[i] == 0);
     CHECK(whole[0] == after["rows"].data<float>()[0]);

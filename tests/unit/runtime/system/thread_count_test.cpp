@@ -16,7 +16,7 @@ using namespace dyn::runtime;
 
 namespace {
 
-/// A folder tree that is gone at the end.
+/// A folder tree that is removed at the end.
 struct Folder : dyn::testing::TemporaryFolder {
   void write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((path() / name).parent_path());
@@ -24,8 +24,7 @@ struct Folder : dyn::testing::TemporaryFolder {
   }
 };
 
-/// Variables of the environment as they were, at the end: other tests of this process have caches
-/// too.
+/// Restores variables of the environment at the end: other tests of this process have caches too.
 class Restored {
  public:
   explicit Restored(std::initializer_list<const char*> names) {

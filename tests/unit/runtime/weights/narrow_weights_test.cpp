@@ -1,5 +1,4 @@
-// Options::precision on the CPU: what is kept in fewer bytes, what it computes, and what it
-// refuses.
+// Options::precision on the CPU: what is kept in fewer bytes, the results, and the errors.
 
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// A table that is gathered and multiplied with is in memory once, in panels, and gives the same as
-// two copies.
+// A table that is both gathered from and multiplied with is in memory once, in panels, and gives
+// the same as two copies.
 
 #include <cmath>
 #include <random>
@@ -77,7 +77,7 @@ TEST_CASE("a tied embedding gathers from the panels") {
   for (const std::int64_t rows : {1, 15, 16, 24, 33, 64, 100}) {
     const std::size_t resident = check_model(with_rows(logits, rows), rows);
     const std::size_t padded = static_cast<std::size_t>((rows + 63) / 64 * 64 * table_width * 4);
-    // Of 33 columns the last one lies behind the panels once more, as the row that dots read: 24
+    // The last one of 33 columns lies behind the panels once more, as the row that dots read: 24
     // elements in whole lines, and one line.
     const std::size_t row = rows == 33 ? 192 : 0;
     CHECK(resident <= padded + row + 256);

@@ -1,5 +1,5 @@
-// Prepacked weights on disk, on the real target: whatever lies there, a model gives what its
-// weights files say.
+// Prepacked weights on disk, on the real target: a model computes with its weights files, whatever
+// the disk holds.
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -74,7 +74,8 @@ class Fixture {
     set_weights(1);
   }
 
-  /// Writes the weights file in place, then waits until its time stamp tells it from a later state.
+  /// Writes the weights file in place, then waits until its time stamp differs from that of a later
+  /// state.
   void set_weights(unsigned salt, const std::string& folder = "") {
     values = salted_values(elements, salt);
     const std::string data(reinterpret_cast<const char*>(values.data()), values.size() * 4);
@@ -204,7 +205,7 @@ TEST_CASE("a changed weights file is read again, be its size and time the same")
   const Graph changed = fixture.load();
   CHECK_FALSE(changed.load_report().weights_from_disk);
   check_outputs(changed, fixture.values);
-  CHECK(fixture.kept().size() == 1);  // the former state's has been replaced
+  CHECK(fixture.kept().size() == 1);  // it replaced the one of the former state
   const Graph again = fixture.load();
   CHECK(again.load_report().weights_from_disk);
   check_outputs(again, fixture.values);
@@ -253,7 +254,7 @@ TEST_CASE("damaged, truncated and foreign files are written anew") {
     CHECK(read_file(path) == good);
   }
   CHECK(fixture.log.find("damaged") != std::string::npos);
-  // Whole, but of other weights with the same layout.
+  // Whole, but with the weights of another file of the same layout.
   fixture.set_weights(2, "other");
   fixture.load("other");
   const std::vector<fs::path> both = fixture.kept();
@@ -328,7 +329,7 @@ TEST_CASE("beyond the budget the least recently used go first, and what a killed
   CHECK(fs::exists(unfinished));
   CHECK(fs::exists(foreign));
   fixture.options.weight_cache_bytes =
-      fs::file_size(a) / 2;  // less than one needs: nothing is kept, nothing removed
+      fs::file_size(a) / 2;  // less than one file needs: nothing is kept, nothing removed
   CHECK(fixture.load("b").load_report().weight_bytes_mapped == 0);
   CHECK(fs::exists(a));
 }

@@ -127,9 +127,9 @@ std::vector<float> magnitudes(std::vector<float> values) {
   return values;
 }
 
-/// Rounding of sums of so many products in f32 leaves at most this with a probability next to 1:
-/// lambda * sqrt(terms) * u * (|A| * |B|), after Higham and Mary, "A New Approach to Probabilistic
-/// Rounding Error Analysis", theorem 3.1.
+/// A bound for the rounding of sums of so many products in f32 that holds with a probability next
+/// to 1: lambda * sqrt(terms) * u * (|A| * |B|), after Higham and Mary, "A New Approach to
+/// Probabilistic Rounding Error Analysis", theorem 3.1.
 void check_sums(const Values& actual, const Values& expected, const Values& magnitudes_summed,
                 std::int64_t terms) {
   constexpr double lambda = 2, unit_roundoff = 0x1p-24;
@@ -177,7 +177,7 @@ struct PoolCase {
   bool ceil = false, include = false;
 };
 
-/// The most that the last window reaches over the padded end where a partial one counts.
+/// The most that the last window may reach over the padded end where a partial window counts.
 Integers counts_rounded_up(const Windows& w) {
   Integers counts;
   for (std::size_t i = 0; i < w.image.size(); ++i) {

@@ -66,7 +66,7 @@ Values summed(const std::vector<Argument>& arguments, const std::vector<std::vec
   return result;
 }
 
-/// `narrow`: of which operand the leading axis is 1.
+/// `narrow`: the operand whose leading axis is 1.
 void check_equation(const std::string& equation, const std::vector<Axes>& operands,
                     const Axes& output, int narrow = -1) {
   CAPTURE(equation);

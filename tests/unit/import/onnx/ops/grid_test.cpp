@@ -32,14 +32,14 @@ double cubic(double distance) {
   return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
 }
 
-/// Thrown back step by step.
+/// Reflects the place step by step.
 double reflected(double place, double first, double last) {
   while (place < first || place > last)
     place = place < first ? 2 * first - place : 2 * last - place;
   return place;
 }
 
-/// How much each element of an axis counts at a place of the grid.
+/// The weight of each element of an axis at a place of the grid.
 Values weights(const Sampling& sampling, double normal, std::int64_t extent) {
   const auto size = static_cast<double>(extent);
   const double first = sampling.align_corners ? 0 : -0.5,

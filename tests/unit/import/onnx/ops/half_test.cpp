@@ -83,7 +83,7 @@ Values in_dtype(DType dtype, const Values& values) {
   return rounded;
 }
 
-/// The operator's outputs, with inputs of `data_type` wherever the operator has the test's.
+/// The operator's outputs, where all inputs of the test's dtype have `data_type` instead.
 std::vector<testing::Result> results_of(const Operator& test, int data_type,
                                         const NamedTensors& inputs) {
   OnnxFile file;
@@ -123,8 +123,8 @@ TEST_CASE("imported operators of several steps round 16-bit floats once") {
         Tensor half(dtype, given.dims), wide(is_integer ? DType::i8 : DType::f32, given.dims);
         std::vector<float> numbers =
             testing::random_floats(static_cast<std::size_t>(wide.size()), 0.125F, 3);
-        // The sums before a gate are rounded too, and would be as large as what a curve of slope 1
-        // takes for another number.
+        // The sums before a gate are rounded too. Where they are large, a curve of slope 1 passes
+        // on a visible error.
         if (test.name == "GRU")
           std::ranges::transform(numbers, numbers.begin(), [](float number) { return number / 4; });
         for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -147,7 +147,7 @@ TEST_CASE("imported operators of several steps round 16-bit floats once") {
       for (std::size_t i = 0; i < expected.size(); ++i) {
         CAPTURE(i);
         CHECK(actual[i].shape == expected[i].shape);
-        // Where products are added up before, f32 may have rounded them otherwise.
+        // Where products are added up before, f32 may have rounded the sums in another order.
         const bool exact = test.name != "Einsum" && test.name != "GRU";
         const Values wanted =
             test.outputs[i] == narrow ? in_dtype(dtype, expected[i].values) : expected[i].values;

@@ -1,4 +1,4 @@
-// Operators of opsets 1 to 6, where they meant something else, beside plain loops in double
+// Operators of opsets 1 to 6, which meant something else then, beside plain loops in double
 // precision.
 
 #include <doctest/doctest.h>

@@ -168,7 +168,7 @@ TEST_CASE("imported products of integers are exact for sums of any length") {
       std::vector<std::int8_t> b = random_integers<std::int8_t>(
                                    static_cast<std::size_t>(terms * columns)),
                                b_zero = random_integers<std::int8_t>(columns);
-      // The greatest products that there are, so that sums leave what a float holds exactly.
+      // The greatest possible products, so that sums exceed what a float holds exactly.
       std::fill(a.begin(), a.begin() + terms, std::uint8_t{255});
       for (std::int64_t k = 0; k < terms; ++k) b[static_cast<std::size_t>(k * columns)] = -128;
       a_zero[0] = 0;

@@ -30,7 +30,7 @@ struct Mode {
 struct Axis {
   std::int64_t in, out;
   double scale;
-  bool given;  ///< the scale is given, and what it makes of the axis may be no whole number
+  bool given;  ///< the scale is given, and the scaled axis may be no whole number
 };
 
 double original(const Mode& mode, double x, const Axis& axis) {
@@ -52,7 +52,7 @@ double curve_at(const Mode& mode, double distance) {
   return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
 }
 
-/// How much each element of the original axis counts in element x of the resized one.
+/// The weight of each element of the original axis in element x of the resized one.
 Values weights(const Mode& mode, std::int64_t x, const Axis& axis) {
   const double place = original(mode, static_cast<double>(x), axis);
   Values weights(static_cast<std::size_t>(axis.in));

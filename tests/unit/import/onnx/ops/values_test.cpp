@@ -1,4 +1,4 @@
-// What imported operators compute, beside plain loops in double precision, on random asymmetric
+// The results of imported operators, beside plain loops in double precision, on random asymmetric
 // data.
 
 #include <doctest/doctest.h>
