@@ -63,7 +63,7 @@ def dyn_row(dynrun, model, dims, threads, seconds, *options):
 
 
 def check_agreement(sums, case):
-    """Of the peers' outputs: they have computed the same."""
+    """Checks that the peers' outputs agree: they have computed the same."""
     lowest, highest = min(sums.values()), max(sums.values())
     if highest - lowest > 1e-4 * highest:
         raise SystemExit(f"the peers' outputs differ at {case}: {sums}")

@@ -138,7 +138,7 @@ def torch_median(kind, threads):
 
 
 def seconds_per_byte(rates, share):
-    """Of traffic with this share of written bytes."""
+    """The machine's seconds per byte for traffic with this share of written bytes."""
     known = [(0, rates["read"]), (1 / 3, rates["add"]), (1 / 2, rates["copy"]), (1, rates["fill"])]
     for (low, first), (high, second) in zip(known, known[1:]):
         if share <= high:

@@ -255,7 +255,7 @@ def report(label, function):
 
 
 def refused_by_both(pair, batch, size, reason):
-    """Of a size at which a network's parts do not fit together, as ONNX Runtime says: dyn must say so too, by the node's name."""
+    """For a size at which ONNX Runtime says that a network's parts do not fit together: dyn must say so too, by the node's name."""
     images = numpy.zeros((batch, 3, size, size), numpy.float32)
     try:
         pair.dyn(images, True)
