@@ -72,7 +72,7 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
 
 // Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
 InlineVector<std::int64_t, 3> slices_for(const Machine& machine, const ContractionShape& shape,
-                                const rkernel::Strategy& strategy, int threads) {
+                                         const rkernel::Strategy& strategy, int threads) {
   const std::int64_t least_slice = machine.fitted.least_slice_depth;
   InlineVector<std::int64_t, 3> slices;
   slices.push_back(

@@ -42,7 +42,7 @@ class ContractionKernel final : public rkernel::Kernel {
   rkernel::Choices choices(const rkernel::PlanRequest& request,
                            rkernel::Policy policy) const override;
   void choose_only(const rkernel::PlanRequest& request, rkernel::Policy policy,
-                bool remembered) const override;
+                   bool remembered) const override;
   std::string model_machine() const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
