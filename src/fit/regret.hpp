@@ -38,7 +38,7 @@ struct LeftOut {
   std::string worst_suite;
 };
 
-/// Of each constant with a neutral value, those first that the choices need most.
+/// Every constant with a neutral value, those first that the choices need most.
 std::vector<LeftOut> leave_out_each(std::span<const MeasuredShape> shapes,
                                     const choice::Calibration& calibration);
 

@@ -7,7 +7,8 @@
 namespace dyn::choice {
 namespace {
 
-// Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
+// Seconds of one step of K of a tile whose lanes run along K: its multiply-adds, or the loads of
+// both sides, two a cycle.
 double dot_seconds_per_k(const Machine& machine, const BlockSizes& sizes, double columns) {
   const double rows = sizes.block_m / sizes.row_tiles;
   return std::max(rows * columns, rows + columns) / machine.vector_width *

@@ -5,7 +5,7 @@
 
 namespace dyn::choice {
 
-/// Of the largest block, which is the one that the other threads wait for. Counts are whole
+/// Sizes of the largest block, which is the one that the other threads wait for. Counts are whole
 /// numbers.
 struct BlockSizes {
   rkernel::Tiling rows;  ///< of one block
@@ -17,7 +17,7 @@ struct BlockSizes {
   bool longest = false;          ///< of all this is about that one, not the mean
 };
 
-/// Of one vector, as the tallest tile of a panel reaches it.
+/// Seconds of one vector's multiply-add, at the speed of the tallest tile of a panel.
 double seconds_per_multiply_add(const Machine& machine);
 
 /// Seconds of one step of K of row tiles with so many columns, their mean; 0 without tiles.

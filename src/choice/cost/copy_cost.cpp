@@ -34,8 +34,8 @@ double windows_seconds(const Machine& machine, const ContractionShape& shape,
                                               : machine.fitted.seconds_per_window_run);
 }
 
-// Of the rows of the tensor in which so many windows lie; of rows that they do not fill, of the
-// columns that they touch.
+// Bytes of the tensor's rows in which so many windows lie. Where the windows do not fill a row,
+// only the columns that they touch count.
 double strip_bytes(const WindowStrips& strips, double count) {
   const auto windows = static_cast<double>(strips.windows);
   const double rows =

@@ -21,7 +21,7 @@ std::int64_t common_power(std::int64_t bytes, std::int64_t power) {
   return std::min(power, bytes & -bytes);
 }
 
-// Of rows so far apart, those that begin within a line.
+// The share of rows, so far apart, that begin within a line.
 double share_within_lines(std::int64_t row_bytes) {
   return 1 - static_cast<double>(common_power(row_bytes, line_bytes)) / line_bytes;
 }
@@ -81,8 +81,7 @@ double output_seconds(const Machine& machine, const ContractionShape& shape,
   const double rows_of_pass = sizes.n_blocks > 1 ? static_cast<double>(shape.m) : sizes.block_m;
   const double column_tiles = sizes.column_tiles * sizes.n_blocks;
   if (level == 1 || column_tiles == 1 || rows_of_pass <= rows) return seconds;
-  // Of the rows, those that begin within a line, and of their tiles, those that have one on the
-  // left.
+  // Rows that begin within a line share it with the tile on the left, where there is one.
   const double shared = share_within_lines(shape.n * float_bytes) * (1 - 1 / column_tiles);
   const double from_l2 =
       std::max(0.0, rows * machine.fitted.seconds_per_returning_line - register_tile);
@@ -92,7 +91,7 @@ double output_seconds(const Machine& machine, const ContractionShape& shape,
                    (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));
 }
 
-// Of the calls of main loops, for one tile.
+// The time of one tile's call of its main loop.
 double call_seconds(const Machine& machine, const ContractionShape& shape,
                     const rkernel::Strategy& strategy, const BlockSizes& sizes) {
   const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 &&
@@ -102,7 +101,7 @@ double call_seconds(const Machine& machine, const ContractionShape& shape,
   return machine.seconds_per_call * (1 - full + full * machine.fitted.inlined_share_of_call);
 }
 
-// Of a tile: its epilogue, and its outputs' way to where they belong.
+// The time of a tile's epilogue, and of its outputs' way to where they belong.
 double store_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes,
                      double rows, double outputs, double register_tile, int active) {
   return outputs * shape.epilogue_operations / machine.vector_width *
@@ -110,14 +109,14 @@ double store_seconds(const Machine& machine, const ContractionShape& shape, cons
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
-// Of what only blocks with the last columns have. Where each thread has a few blocks, all wait for
-// the longest.
+// The share of `seconds`, which only blocks with the last columns take, in the mean block. Where
+// each thread has a few blocks, all wait for the longest.
 double of_last_columns(const BlockSizes& sizes, double seconds) {
   return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks;
 }
 
-// How much longer a tile takes where dots compute the last columns: of all column tiles the last
-// one, and of packed rows the last block of K, which has all of it.
+// How much longer the mean tile takes where dots compute the last columns. Only the last column
+// tile has them; where the rows are packed, only its last block of K, over all of K.
 double mean_rest_seconds(const Machine& machine, const ContractionShape& shape,
                          const BlockSizes& sizes) {
   const double blocks = shape.rest_as_rows ? sizes.k_blocks : 1;
@@ -125,7 +124,7 @@ double mean_rest_seconds(const Machine& machine, const ContractionShape& shape,
          (sizes.column_tiles * blocks);
 }
 
-// What they spare at most.
+// What dots for the last columns spare at most.
 double spared_by_rest(const Machine& machine, const ContractionShape& shape,
                       const BlockSizes& sizes) {
   return rest_columns(machine, shape) > 0 || shape.rest_as_rows
@@ -148,8 +147,8 @@ double bare_dots_seconds(const Machine& machine, const ContractionShape& shape,
                            std::max(load, register_tile));
 }
 
-// Of a tile, to read its columns of B. The first row tile brings them near, the others find them
-// there; blocks of other rows find them where all of B's block fits.
+// The time of a tile to read its columns of B. The first row tile brings them near, the others find
+// them there; blocks of other rows find them where all of B's block fits.
 struct ColumnSeconds {
   double first, again;
   bool far;  ///< again from beyond L2, row by row
@@ -200,8 +199,8 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
   return {first, again(near_level, far_tile), far_tile && sizes.row_tiles > 1};
 }
 
-// Row tiles that do not ask for the next columns leave the first one of them to wait for all of it:
-// of a tile, how much longer that takes in the mean.
+// How much longer the mean tile takes where row tiles do not ask for the next columns: the first
+// one of them waits for all of it.
 double first_tile_seconds(const BlockSizes& sizes, const ColumnSeconds& columns, double a_seconds,
                           double register_tile) {
   const double first = std::max(a_seconds + columns.first, register_tile),
@@ -335,8 +334,9 @@ struct TicketTerms {
   double l1_cost, l2_cost;
 };
 
-// Of a block's tiles with the loads of whole tiles, which become those of steps: lines arrive one
-// by one while a tile runs, and a step of the pipeline is a line of each row of A.
+// The time of a block's tiles. `terms` comes with the loads of whole tiles and leaves with those of
+// steps: lines arrive one by one while a tile runs, and a step of the pipeline is a line of each
+// row of A.
 double tiles_seconds(LayerTerms& terms, double register_tile, double block_k) {
   terms.reduction_trips = std::max(1.0, block_k * float_bytes / line_bytes);
   terms.load /= terms.reduction_trips;

@@ -82,9 +82,8 @@ struct ContractionShape {
 };
 
 /// Whether the row tiles of a block ask for the panel that comes next, which has so many bytes.
-/// From memory it comes in time only so: without, 28 rows of K from 2600 to 9216 took 6 to 33 %
-/// longer. From L3 hardware brings it in time, and two panels that take more than half of L2 push
-/// each other out: K of 2600 to 3450 took 2 to 11 % less without.
+/// From memory it comes in time only so. From L3 hardware brings it in time, and two panels that
+/// take more than half of L2 push each other out (docs/selection.md has the measurements).
 inline bool asks_ahead(const Machine& machine, const ContractionShape& shape,
                        std::int64_t panel_bytes) {
   return shape.b_level + 1 == machine.levels.size() || machine.level_of(4 * panel_bytes) <= 1;
@@ -105,7 +104,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape,
                         CostBreakdown* breakdown = nullptr);
 
 struct BlockSizes;
-/// The same where its sizes are known (src/choice/cost/block_sizes.hpp). Of a strategy that takes
+/// The same where its sizes are known (src/choice/cost/block_sizes.hpp). For a strategy that takes
 /// `enough` or longer it may give less than the whole, but no less than `enough`.
 double contraction_cost(const Machine& machine, const ContractionShape& shape,
                         const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,

@@ -57,7 +57,8 @@ struct Machine {
     while (level + 1 < levels.size() && bytes > levels[level].bytes) ++level;
     return level;
   }
-  /// Of f32 where nothing was measured for these weights; nullptr where there is no such tile.
+  /// The tile's speed over f32 where nothing was measured for these weights; nullptr where there is
+  /// no such tile.
   const TileSpeed* find_tile(int rows, int columns, DType weights = DType::f32) const;
   int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none
 };

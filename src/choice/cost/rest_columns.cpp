@@ -13,8 +13,8 @@ std::int64_t most_dot_columns(const Machine& machine) {
   return static_cast<std::int64_t>(machine.dot_rows.size()) - 1;
 }
 
-// Of dots for `rows` rows: multiply-adds, loads of both sides or the latency of a few sums; calls,
-// and adding up the lanes.
+// The time of dots for `rows` rows: multiply-adds, loads of both sides or the latency of a few
+// sums; calls, and adding up the lanes.
 double dot_seconds(const Machine& machine, std::int64_t columns, double rows, double block_k) {
   const double operation = seconds_per_multiply_add(machine);
   double seconds =

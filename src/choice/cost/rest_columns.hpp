@@ -14,14 +14,14 @@ struct RestGroup {
   std::int64_t columns = 0, rows = 0;
 };
 
-/// Of so many columns those beyond the last whole vector; 0: there are none, no whole vector, or
-/// vectors leave under 2 % of their lanes unused.
+/// How many of `columns` lie beyond the last whole vector; 0: none, there is no whole vector, or
+/// vectors leave less than Calibration::worthwhile_rest_share of their lanes unused.
 std::int64_t rest_columns(int vector_width, std::int64_t columns);
 
 /// The same where code exists for them: how many columns Strategy::dot_rest is about.
 std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape);
 
-/// Of a constant f32 right side those that are packed as rows at load
+/// How many columns of a constant f32 right side are packed as rows at load
 /// (ContractionShape::rest_as_rows): all of the above where dots take less time than a vector for
 /// most numbers of rows. The widths and the depth alone say it, so a row of a batch has the bits of
 /// that row alone.

@@ -29,8 +29,8 @@ std::vector<BlockKernel> all_blocks(const Machine& machine) {
   return blocks;
 }
 
-// Of one block over the synthetic depth: its tiles, or what they read from beyond L2, whichever
-// takes longer.
+// The time of one block over the synthetic depth: its tiles, or what they read from beyond L2,
+// whichever takes longer.
 double block_seconds(const Machine& machine, const BlockKernel& block) {
   const double tiles = static_cast<double>(block.rows / block.tile_rows) *
                        static_cast<double>(block.columns / block.tile_columns);

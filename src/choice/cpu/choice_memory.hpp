@@ -26,7 +26,7 @@ class ChoiceMemory {
   /// Programs of more than `most_regions` are not remembered. Where its places are taken, the
   /// oldest choice is forgotten.
   void insert(const ChoiceKey& key, const Choice& choice);
-  /// Of the table, whether it is full or not.
+  /// Bytes of the table, whether it is full or not.
   std::size_t bytes() const noexcept { return table_.bytes(); }
 
   static constexpr std::size_t most_regions = 4;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t smallest_block_k = 512;
 
-// Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
+// Sizes of one axis, at most: those of make_candidates(), the whole, and two equal parts for the
+// threads.
 constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;
 using CandidateSizes = InlineVector<std::int64_t, most_sizes>;
 
@@ -65,7 +66,7 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
     tile.tile_rows = lower;
     tiles.push_back(tile);
   }
-  // Of tiles that tie, wider ones read longer runs of B at once.
+  // Wider tiles come first and win ties: they read longer runs of B at once.
   std::ranges::reverse(tiles);
   return tiles;
 }
@@ -104,7 +105,7 @@ CandidateSet make_candidates(const Machine& machine) {
   for (std::int64_t depth = smallest_block_k;
        depth * machine.panel * 4 <= l2_bytes / 2 && set.blocks_k.size() < most_fixed; depth *= 4)
     set.blocks_k.push_back(depth);
-  // Of blocks that tie, those of more rows read B less often.
+  // Blocks of more rows come first and win ties: they read B less often.
   for (std::int64_t tiles = 16; tiles >= 1; tiles /= 4) set.blocks_m.push_back(tiles);
   for (std::int64_t panels = 4; panels <= 16; panels *= 4) set.blocks_n.push_back(panels);
   return set;

@@ -9,7 +9,7 @@
 namespace dyn::choice {
 namespace {
 
-// Of the lanes for `whole`, those beyond `used`.
+// The share of `whole` lanes beyond the `used` ones.
 double unused(std::int64_t used, std::int64_t whole) {
   return whole > 0 ? 1 - static_cast<double>(used) / static_cast<double>(whole) : 0;
 }

@@ -22,7 +22,7 @@ struct GpuMachine {
   int registers_per_multiprocessor = 65536, registers_per_thread = 255;  ///< of 32 bits
   int shared_bytes_per_multiprocessor = 0, shared_bytes_per_block = 0;
   int threads_per_multiprocessor = 2048, threads_per_block = 1024, blocks_per_multiprocessor = 32;
-  // Of one multiprocessor, for each cycle.
+  // What one multiprocessor does in each cycle.
   double f32_fma = 0;      ///< multiply-adds on CUDA cores
   double f16_mma_fma = 0;  ///< multiply-adds on tensor cores, f16 and bf16, dense, by mma.sync
   double tf32_mma_fma = 0;

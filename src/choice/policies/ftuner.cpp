@@ -137,7 +137,7 @@ class FTuner final : public PaperPolicy {
            occupied_share(blocks_of(region, blocks_[kernel]), kernels_.units());
   }
 
-  /// Of the kernels that `usable` admits; none: one with no score.
+  /// The best of the kernels that `usable` admits; where there is none, one with no score.
   template <class Usable>
   Scored best_of(const Family& family, const ProductShape& region,
                  const std::vector<double>& ratios, const Usable& usable) const {

@@ -24,7 +24,7 @@ constexpr double unknown = -std::numeric_limits<double>::infinity();
 ///
 /// Bounds (Algorithm 1 leaves out what costs more than the best so far): no kernel computes a
 /// region in less than its outputs take in whole waves without padding. Kernels are tried in the
-/// order of that rate, so that the first which cannot win ends the loop. Of programs that differ
+/// order of that rate, so that the first which cannot win ends the loop. Among programs that differ
 /// only in the second kernel the cheapest is considered.
 class MikPoly final : public PaperPolicy {
  public:

@@ -15,7 +15,7 @@ class OneRegionPolicy : public PaperPolicy {
   KernelProgram choose(const ProductShape& shape) const override;
 
  protected:
-  /// Of the whole output by one kernel; minus seconds, where it predicts them.
+  /// The merit of one kernel for the whole output; minus seconds, where it predicts them.
   virtual double merit(std::size_t kernel, const ProductShape& shape) const = 0;
   const MicroKernels& kernels() const { return kernels_; }
   KernelProgram program(std::size_t kernel, const ProductShape& shape) const;
