@@ -30,8 +30,8 @@ struct Options {
   std::string device = "cpu";
 
   /// With "cuda" and "emulator": the GPU. Empty: the first one there is; a number: that one by
-  /// index; a name ("a100", "h200"): a described GPU, which the emulator imitates, and for which
-  /// kernels can be explained without having one.
+  /// index; a name ("a100", "h200"), or a file that ends in ".json": a described GPU, which the
+  /// emulator imitates, and for which kernels can be explained without having one (docs/gpu.md).
   std::string gpu;
 
   /// With "cpu": how the constant right sides of matmuls lie in memory: "f32", "bf16", "f16" (each

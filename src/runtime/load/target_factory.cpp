@@ -66,13 +66,14 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
   constexpr const char* emulated_by_default = "a100";
   if (options.device == "emulator") {
     ptx::EmulatorOptions emulator;
-    emulator.machine = ptx::described_gpu(options.gpu.empty() ? emulated_by_default : options.gpu);
+    emulator.machine =
+        ptx::gpu_by_name_or_file(options.gpu.empty() ? emulated_by_default : options.gpu);
     emulator.cache_dir = resolve_cache_dir(options.cache_dir);
     target.device = ptx::make_emulator(emulator);
   } else if (is_index(options.gpu)) {
     target.device = ptx::open_cuda_device(options.gpu);
   } else {
-    target.machine = ptx::described_gpu(options.gpu);
+    target.machine = ptx::gpu_by_name_or_file(options.gpu);
     return;
   }
   target.machine = target.device->machine();

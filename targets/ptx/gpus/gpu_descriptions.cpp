@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <tuple>
 #include <variant>
 
-#include "dyn/error.hpp"
 #include "targets/ptx/gpus/gpu_data.hpp"
 
 namespace dyn::ptx {
@@ -47,25 +48,33 @@ constexpr Field fields[] = {
     {"memory_latency_seconds", &GpuMachine::memory_latency_seconds},
 };
 
-[[noreturn]] void refuse(const std::string& file, std::string_view key, std::string_view what) {
-  throw Error(ErrorKind::internal, fmt::format("{}: \"{}\" {}", file, key, what),
-              {"reading the description of a GPU"});
-}
+/// A description's file, and the kind of errors about it.
+struct Source {
+  std::string file;
+  ErrorKind kind;
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw Error(kind, fmt::format("{}{}", file, what), {"reading the description of a GPU"});
+  }
+  [[noreturn]] void refuse(std::string_view key, std::string_view what) const {
+    refuse(fmt::format(": \"{}\" {}", key, what));
+  }
+};
 
 void set_field(GpuMachine& machine, const Field& field, const nlohmann::json& json,
-               const std::string& file) {
+               const Source& source) {
   const auto found = json.find(field.key);
-  if (found == json.end()) refuse(file, field.key, "is missing");
-  if (!found->is_number()) refuse(file, field.key, "must be a number");
+  if (found == json.end()) source.refuse(field.key, "is missing");
+  if (!found->is_number()) source.refuse(field.key, "must be a number");
   const double value = found->get<double>();
-  if (!(value > 0)) refuse(file, field.key, "must be greater than 0");
+  if (!(value > 0)) source.refuse(field.key, "must be greater than 0");
   std::visit(
       [&](auto member) {
         using Number = std::remove_reference_t<decltype(machine.*member)>;
         if constexpr (std::is_integral_v<Number>) {
           if (value != std::floor(value) ||
               value > static_cast<double>(std::numeric_limits<Number>::max() / 2)) {
-            refuse(file, field.key, "must be a whole number in range");
+            source.refuse(field.key, "must be a whole number in range");
           }
         }
         machine.*member = static_cast<Number>(value);
@@ -75,25 +84,24 @@ void set_field(GpuMachine& machine, const Field& field, const nlohmann::json& js
 
 }  // namespace
 
-GpuMachine parse_gpu_description(const std::string& name, std::string_view text) {
-  const std::string file = name + ".json";
+GpuMachine parse_gpu_description(const std::filesystem::path& file, std::string_view text,
+                                 ErrorKind kind) {
+  const Source source{file.string(), kind};
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object())
-    throw Error(ErrorKind::internal, fmt::format("{} is not a JSON object", file),
-                {"reading the description of a GPU"});
+  if (!json.is_object()) source.refuse(" is not a JSON object");
   GpuMachine machine;
-  machine.name = name;
+  machine.name = file.stem().string();
   for (const auto& [key, value] : json.items()) {
     const bool number = std::any_of(std::begin(fields), std::end(fields),
                                     [&](const Field& field) { return key == field.key; });
     if (!number && key != "source" && key != "product")
-      refuse(file, key, "is not a key of a description");
+      source.refuse(key, "is not a key of a description");
   }
-  if (!json.contains("source")) refuse(file, "source", "is missing: where the numbers come from");
+  if (!json.contains("source")) source.refuse("source", "is missing: where the numbers come from");
   if (!json.contains("product") || !json["product"].is_string())
-    refuse(file, "product", "must be a string");
+    source.refuse("product", "must be a string");
   machine.product = json["product"].get<std::string>();
-  for (const Field& field : fields) set_field(machine, field, json, file);
+  for (const Field& field : fields) set_field(machine, field, json, source);
   return machine;
 }
 
@@ -101,7 +109,7 @@ std::span<const GpuMachine> described_gpus() {
   static const std::vector<GpuMachine> machines = [] {
     std::vector<GpuMachine> parsed;
     for (const GpuData& data : gpu_data())
-      parsed.push_back(parse_gpu_description(std::string(data.name), data.text));
+      parsed.push_back(parse_gpu_description(std::string(data.name) + ".json", data.text));
     return parsed;
   }();
   return machines;
@@ -113,8 +121,24 @@ const GpuMachine& described_gpu(const std::string& name) {
     if (machine.name == name) return machine;
     names += (names.empty() ? "" : ", ") + machine.name;
   }
-  throw Error(ErrorKind::user,
-              fmt::format("no GPU named \"{}\" is described; there are: {}", name, names));
+  throw Error(
+      ErrorKind::user,
+      fmt::format("no GPU named \"{}\" is described; there are: {}; or give a file NAME.json", name,
+                  names));
+}
+
+GpuMachine gpu_by_name_or_file(const std::string& name_or_file) {
+  if (!name_or_file.ends_with(".json")) return described_gpu(name_or_file);
+  std::ifstream file(name_or_file);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty())
+    throw Error(ErrorKind::user,
+                fmt::format("{} cannot be read; a GPU is described by a file with the keys of "
+                            "targets/ptx/gpus/a100.json",
+                            name_or_file),
+                {"reading the description of a GPU"});
+  return parse_gpu_description(name_or_file, text.str(), ErrorKind::user);
 }
 
 GpuMachine nearest_description(const std::string& product, int compute_capability) {

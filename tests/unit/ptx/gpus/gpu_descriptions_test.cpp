@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "dyn/error.hpp"
 #include "targets/ptx/gpus/gpu_data.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace dyn;
 
@@ -23,7 +25,7 @@ nlohmann::json described(std::string_view name) {
 
 std::string refusal(const std::string& text) {
   try {
-    ptx::parse_gpu_description("mine", text);
+    ptx::parse_gpu_description("mine.json", text);
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::internal);
     return error.message();
@@ -87,7 +89,8 @@ TEST_CASE(
     FAIL("found");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::user);
-    CHECK(error.message() == "no GPU named \"b200\" is described; there are: a100, h200");
+    CHECK(error.message() ==
+          "no GPU named \"b200\" is described; there are: a100, h200; or give a file NAME.json");
   }
   CHECK(ptx::nearest_description("NVIDIA A100-PCIE-40GB", 80).name == "a100");
   CHECK(ptx::nearest_description("NVIDIA H200 NVL", 90).name == "h200");
@@ -96,4 +99,30 @@ TEST_CASE(
   CHECK(ptx::nearest_description("NVIDIA L4", 89).name == "a100");
   CHECK(ptx::nearest_description("NVIDIA B200", 100).name == "h200");
   CHECK(ptx::nearest_description("an old one", 75).name == "a100");
+}
+
+TEST_CASE("a file describes a GPU at run time; one that does not is a user's error") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.string() + "/wide.json";
+  nlohmann::json wide = described("a100");
+  wide["multiprocessors"] = 200;
+  std::ofstream(path) << wide.dump();
+  const choice::GpuMachine machine = ptx::gpu_by_name_or_file(path);
+  CHECK(machine.name == "wide");
+  CHECK(machine.multiprocessors == 200);
+  CHECK(ptx::gpu_by_name_or_file("h200").name == "h200");
+  const auto refused = [](const std::string& name) {
+    try {
+      ptx::gpu_by_name_or_file(name);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::user);
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  wide["multiprocessors"] = 0;
+  std::ofstream(path) << wide.dump();
+  CHECK(refused(path) == path + ": \"multiprocessors\" must be greater than 0");
+  CHECK(refused(folder.string() + "/none.json").starts_with(folder.string() + "/none.json cannot"));
+  CHECK(refused("b200").starts_with("no GPU named"));
 }
