@@ -83,10 +83,17 @@ def measured(peers, case, rounds, seconds, own):
     return theirs, ours
 
 
-def cells(theirs, rows):
-    """dyn's median, the peers', the median of the rounds' ratios of the best peer to dyn, and the share of the machine's limit."""
+def summary(theirs, rows):
+    """The medians of dyn and of each peer in ms, the median of the rounds' ratios of the best peer to dyn, and dyn's share of the machine's limit."""
     mine = [row["median_ms"] for row in rows]
     best = [min(times) for times in zip(*theirs.values())]
     limits = [row["limit_ratio"] for row in rows if row.get("limit_ratio") is not None]
-    row = [f"{statistics.median(mine):.2f}", *(f"{statistics.median(times):.2f}" for times in theirs.values())]
-    return row + [f"{statistics.median(t / m for t, m in zip(best, mine)):.2f}", f"{statistics.median(limits):.2f}" if limits else ""]
+    milliseconds = {"dyn": statistics.median(mine), **{name: statistics.median(times) for name, times in theirs.items()}}
+    return {"ms": milliseconds, "ratio": statistics.median(t / m for t, m in zip(best, mine)), "limit_ratio": statistics.median(limits) if limits else None}
+
+
+def cells(theirs, rows):
+    """What summary() has, as the last cells of a table's row."""
+    of = summary(theirs, rows)
+    numbers = [*of["ms"].values(), of["ratio"], of["limit_ratio"]]
+    return ["" if number is None else f"{number:.2f}" for number in numbers]

@@ -3,12 +3,15 @@
 
 All sides run in processes of their own, on the CPU, at the same threads, with the same random weights; ONNX Runtime with all of
 its optimisations, PyTorch in eager mode with its fused attention. Before timing, the peers' outputs are compared with each other.
-A ratio is the median of the rounds' ratios: the peer's time over dyn's.
+A ratio is the median of the rounds' ratios: the peer's time over dyn's. With --json the same rows also go to a file, of which plot_latency.py
+makes a picture.
 
 Needs, from PyPI: numpy, onnx and onnxruntime, or torch.
 """
 
 import argparse
+import datetime
+import json
 import os
 import pathlib
 import sys
@@ -81,6 +84,26 @@ def compare(options, peers, threads, batch, length):
     theirs, ours = alternating.measured(peers, [batch, length], options.rounds, options.slice, {precision: dyn(precision) for precision in options.precisions})
     for precision, rows in ours.items():
         print("| " + " | ".join(map(str, [threads, batch, length, precision, *alternating.cells(theirs, rows)])) + " |", flush=True)
+    return [{"threads": threads, "B": batch, "S": length, "weights": precision, **rounded(alternating.summary(theirs, rows))} for precision, rows in ours.items()]
+
+
+def rounded(value):
+    """As the table has it: two digits behind the point."""
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    return None if value is None else round(value, 2)
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as file:
+        return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "a CPU")
+
+
+def write_json(path, machine, versions, rows):
+    """One line for each row, so that two files can be compared."""
+    source = {"date": f"{datetime.date.today():%-d %B %Y}", "machine": machine or f"{os.cpu_count()} CPUs, {cpu_name()}", "versions": versions}
+    lines = ",\n".join(map(json.dumps, rows))
+    path.write_text(f'{{\n"model": "BERT-base",\n"source": {json.dumps(source)},\n"rows": [\n{lines}\n]\n}}\n')
 
 
 def main():
@@ -93,11 +116,14 @@ def main():
     parser.add_argument("--precisions", nargs="+", default=["f32"], help="how dyn keeps the weights of matmuls: f32, bf16, f16, i8")
     parser.add_argument("--rounds", type=int, default=3, help="slices of each side")
     parser.add_argument("--slice", type=float, default=1.0, help="seconds of one slice; three runs at least")
+    parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file as well, after each one")
+    parser.add_argument("--machine", help="what the file calls this machine (default: its CPUs)")
     parser.add_argument("--temp", help="where the ONNX file of 440 MB goes (default: the system's)")
     parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         return serve(*options.serve, options.threads[0])
+    rows = []
     with tempfile.TemporaryDirectory(dir=options.temp) as folder:
         for threads in options.threads:
             peers = [alternating.Peer(__file__, name, folder, "--threads", threads) for name in options.peers]
@@ -107,7 +133,9 @@ def main():
                 print(f"BERT-base, {os.cpu_count()} CPUs; {versions}\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
             for batch in options.batches:
                 for length in options.lengths:
-                    compare(options, peers, threads, batch, length)
+                    rows += compare(options, peers, threads, batch, length)
+                    if options.json:
+                        write_json(options.json, options.machine, {peer.name: peer.version for peer in peers}, rows)
             for peer in peers:
                 peer.close()
     return 0
