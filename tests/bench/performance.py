@@ -12,6 +12,7 @@ import csv
 import math
 import pathlib
 import sys
+import textwrap
 
 BEGIN, END = "<!-- dynrun op: begin -->", "<!-- dynrun op: end -->"
 LOST, NEAR_BEST = 0.95, 0.97
@@ -186,7 +187,7 @@ def main():
     text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise SystemExit(f"{page}: the lines {BEGIN} and {END} must stand there once, in this order")
-    parts = ([options.machine] if options.machine else []) + [summary_table(rows), lost_list(rows), write_plots(rows, options.docs)]
+    parts = ([textwrap.fill(options.machine, 100)] if options.machine else []) + [summary_table(rows), lost_list(rows), write_plots(rows, options.docs)]
     body = "\n\n".join(part for part in parts if part)
     page.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n" + body + "\n" + text[text.index(END):])
     return 0
