@@ -140,9 +140,10 @@ struct Parser {
   }
 
   void add_vendor(CLI::App* sub) {
-    sub->add_flag("--vendor", arguments.options.vendor,
-                  "With policy dyn: matmuls on the CPU by oneDNN too, where it is installed and "
-                  "predicted to be faster");
+    sub->add_flag(
+        "--vendor", arguments.options.vendor,
+        "With policy dyn oneDNN computes matmuls on the CPU too, where it is installed and "
+        "predicted to be faster");
   }
 
   void add_model_flags(CLI::App* sub) {
@@ -160,9 +161,9 @@ struct Parser {
         ->type_name("NAME|INDEX");
     sub->add_option(
            "--precision", options.precision,
-           "f32 (default), or with cpu how weights of matmuls are kept: bf16, f16, or i8 with a "
-           "scale for each column; computing is in f32. "
-           "With cuda and emulator what matmuls multiply in: tf32, f16 or bf16; sums are f32")
+           "With cpu how weights of matmuls are kept: f32 (default), bf16, f16, or i8 with a scale "
+           "for each column; computing is in f32. With cuda and emulator what matmuls multiply in: "
+           "f32 (default), tf32, f16 or bf16; sums are f32")
         ->check(CLI::IsMember(names(runtime::precisions(), any)));
     sub->add_option("--isa", options.isa,
                     "Instruction set to generate for; default: the best that the CPU has")
@@ -179,8 +180,8 @@ struct Parser {
     sub->add_option(
            "--policy", options.policy,
            "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, "
-           "ftuner, tscompiler, dietcode; vendor: oneDNN "
-           "where it can; oracle: every program of all of them is run at each new shape, slow")
+           "ftuner, tscompiler, dietcode; vendor: oneDNN where it can; oracle: the fastest program "
+           "of all of these, each of which is run at every new shape, which is slow")
         ->type_name("POLICY");
     add_vendor(sub);
     sub->add_flag("--deterministic", options.deterministic,
@@ -197,12 +198,13 @@ struct Parser {
   }
 
   void add_shape_flags(CLI::App* sub) {
-    add_repeated(sub, "--dims", arguments.dims,
-                 "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), "
-                 "S=1..512*2 (geometric). "
-                 "Several --dims multiply. Dims without one take the model's hint. Of a model with "
-                 "state also what a session is made for, and "
-                 "how many positions it has, filled with random numbers");
+    add_repeated(
+        sub, "--dims", arguments.dims,
+        "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), "
+        "S=1..512*2 (geometric). "
+        "Several --dims multiply. Dims without one take the model's hint. For a model with "
+        "state they also say what a session is made for, and how many positions it has, "
+        "filled with random numbers");
     add_repeated(sub, "--shapes", arguments.shapes,
                  "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37");
   }
@@ -293,7 +295,7 @@ struct Parser {
     add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
     sub->add_option("--after", arguments.after,
-                    "Instead, the model's text after this pass: parse, " + graph::pass_names())
+                    "Show the model's text after this pass instead: parse, " + graph::pass_names())
         ->type_name("PASS");
   }
 
@@ -328,13 +330,14 @@ struct Parser {
     sub->add_option("operator", op.op,
                     "An operator of docs/ir.md; with --suite the suite's, if none is given")
         ->type_name("OP");
-    sub->add_option("types", op.types,
-                    "Its operands, separated by \" x \"; dims are numbers or names. An operand of "
-                    "numbers alone is a constant weight where "
-                    "another one has names; `const f32[...]` and `input f32[...]` decide it")
+    sub->add_option(
+           "types", op.types,
+           "Its operands, separated by \" x \"; dims are numbers or names. An operand whose "
+           "dims are all numbers is a constant weight where another one has names. "
+           "`const f32[...]` and `input f32[...]` say which it is")
         ->type_name("TYPES");
     add_repeated(sub, "--suite", op.suites,
-                 "Instead of TYPES: a file of shapes (tests/bench/suites)");
+                 "A file of shapes (tests/bench/suites), instead of TYPES");
     add_repeated(sub, "--dims", arguments.dims,
                  "Values of the named dims, as for bench; several multiply. With --suite N, where "
                  "its convolutions have none (default 1)");
@@ -359,7 +362,7 @@ struct Parser {
         ->check(number_in(0.01, 60000));
     sub->add_option("--precision", arguments.options.precision,
                     "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or "
-                    "i8; limits count these bytes. Peers compute as ever")
+                    "i8; limits count these bytes. Peers do not change")
         ->check(CLI::IsMember(names(runtime::precisions(), [](const runtime::PrecisionInfo& each) {
           return each.on_cpu;
         })));
@@ -390,7 +393,7 @@ struct Parser {
         ->required()
         ->type_name("SUITE... | OP TYPES");
     sub->add_option("--policies", select.policies,
-                    "Which, separated by commas: dyn, vortex, mikpoly, ftuner, tscompiler, "
+                    "Names separated by commas: dyn, vortex, mikpoly, ftuner, tscompiler, "
                     "dietcode, vendor, oracle (the best measured of all programs of the "
                     "others). Default: all")
         ->type_name("LIST");
@@ -400,11 +403,11 @@ struct Parser {
                  "An attribute of the operator: transpose_b=true");
     sub->add_option(
            "--random", select.random,
-           "So many more shapes, drawn log-uniformly in the ranges of the suites' M, N and K")
+           "Add this many shapes, drawn log-uniformly in the ranges of the suites' M, N and K")
         ->check(CLI::Range(0, 1000000));
     sub->add_flag("--random-only", select.random_only, "Leave out the suites' own shapes");
     sub->add_option("--most-gflop", select.most_gflop,
-                    "Leave out problems of more than so many billion operations")
+                    "Leave out problems of more than this many billion operations")
         ->check(number_in(1e-15, 1e15));
     add_thread_counts(sub, "Threads of one run; several are measured one after the other: 1,2");
     sub->add_option("--peers", arguments.op.peers,
@@ -447,7 +450,7 @@ struct Parser {
   void add_devices() {
     CLI::App* sub = add_command(
         "devices",
-        "Show this machine's CPU and GPUs, what was measured of them, and the described GPUs",
+        "Show this machine's CPU and what was measured of it, its GPUs, and the described GPUs",
         show_devices);
     add_threads(sub);
     add_cache_dir(sub);

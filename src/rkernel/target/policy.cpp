@@ -19,7 +19,7 @@ constexpr std::array<PolicyInfo, 8> policies = {{
      "least sum over regions of f_wave * f_pipe: ceil(f_parallel / units) * g_predict(f_num)",
      "MikPoly, section 3.4"},
     {Policy::FTuner, "ftuner", "most SIA = CMR + Pad + Occ, of two micro-kernels their mean",
-     "FTuner, equations 1 to 7"},
+     "FTuner, equations 1 to 3, 6 (its left side, as a term) and 7"},
     {Policy::TSCompiler, "tscompiler", "least T_s * ceil(blocks / blocks of a wave)",
      "TSCompiler, section 6"},
     {Policy::DietCode, "dietcode",

@@ -9,7 +9,9 @@
 
 namespace dyn::rkernel {
 
-/// `Oracle` measures every program of all others, and is for comparing; all others predict.
+/// `Oracle` measures every program of all others, and is for comparing; all others predict. The
+/// papers' policies and Dyn run the same main loops and epilogues, but do not choose from the same
+/// programs: docs/selection.md says what each can choose.
 enum class Policy : std::uint8_t {
   Dyn,
   Vortex,
