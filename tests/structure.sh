@@ -91,4 +91,16 @@ report "no folder of more than 30 files" "$full"
 long_files=$(find include graph src targets examples -name '*.[ch]pp' -size +0 -exec wc -l {} + | awk '$2 != "total" && $1 > 600')
 report "no file over 600 lines" "$long_files"
 
+# Pages for people. Programs write some of them, which may be wider.
+pages=$(find . -name '*.md' -not -path './build/*' -not -path './.git/*')
+dead=
+while IFS=: read -r page link; do
+  [ -e "$(dirname "$page")/${link%%#*}" ] || dead+="$page: $link"$'\n'
+done < <(grep -oHE '\]\([^) #]+[^) ]*\)' $pages | sed -E 's/\]\((.*)\)$/\1/' | grep -vE ':[a-z]+://')
+report "links of pages lead somewhere" "$dead"
+
+wide=$(awk 'FNR == 1 { fence = 0 } /^```/ { fence = !fence } !fence && !/^(\||    )/ && length > 100 { print FILENAME ":" FNR ": " length " columns" }' \
+  $(grep -vE '^\./docs/(conformance|device_operations|ir)\.md$' <<<"$pages"))
+report "lines of pages have at most 100 columns" "$wide"
+
 exit $((failures > 0))
