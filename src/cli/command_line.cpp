@@ -158,7 +158,7 @@ struct Parser {
                     "With cuda: the index of a GPU (default: the first), or the name of a "
                     "described one, for inspect and explain. With emulator: "
                     "the described GPU that it imitates (default a100). dynrun devices lists both")
-        ->type_name("NAME|INDEX");
+        ->type_name("NAME|FILE.json|INDEX");
     sub->add_option(
            "--precision", options.precision,
            "With cpu how weights of matmuls are kept: f32 (default), bf16, f16, or i8 with a scale "
@@ -432,8 +432,9 @@ struct Parser {
           return each.is_gpu || each.name == Options().device;
         })));
     sub->add_option("--gpu", arguments.options.gpu,
-                    "A described GPU, such as a100, for cuda and emulator")
-        ->type_name("NAME|INDEX");
+                    "A described GPU, such as a100, or a file that describes one, for cuda and "
+                    "emulator")
+        ->type_name("NAME|FILE.json|INDEX");
     sub->add_option("--precision", arguments.options.precision, "As for op and bench")
         ->check(CLI::IsMember(names(runtime::precisions(), any)));
     add_vendor(sub);
