@@ -1,5 +1,5 @@
 # A region of a program begins at the first column of the output, wherever it lies.
-# file: targets/cpu/contraction/blocks.cpp
+# file: targets/cpu/contraction/ticket.cpp
 # target: test_cpu
 # test: programs of every pattern with random cuts and strategies equal plain loops
 s/n_part_\.start = builder_\.CreateAdd(n_part_\.start, region_slot(strategy_\.first_panel));//

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "targets/cpu/contraction/blocks.hpp"
+#include "targets/cpu/contraction/ticket.hpp"
 #include "targets/cpu/move/strip_copy.hpp"
 
 namespace dyn::cpu {

@@ -1,4 +1,4 @@
-#include "targets/cpu/contraction/blocks.hpp"
+#include "targets/cpu/contraction/ticket.hpp"
 
 #include <llvm/IR/Function.h>
 
