@@ -2,4 +2,4 @@
 # file: targets/cpu/contraction/ticket.cpp
 # target: test_cpu
 # test: programs of every pattern with random cuts and strategies equal plain loops
-s/n_part_\.start = builder_\.CreateAdd(n_part_\.start, region_slot(strategy_\.first_panel));//
+s/builder\.CreateAdd(part\.start, code\.region_slot(region, strategy\.first_panel))/part.start/

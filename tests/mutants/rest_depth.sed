@@ -2,4 +2,4 @@
 # file: targets/cpu/contraction/copies.cpp
 # target: test_cpu
 # test: dots of the columns of no whole vector equal plain loops
-s/columns, k_size_, rest_columns_/columns, builder_.CreateSub(k_size_, number(1)), rest_columns_/
+s/isa, columns, block\.size, count,/isa, columns, builder.CreateSub(block.size, code.number(1)), count,/

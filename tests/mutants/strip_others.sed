@@ -1,5 +1,5 @@
 # Rows that no full tile has are read where the first rows' copies lie.
-# file: targets/cpu/contraction/emitter.cpp
+# file: targets/cpu/contraction/tiles.cpp
 # target: test_runtime
 # test: every program for a convolution*
-s/builder_.CreateNeg(builder_.CreateMul(rows_in_strip_, a_row_))/number(0)/
+s/builder_\.CreateNeg(builder_\.CreateMul(block_\.strip->rows, region\.a_row))/code_.number(0)/

@@ -5,123 +5,210 @@
 #include "targets/cpu/tile/widening.hpp"
 
 namespace dyn::cpu {
+namespace {
 
 using codegen::Conditional;
 
-WindowBlock ContractionCopies::window_block() {
-  const rkernel::WindowRows& rows = *problem_.operands[at(contraction_.a)].window;
-  const codegen::WindowSlots& slots = slots_.window(contraction_.a);
-  std::map<int, llvm::Value*> left;  // of the index along each batch axis: the parts before
-  WindowBlock block{{}, slot(slots.channels), slot(slots.channel_step)};
+WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, llvm::Value* k0,
+                         llvm::Value* k_size) {
+  codegen::Builder& builder = code.builder();
+  const rkernel::Contraction& contraction = code.source().contraction();
+  const rkernel::WindowRows& rows = *code.source().a().window;
+  const codegen::WindowSlots& slots = code.source().slots.window(contraction.a);
+  // What the parts after this one leave of the index along each batch axis.
+  std::map<int, llvm::Value*> left;
+  WindowBlock block{{}, code.slot(slots.channels), code.slot(slots.channel_step)};
   for (std::size_t i = rows.axes.size(); i-- > 0;) {
     const rkernel::WindowAxis& axis = rows.axes[i];
     const codegen::WindowAxisSlots& of = slots.axes[i];
-    WindowAxisValues values{slot(of.size),   slot(of.stride), slot(of.dilation),
-                            slot(of.before), slot(of.extent), slot(of.step)};
+    WindowAxisValues values{code.slot(of.size),   code.slot(of.stride), code.slot(of.dilation),
+                            code.slot(of.before), code.slot(of.extent), code.slot(of.step)};
     values.has_taps = axis.size.constant() != 1;
-    if (axis.axis == contraction_.m) {
-      values.count = slot(of.count);
+    if (axis.axis == contraction.m) {
+      values.count = code.slot(of.count);
     } else {
-      llvm::Value*& index = left.try_emplace(axis.axis, block_index_.at(axis.axis)).first->second;
-      values.index = builder_.CreateURem(index, slot(of.count));
-      index = builder_.CreateUDiv(index, slot(of.count));
+      llvm::Value*& index = left.try_emplace(axis.axis, ticket.index.at(axis.axis)).first->second;
+      values.index = builder.CreateURem(index, code.slot(of.count));
+      index = builder.CreateUDiv(index, code.slot(of.count));
     }
     block.axes.insert(block.axes.begin(), values);
   }
   block.unit_channels = rows.channel_step.constant() == 1;
   block.run = rkernel::is_run(rows);
   block.segment = rkernel::short_segment(rows);
-  block.data = batch_base(contraction_.a);
-  block.first_row = m_part_.start;
-  block.rows = m_part_.size;
-  block.k0 = k0_;
-  block.k_size = k_size_;
+  block.data = matrix_of_batch(code, ticket, contraction.a);
+  block.first_row = ticket.rows.rows.start;
+  block.rows = ticket.rows.rows.size;
+  block.k0 = k0;
+  block.k_size = k_size;
   return block;
 }
 
-void ContractionCopies::find_strip() {
-  reads_strip_ = builder_.CreateICmpNE(region_slot(strategy_.reads_strip), number(0));
-  rows_in_strip_ =
-      builder_.CreateSelect(reads_strip_, builder_.CreateMul(first_tiles_, first_rows_), number(0));
-  strip_.emplace(builder_, isa_, window_block());
+BlockStrip locate_strip(const ContractionFunction& code, const Ticket& ticket, llvm::Value* k0,
+                        llvm::Value* k_size) {
+  codegen::Builder& builder = code.builder();
+  llvm::Value* is_read = builder.CreateICmpNE(
+      code.region_slot(ticket.region, code.source().strategy.reads_strip), code.number(0));
+  llvm::Value* rows = builder.CreateSelect(
+      is_read, builder.CreateMul(ticket.rows.first_tiles, ticket.rows.first_rows), code.number(0));
+  return {Strip(builder, code.source().isa, window_block(code, ticket, k0, k_size)), is_read, rows};
 }
 
-void ContractionCopies::copy_window_block() {
-  if (!class_.strips) return emit_window_copy(builder_, isa_, window_block(), a_scratch_, a_row_);
-  Conditional strip(builder_, reads_strip_, "strip");
-  strip_->emit_copy(scratch(region_slot(strategy_.strip_scratch)),
-                    scratch(region_slot(strategy_.offsets_scratch)));
+// Rows of A that are windows; the rows that full tiles read in a strip lie only there.
+void copy_window_block(const ContractionFunction& code, const Ticket& ticket,
+                       const BlockOfK& block) {
+  codegen::Builder& builder = code.builder();
+  const codegen::Isa& isa = code.source().isa;
+  const RegionValues& region = ticket.region;
+  if (!block.strip) {
+    return emit_window_copy(builder, isa, window_block(code, ticket, block.start, block.size),
+                            region.a_scratch, region.a_row);
+  }
+  const StrategySlots& strategy = code.source().strategy;
+  Conditional strip(builder, block.strip->is_read, "strip");
+  block.strip->strip.emit_copy(code.scratch(code.region_slot(region, strategy.strip_scratch)),
+                               code.scratch(code.region_slot(region, strategy.offsets_scratch)));
   strip.close();
-  WindowBlock block = strip_->block();
-  block.first_row = builder_.CreateAdd(block.first_row, rows_in_strip_);
-  block.rows = builder_.CreateSub(block.rows, rows_in_strip_);
-  emit_window_copy(builder_, isa_, block, a_scratch_, a_row_);
+  WindowBlock others = block.strip->strip.block();
+  others.first_row = builder.CreateAdd(others.first_row, block.strip->rows);
+  others.rows = builder.CreateSub(others.rows, block.strip->rows);
+  emit_window_copy(builder, isa, others, region.a_scratch, region.a_row);
 }
 
-void ContractionCopies::copy_a_block() {
-  if (problem_.operands[at(contraction_.a)].window) return copy_window_block();
-  llvm::Value* stride_k = class_.a_unit ? number(1)
-                          : a_packed()  ? number(isa_.panel_f32)
-                                        : stride(contraction_.a, contraction_.k);
-  const DType dtype = dtype_of(contraction_.a);
-  const StridedMatrix block{
-      element_of(builder_, dtype, a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_,
-      stride_k, class_.a_unit, dtype};
-  emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
+// A's rows.
+void copy_a_block(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
+  const ContractionSource& source = code.source();
+  if (source.a().window) return copy_window_block(code, ticket, block);
+  codegen::Builder& builder = code.builder();
+  const bool unit = source.shape_class.a_unit;
+  llvm::Value* stride_k = unit ? code.number(1)
+                          : source.a_packed()
+                              ? code.number(source.isa.panel_f32)
+                              : code.stride(source.contraction().a, source.contraction().k);
+  const DType dtype = source.a().dtype;
+  const StridedMatrix rows{
+      element_of(builder, dtype, block.factors.a, builder.CreateMul(block.start, stride_k)),
+      block.factors.a_stride_m, stride_k, unit, dtype};
+  emit_row_copy(builder, source.isa, rows, ticket.rows.rows.size, block.size,
+                ticket.region.a_scratch, ticket.region.a_row);
 }
 
-void ContractionCopies::copy_b_rows() {
-  llvm::Value* stride_n = packed() ? number(1) : stride(contraction_.b, contraction_.n);
-  llvm::Value* stride_k =
-      packed() ? number(isa_.panel_f32) : stride(contraction_.b, contraction_.k);
-  const DType dtype = dtype_of(contraction_.b);
-  llvm::Value* corner = element_of(builder_, dtype, b_batch_, builder_.CreateMul(k0_, stride_k));
-  llvm::Value* contiguous = builder_.CreateICmpEQ(stride_k, number(1));
+// B's few columns as rows, where all lanes run along K.
+void copy_b_rows(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
+  codegen::Builder& builder = code.builder();
+  const ContractionSource& source = code.source();
+  const rkernel::Contraction& contraction = source.contraction();
+  llvm::Value* stride_n =
+      source.b_packed() ? code.number(1) : code.stride(contraction.b, contraction.n);
+  llvm::Value* stride_k = source.b_packed() ? code.number(source.isa.panel_f32)
+                                            : code.stride(contraction.b, contraction.k);
+  const DType dtype = source.b().dtype;
+  llvm::Value* corner =
+      element_of(builder, dtype, block.factors.b, builder.CreateMul(block.start, stride_k));
+  llvm::Value* contiguous = builder.CreateICmpEQ(stride_k, code.number(1));
   for (const bool unit : {true, false}) {
-    Conditional copy(builder_, unit ? contiguous : builder_.CreateNot(contiguous),
+    Conditional copy(builder, unit ? contiguous : builder.CreateNot(contiguous),
                      unit ? "copy_b" : "turn_b");
-    emit_row_copy(builder_, isa_, {corner, stride_n, stride_k, unit, dtype},
-                  extents_[at(contraction_.n)], k_size_, b_scratch_, a_row_);
+    emit_row_copy(builder, source.isa, {corner, stride_n, stride_k, unit, dtype},
+                  code.extent(contraction.n), block.size, ticket.region.b_scratch,
+                  ticket.region.a_row);
     copy.close();
   }
 }
 
-void ContractionCopies::copy_rest_of_b() {
-  Conditional rest(builder_, has_rest_, "copy_rest");
-  llvm::Value* n = extents_[at(contraction_.n)];
-  llvm::Value* column = builder_.CreateSub(n, rest_columns_);
-  llvm::Value *stride_k = number(isa_.panel_f32), *stride_n = number(1), *corner;
-  const DType dtype = dtype_of(contraction_.b);
-  if (packed()) {
-    llvm::Value* panel_column = builder_.CreateURem(column, number(isa_.panel_f32));
-    llvm::Value* panel =
-        builder_.CreateMul(builder_.CreateSub(column, panel_column), extents_[at(contraction_.k)]);
-    corner = builder_.CreateAdd(builder_.CreateAdd(panel, builder_.CreateMul(k0_, stride_k)),
-                                panel_column);
-  } else {
-    stride_k = stride(contraction_.b, contraction_.k);
-    stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
-    corner =
-        builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
-  }
-  const StridedMatrix columns{element_of(builder_, dtype, b_batch_, corner), stride_k, stride_n,
-                              packed() || class_.b_unit, dtype};
-  emit_columns_as_rows(builder_, isa_, columns, k_size_, rest_columns_,
-                       scratch(region_slot(strategy_.rest_place)), a_row_);
-  rest.close();
+// B's panels; where B is read as it lies, the one that is cut.
+void pack_b_block(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
+  codegen::Builder& builder = code.builder();
+  const ContractionSource& source = code.source();
+  const rkernel::Contraction& contraction = source.contraction();
+  const bool unit = source.shape_class.b_unit;
+  llvm::Value* width = code.number(source.isa.panel_f32);
+  const codegen::Part& all = ticket.columns.panels;
+  llvm::Value* stride_k = code.stride(contraction.b, contraction.k);
+  llvm::Value* stride_n = unit ? code.number(1) : code.stride(contraction.b, contraction.n);
+  llvm::Value* panels =
+      builder.CreateSelect(ticket.region.direct_b, ticket.columns.cut_panels, all.size);
+  llvm::Value* end = builder.CreateAdd(all.start, all.size);
+  llvm::Value* column = builder.CreateMul(builder.CreateSub(end, panels), width);
+  llvm::Value* corner = builder.CreateAdd(builder.CreateMul(block.start, stride_k),
+                                          builder.CreateMul(column, stride_n));
+  const StridedMatrix matrix{code.element(block.factors.b, corner), stride_k, stride_n, unit};
+  emit_panels(builder, source.isa, matrix, block.size, panels,
+              builder.CreateSub(code.extent(contraction.n), column), ticket.region.b_scratch);
 }
 
-void ContractionCopies::pack_b_block() {
-  llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
-  llvm::Value* stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
-  llvm::Value* panels = builder_.CreateSelect(direct_b_, cut_panels_, n_part_.size);
-  llvm::Value* end = builder_.CreateAdd(n_part_.start, n_part_.size);
-  llvm::Value* column = builder_.CreateMul(builder_.CreateSub(end, panels), number(isa_.panel_f32));
-  llvm::Value* corner =
-      builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
-  const StridedMatrix block{element(b_batch_, corner), stride_k, stride_n, class_.b_unit};
-  emit_panels(builder_, isa_, block, k_size_, panels,
-              builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
+}  // namespace
+
+BlockFactors locate_factors(const ContractionFunction& code, const Ticket& ticket) {
+  codegen::Builder& builder = code.builder();
+  const ContractionSource& source = code.source();
+  const rkernel::Contraction& contraction = source.contraction();
+  // A right side that was packed for lanes along n is one panel here: its columns are contiguous.
+  llvm::Value* stride_m =
+      source.a_packed() ? code.number(1) : code.stride(contraction.a, contraction.m);
+  llvm::Value* row0 = builder.CreateMul(ticket.rows.rows.start, stride_m);
+  llvm::Value* a = source.a_packed()
+                       ? element_of(builder, source.a().dtype, code.base(contraction.a), row0)
+                       : code.element(matrix_of_batch(code, ticket, contraction.a), row0);
+  llvm::Value* b =
+      source.b_packed() ? code.base(contraction.b) : matrix_of_batch(code, ticket, contraction.b);
+  return {a, stride_m, b};
+}
+
+BlockOfK locate_block_of_k(const ContractionFunction& code, const Ticket& ticket,
+                           const BlockFactors& factors, llvm::Value* index) {
+  codegen::Builder& builder = code.builder();
+  llvm::Value* before = builder.CreateMul(index, ticket.region.block_k);
+  llvm::Value* start = builder.CreateAdd(ticket.slice.start, before);
+  llvm::Value* size =
+      code.minimum(ticket.region.block_k, builder.CreateSub(ticket.slice.size, before));
+  std::optional<BlockStrip> strip;
+  if (code.source().shape_class.strips) strip.emplace(locate_strip(code, ticket, start, size));
+  return {factors, index, start, size, strip};
+}
+
+void emit_block_move(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block,
+                     const rkernel::Move& move) {
+  const ContractionSource& source = code.source();
+  if (move.operand == source.contraction().b)
+    return source.shape_class.dot ? copy_b_rows(code, ticket, block)
+                                  : pack_b_block(code, ticket, block);
+  if (!source.shape_class.a_unit) return copy_a_block(code, ticket, block);
+  Conditional wanted(code.builder(),
+                     code.builder().CreateICmpNE(ticket.region.copy_a, code.number(0)), "copy_a");
+  copy_a_block(code, ticket, block);
+  wanted.close();
+}
+
+void copy_rest_of_b(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
+  codegen::Builder& builder = code.builder();
+  const ContractionSource& source = code.source();
+  const rkernel::Contraction& contraction = source.contraction();
+  const bool unit = source.shape_class.b_unit;
+  llvm::Value* count = ticket.region.rest_columns;
+  Conditional rest(builder, ticket.columns.has_rest, "copy_rest");
+  llvm::Value* n = code.extent(contraction.n);
+  llvm::Value* column = builder.CreateSub(n, count);
+  llvm::Value *stride_k = code.number(source.isa.panel_f32), *stride_n = code.number(1), *corner;
+  const DType dtype = source.b().dtype;
+  if (source.b_packed()) {
+    llvm::Value* panel_column = builder.CreateURem(column, code.number(source.isa.panel_f32));
+    llvm::Value* panel =
+        builder.CreateMul(builder.CreateSub(column, panel_column), code.extent(contraction.k));
+    corner = builder.CreateAdd(builder.CreateAdd(panel, builder.CreateMul(block.start, stride_k)),
+                               panel_column);
+  } else {
+    stride_k = code.stride(contraction.b, contraction.k);
+    stride_n = unit ? code.number(1) : code.stride(contraction.b, contraction.n);
+    corner = builder.CreateAdd(builder.CreateMul(block.start, stride_k),
+                               builder.CreateMul(column, stride_n));
+  }
+  const StridedMatrix columns{element_of(builder, dtype, block.factors.b, corner), stride_k,
+                              stride_n, source.b_packed() || unit, dtype};
+  emit_columns_as_rows(builder, source.isa, columns, block.size, count,
+                       code.scratch(code.region_slot(ticket.region, source.strategy.rest_place)),
+                       ticket.region.a_row);
+  rest.close();
 }
 
 }  // namespace dyn::cpu

@@ -8,34 +8,36 @@
 
 namespace dyn::cpu {
 
-class ContractionCopies : protected ContractionBlocks {
- protected:
-  using ContractionBlocks::ContractionBlocks;
-
-  /// Where the block's depth is opened: of one whose class has strips.
-  void find_strip();
-
-  /// A's rows.
-  void copy_a_block();
-  /// The same where they are windows: those of rows that full tiles read in a strip only there.
-  void copy_window_block();
-  WindowBlock window_block();
-  /// B's few columns as rows, where all lanes run along K.
-  void copy_b_rows();
-  /// B's columns beyond the last whole vector as rows, where the block has them and dots compute
-  /// them.
-  void copy_rest_of_b();
-  /// B's panels; where B is read as it lies, the one that is cut.
-  void pack_b_block();
-
-  /// Whether full tiles read A's windows in a strip, and the rows of the block that they have; the
-  /// copy of A begins behind these.
-  llvm::Value *reads_strip_ = nullptr, *rows_in_strip_ = nullptr;
-  std::optional<Strip> strip_;
-  /// A's first row of the block at k = 0, and B of the batch; where the block of K begins, and its
-  /// depth.
-  llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k0_ = nullptr,
-              *k_size_ = nullptr;
+/// A and B of a ticket's block, as they lie.
+struct BlockFactors {
+  llvm::Value *a, *a_stride_m;  ///< the block's first row at k = 0, and elements from row to row
+  llvm::Value* b;               ///< the matrix of the batch
 };
+
+/// A's windows in a strip of their tensor.
+struct BlockStrip {
+  Strip strip;
+  llvm::Value* is_read;  ///< whether full tiles read the windows there
+  llvm::Value* rows;     ///< that they read there; the copy of A begins behind these
+};
+
+/// One iteration of a ticket along K.
+struct BlockOfK {
+  BlockFactors factors;
+  llvm::Value *index, *start, *size;
+  std::optional<BlockStrip> strip;  ///< only with ContractionClass::strips
+};
+
+BlockFactors locate_factors(const ContractionFunction& code, const Ticket& ticket);
+BlockOfK locate_block_of_k(const ContractionFunction& code, const Ticket& ticket,
+                           const BlockFactors& factors, llvm::Value* index);
+
+/// What the rKernel moves before the tiles of the block.
+void emit_block_move(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block,
+                     const rkernel::Move& move);
+
+/// B's columns beyond the last whole vector as rows, where the block has them and dots compute
+/// them.
+void copy_rest_of_b(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block);
 
 }  // namespace dyn::cpu

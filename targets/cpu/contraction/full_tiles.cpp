@@ -28,24 +28,21 @@ class FullTilesEmitter {
   FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem,
                    const codegen::Isa& isa, const codegen::SlotTable& slots,
                    const ContractionClass& shape_class, const Tile& tile, bool masks)
-      : builder_(function->getContext()),
+      : builder_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
         function_(function),
         problem_(problem),
         isa_(isa),
         tile_(tile),
         strips_(shape_class.strips),
-        masks_(masks) {
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
-    const codegen::KernelArgsValues args =
-        codegen::load_kernel_args(builder_, argument(kernel_argument));
-    operands_.emplace(builder_, problem_, slots, shape_class.lanes, args, isa_.f32_lanes);
-    compiler_.emplace(builder_, problem_, *operands_, codegen::MathOptions{.fma = isa_.fma});
-    epilogue_.emplace(builder_, problem_, isa_, *operands_, *compiler_);
-  }
+        masks_(masks),
+        operands_(builder_, problem, slots, shape_class.lanes,
+                  codegen::load_kernel_args(builder_, argument(kernel_argument)), isa.f32_lanes),
+        compiler_(builder_, problem, operands_, codegen::MathOptions{.fma = isa.fma}),
+        epilogue_(builder_, problem, isa, operands_, compiler_) {}
 
   void emit() {
     unsigned next = batch_argument;
-    for (const int axis : batch_axes(problem_)) operands_->set_index(axis, argument(next++));
+    for (const int axis : batch_axes(problem_)) operands_.set_index(axis, argument(next++));
     const DType weights =
         problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
     TileLoop loop(builder_, isa_, tile_,
@@ -64,7 +61,7 @@ class FullTilesEmitter {
     const std::vector<Value*> sums = strips_ ? emit_segments(loop, tiles.carried(0), ahead, zeros)
                                              : loop.emit({tiles.carried(0)}, argument(b_argument),
                                                          argument(k_argument), ahead, zeros);
-    epilogue_->emit_registers(
+    epilogue_.emit_registers(
         {sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
     Value* next_rows =
         strips_ ? builder_.CreateGEP(builder_.getInt64Ty(), tiles.carried(0), tile_rows)
@@ -151,16 +148,16 @@ class FullTilesEmitter {
   void prefetch_outputs(Value* first_row) {
     constexpr int line_floats = 16;
     const rkernel::Contraction& contraction = *problem_.contraction;
-    operands_->set_index(contraction.m, first_row);
-    operands_->set_index(contraction.n, argument(column_argument));
-    operands_->enter(0);
+    operands_.set_index(contraction.m, first_row);
+    operands_.set_index(contraction.n, argument(column_argument));
+    operands_.enter(0);
     for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand) {
-      const int stride = operands_->slots().stride(operand, contraction.m);
+      const int stride = operands_.slots().stride(operand, contraction.m);
       const rkernel::Operand& outputs = problem_.operands[static_cast<std::size_t>(operand)];
       if (!outputs.written && (outputs.gathers || !is_dense(problem_, operand))) continue;
       if (stride == codegen::SlotTable::none) continue;
-      Value* row_bytes = builder_.CreateShl(operands_->slot(stride), 2);
-      Value* row = operands_->pointer(operand);
+      Value* row_bytes = builder_.CreateShl(operands_.slot(stride), 2);
+      Value* row = operands_.pointer(operand);
       for (int i = 0; i < tile_.rows; ++i) {
         for (int column = 0; column < tile_.columns; column += line_floats) {
           codegen::prefetch(builder_,
@@ -170,7 +167,7 @@ class FullTilesEmitter {
         row = builder_.CreateGEP(builder_.getInt8Ty(), row, row_bytes);
       }
     }
-    operands_->leave();
+    operands_.leave();
   }
 
   // Of the lanes that exist in each vector of a row; empty: all.
@@ -193,9 +190,9 @@ class FullTilesEmitter {
   const codegen::Isa& isa_;
   const Tile& tile_;
   bool strips_, masks_;
-  std::optional<codegen::Operands> operands_;
-  std::optional<codegen::ExprCompiler> compiler_;
-  std::optional<ContractionEpilogue> epilogue_;
+  codegen::Operands operands_;
+  codegen::ExprCompiler compiler_;
+  ContractionEpilogue epilogue_;
 };
 
 }  // namespace

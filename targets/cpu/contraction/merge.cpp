@@ -33,30 +33,37 @@ class ContractionMergeEmitter {
         strategy_(strategy) {}
 
   void emit() {
-    shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
-    rows_ = extent(contraction_.m);
-    sums_row_ = operands_.slot(strategy_.sums_row);
+    const Sums sums = load_sums();
     Value* block_rows = operands_.slot(strategy_.merge_rows);
     Value* blocks = builder_.CreateUDiv(
-        builder_.CreateAdd(rows_, builder_.CreateSub(block_rows, number(1))), block_rows);
+        builder_.CreateAdd(sums.rows, builder_.CreateSub(block_rows, number(1))), block_rows);
     CountedLoop tickets(builder_, function_->getArg(1),
                         builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1),
                         "ticket");
     Value* first = builder_.CreateMul(builder_.CreateURem(tickets.index(), blocks), block_rows);
     Value* beyond = builder_.CreateAdd(first, block_rows);
-    locate_batch(builder_.CreateUDiv(tickets.index(), blocks));
-    CountedLoop rows(builder_, first,
-                     builder_.CreateSelect(builder_.CreateICmpSLT(beyond, rows_), beyond, rows_),
-                     number(1), "row");
-    add_slices(rows.index());
+    const Batch batch = enter_batch(builder_.CreateUDiv(tickets.index(), blocks));
+    CountedLoop rows(
+        builder_, first,
+        builder_.CreateSelect(builder_.CreateICmpSLT(beyond, sums.rows), beyond, sums.rows),
+        number(1), "row");
+    add_slices(sums, batch, rows.index());
     epilogue_.emit({contraction_.m, contraction_.n, rows.index(), number(1), number(0),
-                    extent(contraction_.n), function_->getArg(3), sums_row_});
+                    extent(contraction_.n), function_->getArg(3), sums.row});
     rows.close();
     tickets.close();
     builder_.CreateRetVoid();
   }
 
  private:
+  /// The sums of all slices: [slice][batch][rows][row].
+  struct Sums {
+    Value *start, *rows, *row;
+  };
+  struct Batch {
+    Value *index, *count;  ///< of a matrix, and how many there are
+  };
+
   llvm::ConstantInt* number(std::int64_t value) {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
   }
@@ -68,26 +75,33 @@ class ContractionMergeEmitter {
     return builder_.CreateGEP(builder_.getFloatTy(), base, index);
   }
 
-  void locate_batch(Value* index) {
-    batch_ = index;
-    batches_ = number(1);
+  Sums load_sums() {
+    Value* start = codegen::load_shared_memory(builder_, function_->getArg(0));
+    Value* rows = extent(contraction_.m);
+    return {start, rows, operands_.slot(strategy_.sums_row)};
+  }
+
+  // Sets the index along each axis of the batch.
+  Batch enter_batch(Value* index) {
+    Value *left = index, *count = number(1);
     const std::vector<int> axes = batch_axes(problem_);
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
       Value* trips = extent(*axis);
-      operands_.set_index(*axis, builder_.CreateURem(index, trips));
-      index = builder_.CreateUDiv(index, trips);
-      batches_ = builder_.CreateMul(batches_, trips);
+      operands_.set_index(*axis, builder_.CreateURem(left, trips));
+      left = builder_.CreateUDiv(left, trips);
+      count = builder_.CreateMul(count, trips);
     }
+    return {index, count};
   }
 
-  // One row of all slices to scratch.
-  void add_slices(Value* row) {
-    Value* row_of_batch = builder_.CreateAdd(builder_.CreateMul(batch_, rows_), row);
-    Value* sums = element(shared_, builder_.CreateMul(row_of_batch, sums_row_));
-    Value* slice_size = builder_.CreateMul(builder_.CreateMul(batches_, rows_), sums_row_);
+  // Adds up one row of all slices into scratch.
+  void add_slices(const Sums& sums, const Batch& batch, Value* row) {
+    Value* row_of_batch = builder_.CreateAdd(builder_.CreateMul(batch.index, sums.rows), row);
+    Value* first = element(sums.start, builder_.CreateMul(row_of_batch, sums.row));
+    Value* slice_size = builder_.CreateMul(builder_.CreateMul(batch.count, sums.rows), sums.row);
     auto* vector =
         llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
-    CountedLoop columns(builder_, number(0), sums_row_, number(isa_.f32_lanes), "column");
+    CountedLoop columns(builder_, number(0), sums.row, number(isa_.f32_lanes), "column");
     Value* zero = llvm::Constant::getNullValue(vector);
     CountedLoop slices(builder_, number(0), operands_.slot(strategy_.k_slices), number(1), "slice",
                        std::span(&zero, 1));
@@ -95,7 +109,7 @@ class ContractionMergeEmitter {
         builder_.CreateAdd(builder_.CreateMul(slices.index(), slice_size), columns.index());
     Value* next = builder_.CreateFAdd(
         slices.carried(0),
-        builder_.CreateAlignedLoad(vector, element(sums, offset), llvm::Align(4)));
+        builder_.CreateAlignedLoad(vector, element(first, offset), llvm::Align(4)));
     Value* total = slices.close(std::span(&next, 1))[0];
     builder_.CreateAlignedStore(total, element(function_->getArg(3), columns.index()),
                                 llvm::Align(4));
@@ -111,8 +125,6 @@ class ContractionMergeEmitter {
   codegen::ExprCompiler compiler_;
   ContractionEpilogue epilogue_;
   const StrategySlots& strategy_;
-  Value *shared_ = nullptr, *rows_ = nullptr, *sums_row_ = nullptr, *batch_ = nullptr,
-        *batches_ = nullptr;
 };
 
 }  // namespace

@@ -6,116 +6,174 @@
 
 namespace dyn::cpu {
 
-void ContractionBlocks::load_strategy(const codegen::KernelArgsValues& args) {
-  ints_ = args.ints;
-  shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
-  for (std::size_t axis = 0; axis < problem_.axes.size(); ++axis)
-    extents_.push_back(extent(static_cast<int>(axis)));
-  sums_row_ = slot(strategy_.sums_row);
-  for (const int operand : {contraction_.a, contraction_.b}) {
-    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getPtrTy(), args.pointers,
-                                                             static_cast<std::uint64_t>(operand));
-    bases_[operand] = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-  }
+ContractionFunction::ContractionFunction(const ContractionSource& source, codegen::Builder& builder,
+                                         llvm::Function* function, codegen::Operands& operands,
+                                         const codegen::KernelArgsValues& args)
+    : source_(source),
+      builder_(builder),
+      function_(function),
+      operands_(operands),
+      ints_(args.ints),
+      shared_(codegen::load_shared_memory(builder, kernel_args())),
+      extents_(load_extents()),
+      sums_row_(slot(source.strategy.sums_row)),
+      a_base_(load_base(args.pointers, source.contraction().a)),
+      b_base_(load_base(args.pointers, source.contraction().b)) {}
+
+std::vector<llvm::Value*> ContractionFunction::load_extents() const {
+  std::vector<llvm::Value*> extents;
+  for (std::size_t axis = 0; axis < source_.problem().axes.size(); ++axis)
+    extents.push_back(slot(source_.slots.extent(static_cast<int>(axis))));
+  return extents;
 }
 
+llvm::Value* ContractionFunction::load_base(llvm::Value* pointers, int operand) const {
+  llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getPtrTy(), pointers,
+                                                           static_cast<std::uint64_t>(operand));
+  return builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
+}
+
+namespace {
+
 // How many regions after the first have their first ticket at or before this one.
-llvm::Value* ContractionBlocks::find_region(llvm::Value* ticket) {
-  llvm::Value* none[]{number(0)};
-  codegen::CountedLoop regions(builder_, number(1), slot(strategy_.regions), number(1), "region",
-                               none);
+llvm::Value* find_region(const ContractionFunction& code, llvm::Value* ticket) {
+  codegen::Builder& builder = code.builder();
+  const StrategySlots& strategy = code.source().strategy;
+  llvm::Value* none[]{code.number(0)};
+  codegen::CountedLoop regions(builder, code.number(1), code.slot(strategy.regions), code.number(1),
+                               "region", none);
   llvm::Value* index =
-      builder_.CreateAdd(builder_.CreateMul(regions.index(), number(strategy_.slots_of_region)),
-                         number(strategy_.first_ticket));
-  llvm::Value* first = builder_.CreateAlignedLoad(
-      builder_.getInt64Ty(), builder_.CreateGEP(builder_.getInt64Ty(), ints_, index),
+      builder.CreateAdd(builder.CreateMul(regions.index(), code.number(strategy.slots_of_region)),
+                        code.number(strategy.first_ticket));
+  llvm::Value* first = builder.CreateAlignedLoad(
+      builder.getInt64Ty(), builder.CreateGEP(builder.getInt64Ty(), code.ints(), index),
       llvm::Align(8));
-  llvm::Value* next[]{builder_.CreateAdd(
+  llvm::Value* next[]{builder.CreateAdd(
       regions.carried(0),
-      builder_.CreateZExt(builder_.CreateICmpSGE(ticket, first), builder_.getInt64Ty()))};
+      builder.CreateZExt(builder.CreateICmpSGE(ticket, first), builder.getInt64Ty()))};
   return regions.close(next)[0];
 }
 
-void ContractionBlocks::load_region() {
-  m_blocks_ = region_slot(strategy_.m_blocks);
-  n_blocks_ = region_slot(strategy_.n_blocks);
-  k_slices_ = region_slot(strategy_.k_slices);
-  tile_rows_ = region_slot(strategy_.tile_rows);
-  tile_panels_ = region_slot(strategy_.tile_panels);
-  block_k_ = region_slot(strategy_.block_k);
-  k_blocks_ = region_slot(strategy_.k_blocks);
-  copy_a_ = region_slot(strategy_.copy_a);
-  ask_ahead_ = builder_.CreateICmpNE(region_slot(strategy_.ask_ahead), number(0));
-  a_row_ = region_slot(strategy_.a_row);
-  llvm::Type* pointer = builder_.getPtrTy();
-  wide_table_ = builder_.CreateIntToPtr(region_slot(strategy_.wide_table), pointer);
-  narrow_table_ = builder_.CreateIntToPtr(region_slot(strategy_.narrow_table), pointer);
-  half_table_ = builder_.CreateIntToPtr(region_slot(strategy_.half_table), pointer);
-  direct_b_ = class_.b_unit ? builder_.CreateICmpNE(region_slot(strategy_.direct_b), number(0))
-                            : builder_.getFalse();
-  a_scratch_ = scratch(region_slot(strategy_.a_scratch));
-  b_scratch_ = scratch(region_slot(strategy_.b_scratch));
-  rest_columns_ = class_.may_have_dots() ? region_slot(strategy_.rest_columns) : number(0);
+RegionValues load_region(const ContractionFunction& code, llvm::Value* region) {
+  codegen::Builder& builder = code.builder();
+  const StrategySlots& strategy = code.source().strategy;
+  const ContractionClass& shape_class = code.source().shape_class;
+  llvm::Value* ints =
+      builder.CreateGEP(builder.getInt64Ty(), code.ints(),
+                        builder.CreateMul(region, code.number(strategy.slots_of_region)));
+  const auto load = [&](int slot) { return code.region_slot(ints, slot); };
+  const auto load_flag = [&](int slot) { return builder.CreateICmpNE(load(slot), code.number(0)); };
+  const auto load_pointer = [&](int slot) {
+    return builder.CreateIntToPtr(load(slot), builder.getPtrTy());
+  };
+  return {
+      .ints = ints,
+      .m_blocks = load(strategy.m_blocks),
+      .n_blocks = load(strategy.n_blocks),
+      .k_slices = load(strategy.k_slices),
+      .tile_rows = load(strategy.tile_rows),
+      .tile_panels = load(strategy.tile_panels),
+      .block_k = load(strategy.block_k),
+      .k_blocks = load(strategy.k_blocks),
+      .copy_a = load(strategy.copy_a),
+      .ask_ahead = load_flag(strategy.ask_ahead),
+      .a_row = load(strategy.a_row),
+      .wide_table = load_pointer(strategy.wide_table),
+      .narrow_table = load_pointer(strategy.narrow_table),
+      .half_table = load_pointer(strategy.half_table),
+      .direct_b = shape_class.b_unit ? load_flag(strategy.direct_b) : builder.getFalse(),
+      .a_scratch = code.scratch(load(strategy.a_scratch)),
+      .b_scratch = code.scratch(load(strategy.b_scratch)),
+      .rest_columns = shape_class.may_have_dots() ? load(strategy.rest_columns) : code.number(0)};
 }
 
-void ContractionBlocks::locate_ticket(llvm::Value* ticket) {
-  llvm::Value* offset = builder_.CreateMul(find_region(ticket), number(strategy_.slots_of_region));
-  region_ints_ = builder_.CreateGEP(builder_.getInt64Ty(), ints_, offset);
-  load_region();
-  ticket = builder_.CreateSub(ticket, region_slot(strategy_.first_ticket));
-  const std::vector<rkernel::Loop>& loops = kernel_.layers[threads_layer].loops;
+// The ticket's place among those of its region, as an index along each axis of the threads layer.
+std::map<int, llvm::Value*> block_indices(const ContractionFunction& code,
+                                          const RegionValues& region, llvm::Value* ticket) {
+  const rkernel::Contraction& contraction = code.source().contraction();
+  const std::vector<rkernel::Loop>& loops = code.source().kernel.layers[threads_layer].loops;
+  std::map<int, llvm::Value*> indices;
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    llvm::Value* trips = loop->axis == contraction_.m   ? m_blocks_
-                         : loop->axis == contraction_.n ? n_blocks_
-                         : loop->axis == contraction_.k ? k_slices_
-                                                        : extents_[at(loop->axis)];
-    block_index_[loop->axis] = builder_.CreateURem(ticket, trips);
-    ticket = builder_.CreateUDiv(ticket, trips);
+    llvm::Value* trips = loop->axis == contraction.m   ? region.m_blocks
+                         : loop->axis == contraction.n ? region.n_blocks
+                         : loop->axis == contraction.k ? region.k_slices
+                                                       : code.extent(loop->axis);
+    indices[loop->axis] = code.builder().CreateURem(ticket, trips);
+    ticket = code.builder().CreateUDiv(ticket, trips);
   }
+  return indices;
 }
 
-void ContractionBlocks::open_block(int axis) {
-  llvm::Value* index = block_index_.at(axis);
-  if (axis == contraction_.m) {
-    llvm::Value* rows = region_slot(strategy_.m_size);
-    m_part_ = part(rows, m_blocks_, index);
-    llvm::Value* is_larger =
-        builder_.CreateICmpSGT(builder_.CreateMul(m_part_.size, m_blocks_), rows);
-    m_part_.start = builder_.CreateAdd(m_part_.start, region_slot(strategy_.m_begin));
-    const auto of_block = [&](int larger, int smaller) {
-      return builder_.CreateSelect(is_larger, region_slot(larger), region_slot(smaller));
-    };
-    first_rows_ = of_block(strategy_.larger.first_rows, strategy_.smaller.first_rows);
-    first_tiles_ = of_block(strategy_.larger.first_tiles, strategy_.smaller.first_tiles);
-    second_rows_ = of_block(strategy_.larger.second_rows, strategy_.smaller.second_rows);
-    m_tiles_ = of_block(strategy_.larger.tiles, strategy_.smaller.tiles);
-  } else if (axis == contraction_.n) {
-    n_part_ = part(region_slot(strategy_.panels), n_blocks_, index);
-    n_part_.start = builder_.CreateAdd(n_part_.start, region_slot(strategy_.first_panel));
-    // A panel with fewer columns is a tile of its own where B is read as it lies, for it is packed,
-    // and where dots compute its rest.
-    llvm::Value* is_cut = builder_.CreateICmpSGT(
-        builder_.CreateMul(builder_.CreateAdd(n_part_.start, n_part_.size), number(isa_.panel_f32)),
-        extents_[at(axis)]);
-    has_rest_ = builder_.CreateAnd(builder_.CreateICmpNE(rest_columns_, number(0)), is_cut);
-    cut_panels_ = builder_.CreateZExt(
-        builder_.CreateOr(builder_.CreateAnd(direct_b_, is_cut), has_rest_), builder_.getInt64Ty());
-    wide_tiles_ = builder_.CreateUDiv(builder_.CreateSub(n_part_.size, cut_panels_), tile_panels_);
-    n_tiles_ = builder_.CreateSub(
-        n_part_.size, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
-  } else if (axis == contraction_.k) {
-    k_part_ = part(extents_[at(axis)], k_slices_, index);
-  } else {
-    operands_->set_index(axis, index);
-  }
+ColumnBlock column_block(const ContractionFunction& code, const RegionValues& region,
+                         llvm::Value* index) {
+  codegen::Builder& builder = code.builder();
+  const StrategySlots& strategy = code.source().strategy;
+  const codegen::Part part = codegen::equal_part(builder, code.region_slot(region, strategy.panels),
+                                                 region.n_blocks, index);
+  const codegen::Part panels{
+      builder.CreateAdd(part.start, code.region_slot(region, strategy.first_panel)), part.size};
+  // A panel with fewer columns is a tile of its own where B is read as it lies, for it is packed,
+  // and where dots compute its rest.
+  llvm::Value* is_cut =
+      builder.CreateICmpSGT(builder.CreateMul(builder.CreateAdd(panels.start, panels.size),
+                                              code.number(code.source().isa.panel_f32)),
+                            code.extent(code.source().contraction().n));
+  llvm::Value* has_rest =
+      builder.CreateAnd(builder.CreateICmpNE(region.rest_columns, code.number(0)), is_cut);
+  llvm::Value* cut_panels = builder.CreateZExt(
+      builder.CreateOr(builder.CreateAnd(region.direct_b, is_cut), has_rest), builder.getInt64Ty());
+  llvm::Value* wide_tiles =
+      builder.CreateUDiv(builder.CreateSub(panels.size, cut_panels), region.tile_panels);
+  llvm::Value* tiles = builder.CreateSub(
+      panels.size,
+      builder.CreateMul(wide_tiles, builder.CreateSub(region.tile_panels, code.number(1))));
+  return {panels, has_rest, cut_panels, wide_tiles, tiles};
 }
 
-llvm::Value* ContractionBlocks::batch_base(int operand) {
-  llvm::Value* offset = slot(slots_.offset(operand));
-  for (const int axis : batch_axes(problem_))
-    offset = builder_.CreateAdd(offset,
-                                builder_.CreateMul(block_index_.at(axis), stride(operand, axis)));
-  return element(bases_.at(operand), offset);
+RowBlock row_block(const ContractionFunction& code, const RegionValues& region,
+                   llvm::Value* index) {
+  codegen::Builder& builder = code.builder();
+  const StrategySlots& strategy = code.source().strategy;
+  llvm::Value* rows = code.region_slot(region, strategy.m_size);
+  const codegen::Part part = codegen::equal_part(builder, rows, region.m_blocks, index);
+  llvm::Value* is_larger =
+      builder.CreateICmpSGT(builder.CreateMul(part.size, region.m_blocks), rows);
+  const auto of_block = [&](int larger, int smaller) {
+    return builder.CreateSelect(is_larger, code.region_slot(region, larger),
+                                code.region_slot(region, smaller));
+  };
+  return {.rows = {builder.CreateAdd(part.start, code.region_slot(region, strategy.m_begin)),
+                   part.size},
+          .first_rows = of_block(strategy.larger.first_rows, strategy.smaller.first_rows),
+          .first_tiles = of_block(strategy.larger.first_tiles, strategy.smaller.first_tiles),
+          .second_rows = of_block(strategy.larger.second_rows, strategy.smaller.second_rows),
+          .tiles = of_block(strategy.larger.tiles, strategy.smaller.tiles)};
+}
+
+}  // namespace
+
+Ticket locate_ticket(const ContractionFunction& code, llvm::Value* ticket) {
+  const rkernel::Contraction& contraction = code.source().contraction();
+  const RegionValues region = load_region(code, find_region(code, ticket));
+  llvm::Value* place = code.builder().CreateSub(
+      ticket, code.region_slot(region, code.source().strategy.first_ticket));
+  const std::map<int, llvm::Value*> index = block_indices(code, region, place);
+  return {.region = region,
+          .index = index,
+          .slice = codegen::equal_part(code.builder(), code.extent(contraction.k), region.k_slices,
+                                       index.at(contraction.k)),
+          .columns = column_block(code, region, index.at(contraction.n)),
+          .rows = row_block(code, region, index.at(contraction.m))};
+}
+
+llvm::Value* matrix_of_batch(const ContractionFunction& code, const Ticket& ticket, int operand) {
+  codegen::Builder& builder = code.builder();
+  llvm::Value* offset = code.slot(code.source().slots.offset(operand));
+  for (const int axis : batch_axes(code.source().problem())) {
+    offset = builder.CreateAdd(
+        offset, builder.CreateMul(ticket.index.at(axis), code.stride(operand, axis)));
+  }
+  return code.element(code.base(operand), offset);
 }
 
 }  // namespace dyn::cpu

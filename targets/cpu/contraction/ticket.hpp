@@ -1,6 +1,5 @@
 #pragma once
-// Where a ticket of a contraction stands: the kernel's strategy as values, and the blocks of each
-// axis, as IR.
+// Where a ticket of a contraction stands: its region's strategy, and its block of each axis, as IR.
 
 #include <llvm/IR/Module.h>
 
@@ -21,96 +20,120 @@ struct ContractionSource {
   const codegen::SlotTable& slots;
   const StrategySlots& strategy;
   const ContractionClass& shape_class;
+
+  const rkernel::Problem& problem() const { return *kernel.problem; }
+  const rkernel::Contraction& contraction() const { return *problem().contraction; }
+  const rkernel::Operand& operand(int index) const {
+    return problem().operands[static_cast<std::size_t>(index)];
+  }
+  const rkernel::Operand& a() const { return operand(contraction().a); }
+  const rkernel::Operand& b() const { return operand(contraction().b); }
+  bool a_packed() const { return a().form == rkernel::Form::Packed; }
+  bool b_packed() const { return b().form == rkernel::Form::Packed; }
+  /// Lanes run along the rows of the problem as it came.
+  bool exchanged() const { return problem().lane_axis != contraction().n; }
 };
 
-class ContractionBlocks {
- protected:
-  ContractionBlocks(llvm::Module& module, const ContractionSource& source)
-      : builder_(module.getContext()),
-        kernel_(source.kernel),
-        problem_(*source.kernel.problem),
-        contraction_(*problem_.contraction),
-        isa_(source.isa),
-        slots_(source.slots),
-        strategy_(source.strategy),
-        class_(source.shape_class) {}
+/// The strategy of a region, as its slots have it; the names are those of StrategySlots.
+struct RegionValues {
+  llvm::Value* ints;  ///< the region's slots
+  llvm::Value *m_blocks, *n_blocks, *k_slices, *tile_rows, *tile_panels, *block_k, *k_blocks;
+  llvm::Value *copy_a, *ask_ahead, *a_row, *wide_table, *narrow_table, *half_table, *direct_b;
+  llvm::Value *a_scratch, *b_scratch;  ///< pointers
+  llvm::Value* rest_columns;
+};
 
-  llvm::ConstantInt* number(std::int64_t value) {
+/// The columns of a ticket's block, in panels.
+struct ColumnBlock {
+  codegen::Part panels;
+  llvm::Value* has_rest;    ///< dots compute columns of its last panel
+  llvm::Value* cut_panels;  ///< 1: its last panel is a tile of its own, 0: it is none
+  llvm::Value *wide_tiles, *tiles;
+};
+
+/// The rows of a ticket's block: a run of tiles of first_rows rows, then others of second_rows.
+struct RowBlock {
+  codegen::Part rows;
+  llvm::Value *first_rows, *first_tiles, *second_rows, *tiles;
+};
+
+struct Ticket {
+  RegionValues region;
+  std::map<int, llvm::Value*> index;  ///< of its block along each axis of the threads layer
+  codegen::Part slice;                ///< of K
+  ColumnBlock columns;
+  RowBlock rows;
+};
+
+/// A kernel's function while it is written, with what its entry block loads for all tickets.
+class ContractionFunction {
+ public:
+  /// Loads at the builder's place, the entry block. What it is made from must outlive it.
+  ContractionFunction(const ContractionSource& source, codegen::Builder& builder,
+                      llvm::Function* function, codegen::Operands& operands,
+                      const codegen::KernelArgsValues& args);
+
+  const ContractionSource& source() const { return source_; }
+  codegen::Builder& builder() const { return builder_; }
+
+  llvm::Value* kernel_args() const { return function_->getArg(0); }
+  llvm::Value* ints() const { return ints_; }      ///< KernelArgs::ints
+  llvm::Value* shared() const { return shared_; }  ///< KernelArgs::shared
+  llvm::Value* extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+  llvm::Value* sums_row() const { return sums_row_; }
+  llvm::Value* tiles() const { return function_->getArg(3); }  ///< where scratch begins
+  llvm::Value* scratch(llvm::Value* byte_offset) const {
+    return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), byte_offset);
+  }
+  /// The first element of A or B.
+  llvm::Value* base(int operand) const {
+    return operand == source_.contraction().a ? a_base_ : b_base_;
+  }
+
+  llvm::ConstantInt* number(std::int64_t value) const {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
   }
-  llvm::Value* slot(int index) {
-    return index == codegen::SlotTable::none ? number(0) : operands_->slot(index);
+  llvm::Value* slot(int index) const {
+    return index == codegen::SlotTable::none ? number(0) : operands_.slot(index);
   }
-  /// Of a strategy slot of the ticket's region.
-  llvm::Value* region_slot(int index) {
+  llvm::Value* stride(int operand, int axis) const {
+    return slot(source_.slots.stride(operand, axis));
+  }
+  llvm::Value* region_slot(llvm::Value* region_ints, int index) const {
     return builder_.CreateAlignedLoad(
         builder_.getInt64Ty(),
-        builder_.CreateConstGEP1_64(builder_.getInt64Ty(), region_ints_,
+        builder_.CreateConstGEP1_64(builder_.getInt64Ty(), region_ints,
                                     static_cast<std::uint64_t>(index)),
         llvm::Align(8));
   }
-  llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
-  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
+  llvm::Value* region_slot(const RegionValues& region, int index) const {
+    return region_slot(region.ints, index);
+  }
+  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) const {
     return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
   }
-  llvm::Value* element(llvm::Value* base, llvm::Value* index) {
+  llvm::Value* element(llvm::Value* base, llvm::Value* index) const {
     return builder_.CreateGEP(builder_.getFloatTy(), base, index);
   }
-  llvm::Value* scratch(llvm::Value* byte_offset) {
-    return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), byte_offset);
-  }
 
-  codegen::Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) {
-    return codegen::equal_part(builder_, value, parts, index);
-  }
-  static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-  bool exchanged() const { return problem_.lane_axis != contraction_.n; }
-  bool a_packed() const {
-    return problem_.operands[at(contraction_.a)].form == rkernel::Form::Packed;
-  }
-  DType dtype_of(int operand) const { return problem_.operands[at(operand)].dtype; }
-  bool packed() const {
-    return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed;
-  }
+ private:
+  std::vector<llvm::Value*> load_extents() const;
+  llvm::Value* load_base(llvm::Value* pointers, int operand) const;
 
-  /// Loads what holds for all tickets, at the builder's place (the entry block).
-  void load_strategy(const codegen::KernelArgsValues& args);
-  /// Finds the ticket's region, loads its strategy, and the block of each axis of the threads
-  /// layer: the last loop's runs fastest.
-  void locate_ticket(llvm::Value* ticket);
-  llvm::Value* find_region(llvm::Value* ticket);
-  void load_region();
-  /// Where the ticket's block of this axis lies.
-  void open_block(int axis);
-  /// Pointer to element (batch, 0, 0) of an operand of the contraction.
-  llvm::Value* batch_base(int operand);
-
-  codegen::Builder builder_;
-  const rkernel::RKernel& kernel_;
-  const rkernel::Problem& problem_;
-  const rkernel::Contraction& contraction_;
-  const codegen::Isa& isa_;
-  const codegen::SlotTable& slots_;
-  const StrategySlots& strategy_;
-  const ContractionClass& class_;
-  llvm::Function* function_ = nullptr;
-  codegen::Operands* operands_ = nullptr;
-
-  std::map<int, llvm::Value*> bases_, block_index_;
+  const ContractionSource& source_;
+  codegen::Builder& builder_;
+  llvm::Function* function_;
+  codegen::Operands& operands_;
+  llvm::Value *ints_, *shared_;
   std::vector<llvm::Value*> extents_;
-  llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr,
-              *tile_panels_ = nullptr, *block_k_ = nullptr, *k_blocks_ = nullptr,
-              *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr,
-              *narrow_table_ = nullptr, *half_table_ = nullptr, *direct_b_ = nullptr,
-              *a_scratch_ = nullptr, *b_scratch_ = nullptr, *ints_ = nullptr,
-              *region_ints_ = nullptr, *ask_ahead_ = nullptr, *k_slices_ = nullptr,
-              *sums_row_ = nullptr, *shared_ = nullptr, *rest_columns_ = nullptr,
-              *has_rest_ = nullptr;
-  codegen::Part m_part_{}, n_part_{}, k_part_{};
-  llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr;
-  llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr,
-              *n_tiles_ = nullptr;
+  llvm::Value *sums_row_, *a_base_, *b_base_;
 };
+
+/// Finds the ticket's region, and its block of each axis of the threads layer: the last loop's runs
+/// fastest.
+Ticket locate_ticket(const ContractionFunction& code, llvm::Value* ticket);
+
+/// Pointer to element (batch, 0, 0) of A or B.
+llvm::Value* matrix_of_batch(const ContractionFunction& code, const Ticket& ticket, int operand);
 
 }  // namespace dyn::cpu

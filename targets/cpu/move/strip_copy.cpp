@@ -35,13 +35,13 @@ Strip::Strip(Builder& builder, const codegen::Isa& isa, const WindowBlock& block
 }
 
 /// Of one window, with its gaps.
-Value* Strip::window_reach(const WindowAxisValues& axis) {
+Value* Strip::window_reach(const WindowAxisValues& axis) const {
   return builder_.CreateAdd(
       builder_.CreateMul(builder_.CreateSub(axis.size, number(1)), axis.dilation), number(1));
 }
 
 /// Of all padded rows.
-Value* Strip::first_strip_row(Value* window_row) {
+Value* Strip::first_strip_row(Value* window_row) const {
   const WindowAxisValues& down = last(1);
   Value* index = builder_.CreateUDiv(window_row, down.count);
   return builder_.CreateAdd(
@@ -49,12 +49,12 @@ Value* Strip::first_strip_row(Value* window_row) {
       builder_.CreateMul(builder_.CreateURem(window_row, down.count), down.stride));
 }
 
-void Strip::emit_copy(Value* strip, Value* offsets) {
+void Strip::emit_copy(Value* strip, Value* offsets) const {
   emit_rows(strip);
   emit_offsets(offsets);
 }
 
-void Strip::emit_rows(Value* strip) {
+void Strip::emit_rows(Value* strip) const {
   const WindowAxisValues &down = last(1), &along = last(0);
   Value* count =
       builder_.CreateAdd(builder_.CreateSub(first_strip_row(last_), begin_), window_reach(down));
@@ -93,7 +93,7 @@ void Strip::emit_rows(Value* strip) {
   rows.close();
 }
 
-void Strip::emit_offsets(Value* offsets) {
+void Strip::emit_offsets(Value* offsets) const {
   const WindowAxisValues& along = last(0);
   Value* step = builder_.CreateMul(along.stride, block_.channels);
   Value* end = builder_.CreateAdd(block_.first_row, block_.rows);

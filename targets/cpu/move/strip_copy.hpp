@@ -24,22 +24,22 @@ class Strip {
 
   /// Writes the strip (f32), and for each row of the block where its window begins, in elements
   /// (i64).
-  void emit_copy(llvm::Value* strip, llvm::Value* offsets);
+  void emit_copy(llvm::Value* strip, llvm::Value* offsets) const;
 
  private:
   const WindowAxisValues& last(std::size_t after) const {
     return block_.axes[block_.axes.size() - 1 - after];
   }
-  llvm::Value* number(std::int64_t value) {
+  llvm::Value* number(std::int64_t value) const {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
   }
-  llvm::Value* element(llvm::Value* base, llvm::Value* index) {
+  llvm::Value* element(llvm::Value* base, llvm::Value* index) const {
     return builder_.CreateGEP(builder_.getFloatTy(), base, index);
   }
-  llvm::Value* window_reach(const WindowAxisValues& axis);
-  llvm::Value* first_strip_row(llvm::Value* window_row);
-  void emit_rows(llvm::Value* strip);
-  void emit_offsets(llvm::Value* offsets);
+  llvm::Value* window_reach(const WindowAxisValues& axis) const;
+  llvm::Value* first_strip_row(llvm::Value* window_row) const;
+  void emit_rows(llvm::Value* strip) const;
+  void emit_offsets(llvm::Value* offsets) const;
 
   codegen::Builder& builder_;
   const codegen::Isa& isa_;
