@@ -8,7 +8,7 @@
 
 #include "src/choice/cpu/choice_memory.hpp"
 #include "src/choice/cpu/select.hpp"
-#include "targets/cpu/contraction/policy_book.hpp"
+#include "targets/cpu/contraction/paper_policies.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/vendor/cost.hpp"
 #include "targets/llvm/jit/isa.hpp"

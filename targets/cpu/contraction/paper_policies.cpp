@@ -1,4 +1,4 @@
-#include "targets/cpu/contraction/policy_book.hpp"
+#include "targets/cpu/contraction/paper_policies.hpp"
 
 #include <algorithm>
 #include <array>
