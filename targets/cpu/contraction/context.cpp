@@ -44,7 +44,7 @@ ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine 
 void ContractionContext::set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds) {
   policy_ = policy;
   policies_ = rkernel::uses_micro_kernels(policy)
-                  ? std::make_unique<const PolicyBook>(machine_, speeds, policy)
+                  ? std::make_unique<const PaperPolicies>(machine_, speeds, policy)
                   : nullptr;
 }
 

@@ -44,7 +44,7 @@ class ContractionContext {
   const choice::Machine& machine() const noexcept { return machine_; }
   rkernel::Policy policy() const noexcept { return policy_; }
   /// The papers' policies that are ready; nullptr: none.
-  const PolicyBook* policies() const noexcept { return policies_.get(); }
+  const PaperPolicies* policies() const noexcept { return policies_.get(); }
   const std::shared_ptr<const vendor::OneDnn>& vendor() const noexcept { return vendor_.library; }
   const std::string& why_no_vendor() const noexcept { return vendor_.why_not; }
   const VendorFigures& vendor_figures() const noexcept { return vendor_.figures; }
@@ -73,7 +73,7 @@ class ContractionContext {
   Tables dot_tables_;
   mutable choice::ChoiceMemory memory_;
   rkernel::Policy policy_ = rkernel::Policy::Dyn;
-  std::unique_ptr<const PolicyBook> policies_;
+  std::unique_ptr<const PaperPolicies> policies_;
   Vendor vendor_{
       .library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};
 };

@@ -17,8 +17,8 @@ using rkernel::Policy;
 
 constexpr std::int64_t step_k =
     64;  ///< of one micro-kernel: what MikPoly counts along the reduction
-constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner,
-                                    Policy::TSCompiler, Policy::DietCode};
+constexpr std::array all_papers{Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler,
+                                Policy::DietCode};
 
 choice::ProductShape sizes_of(const ContractionShape& shape) {
   return {shape.batch, shape.m, shape.n, shape.k};
@@ -133,35 +133,38 @@ rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel,
   return strategy;
 }
 
-PolicyBook::PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
-                       Policy policy)
+PaperPolicies::PaperPolicies(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
+                             Policy policy)
     : machine_(machine) {
-  const auto add_page = [&](DType weights, BlockMoves moves) {
-    Page& page = pages_[{weights, moves}];
-    page.kernels = std::make_unique<CpuMicroKernels>(machine, speeds, weights, moves);
-    for (const Policy paper : paper_policies) {
+  const auto add = [&](DType weights, BlockMoves moves) {
+    Ready ready{std::make_unique<CpuMicroKernels>(machine, speeds, weights, moves), {}};
+    for (const Policy paper : all_papers) {
       if (policy == Policy::Oracle || policy == paper)
-        page.policies.emplace(paper,
-                              choice::make_paper_policy(paper, *page.kernels, machine.panel));
+        ready.policies.emplace(paper,
+                               choice::make_paper_policy(paper, *ready.kernels, machine.panel));
     }
+    ready_.emplace(Operands{weights, moves}, std::move(ready));
   };
   for (const bool copies_a : {false, true}) {
-    for (const bool packs_b : {false, true}) add_page(DType::f32, {copies_a, packs_b});
-    for (const auto& [dtype, tiles] : machine.narrow_tiles) add_page(dtype, {copies_a, false});
+    for (const bool packs_b : {false, true}) add(DType::f32, {copies_a, packs_b});
+    for (const auto& [dtype, tiles] : machine.narrow_tiles) add(dtype, {copies_a, false});
   }
 }
 
-const PolicyBook::Page* PolicyBook::find(const ContractionShape& shape, Policy policy) const {
-  const auto page = pages_.find(page_of(shape));
-  return page == pages_.end() || !page->second.policies.contains(policy) ? nullptr : &page->second;
+const PaperPolicies::Ready* PaperPolicies::find(const ContractionShape& shape,
+                                                Policy policy) const {
+  const auto found = ready_.find(operands_of(shape));
+  return found == ready_.end() || !found->second.policies.contains(policy) ? nullptr
+                                                                           : &found->second;
 }
 
-choice::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& shape,
-                                     const choice::KernelProgram& program) const {
+choice::Choice PaperPolicies::choice_of(const CpuMicroKernels& kernels,
+                                        const ContractionShape& shape,
+                                        const choice::KernelProgram& program) const {
   choice::Choice choice;
   std::int64_t tickets = 0;
   for (const choice::KernelRegion& region : program.regions) {
-    const rkernel::Strategy strategy = page.kernels->strategy(region.kernel, shape);
+    const rkernel::Strategy strategy = kernels.strategy(region.kernel, shape);
     choice.program.regions.push_back({region.m0, region.m, region.n0, region.n, strategy});
     tickets +=
         shape.batch * ceil_div(region.m, strategy.block_m) * ceil_div(region.n, strategy.block_n);
@@ -171,22 +174,21 @@ choice::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& s
   return choice;
 }
 
-bool PolicyBook::choose(Policy policy, const ContractionShape& shape, choice::Choice& choice,
-                        double& merit) const {
-  const Page* page = find(shape, policy);
-  if (page == nullptr) return false;
-  const choice::KernelProgram program = page->policies.at(policy)->choose(sizes_of(shape));
-  if (program.regions.empty()) return false;
-  choice = choice_of(*page, shape, program);
-  merit = program.merit;
-  return true;
+std::optional<PaperChoice> PaperPolicies::choose(Policy policy,
+                                                 const ContractionShape& shape) const {
+  const Ready* ready = find(shape, policy);
+  if (ready == nullptr) return std::nullopt;
+  const choice::KernelProgram program = ready->policies.at(policy)->choose(sizes_of(shape));
+  if (program.regions.empty()) return std::nullopt;
+  return PaperChoice{choice_of(*ready->kernels, shape, program), program.merit};
 }
 
-void PolicyBook::for_each(Policy policy, const ContractionShape& shape, const Visit& visit) const {
-  const Page* page = find(shape, policy);
-  if (page == nullptr) return;
-  page->policies.at(policy)->for_each(sizes_of(shape), [&](const choice::KernelProgram& program) {
-    visit(choice_of(*page, shape, program), program.seconds.has_value());
+void PaperPolicies::for_each(Policy policy, const ContractionShape& shape,
+                             const Visit& visit) const {
+  const Ready* ready = find(shape, policy);
+  if (ready == nullptr) return;
+  ready->policies.at(policy)->for_each(sizes_of(shape), [&](const choice::KernelProgram& program) {
+    visit(choice_of(*ready->kernels, shape, program), program.seconds.has_value());
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -52,38 +53,46 @@ class CpuMicroKernels final : public choice::MicroKernels {
   BlockMoves moves_;
 };
 
+/// A choice, and how good its policy finds it: more is better.
+struct PaperChoice {
+  choice::Choice choice;
+  double merit = 0;
+};
+
 /// Immutable; thread-safe.
-class PolicyBook {
+class PaperPolicies {
  public:
   /// The policies that `policy` names: one, or all of the papers' for Oracle. `machine` must
   /// outlive it.
-  PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
-             rkernel::Policy policy);
+  PaperPolicies(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
+                rkernel::Policy policy);
 
-  /// What the policy takes for a shape with lanes along N or M, in `choice`, and its merit; false
-  /// where it is not in the book, or has nothing to choose.
-  bool choose(rkernel::Policy policy, const choice::ContractionShape& shape, choice::Choice& choice,
-              double& merit) const;
+  /// What the policy takes for a shape with lanes along N or M; nullopt where it is not ready, or
+  /// has nothing to choose.
+  std::optional<PaperChoice> choose(rkernel::Policy policy,
+                                    const choice::ContractionShape& shape) const;
   /// Every program that it considers; `predicted` where it predicts time.
   using Visit = std::function<void(const choice::Choice& choice, bool predicted)>;
   void for_each(rkernel::Policy policy, const choice::ContractionShape& shape,
                 const Visit& visit) const;
 
  private:
-  struct Page {
+  /// Policies over the micro-kernels for one dtype of weights whose operands move alike.
+  struct Ready {
     std::unique_ptr<CpuMicroKernels> kernels;
     std::map<rkernel::Policy, std::unique_ptr<const choice::PaperPolicy>> policies;
   };
-  choice::Choice choice_of(const Page& page, const choice::ContractionShape& shape,
-                           const choice::KernelProgram& program) const;
-  static std::pair<DType, BlockMoves> page_of(const choice::ContractionShape& shape) {
+  using Operands = std::pair<DType, BlockMoves>;  ///< the dtype of weights, and what is moved
+  static Operands operands_of(const choice::ContractionShape& shape) {
     return {shape.b_dtype, moves_of(shape)};
   }
-  const Page* find(const choice::ContractionShape& shape, rkernel::Policy policy) const;
+  /// nullptr: the policy is not ready for these operands.
+  const Ready* find(const choice::ContractionShape& shape, rkernel::Policy policy) const;
+  choice::Choice choice_of(const CpuMicroKernels& kernels, const choice::ContractionShape& shape,
+                           const choice::KernelProgram& program) const;
 
   const choice::Machine& machine_;
-  std::map<std::pair<DType, BlockMoves>, Page>
-      pages_;  ///< by the dtype of weights, and what is moved
+  std::map<Operands, Ready> ready_;
 };
 
 }  // namespace dyn::cpu
