@@ -45,9 +45,7 @@ class ContractionContext {
   rkernel::Policy policy() const noexcept { return policy_; }
   /// The papers' policies that are ready; nullptr: none.
   const PaperPolicies* policies() const noexcept { return policies_.get(); }
-  const std::shared_ptr<const vendor::OneDnn>& vendor() const noexcept { return vendor_.library; }
-  const std::string& why_no_vendor() const noexcept { return vendor_.why_not; }
-  const VendorFigures& vendor_figures() const noexcept { return vendor_.figures; }
+  const Vendor& vendor() const noexcept { return vendor_; }
   /// Never where it is deterministic: the library's sums are its own.
   bool vendor_beside_dyn() const noexcept { return vendor_.beside_dyn && !deterministic_; }
   bool deterministic() const noexcept { return deterministic_; }

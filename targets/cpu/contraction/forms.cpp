@@ -1,21 +1,19 @@
-#include "targets/cpu/contraction/kernel.hpp"
+#include "targets/cpu/contraction/forms.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "src/choice/cpu/unused_lanes.hpp"
-#include "targets/cpu/contraction/launch.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
 
 using rkernel::LaneAxis;
 
-ContractionKernel::ContractionKernel(const rkernel::Problem& problem,
-                                     std::shared_ptr<const ContractionContext> context,
-                                     std::size_t constant_level)
+ContractionForms::ContractionForms(const rkernel::Problem& problem,
+                                   std::shared_ptr<const ContractionContext> context,
+                                   std::size_t constant_level)
     : context_(std::move(context)),
       slots_(problem),
       strategy_(add_strategy_slots(slots_)),
@@ -24,13 +22,13 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem,
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
     const std::size_t classes = form.classes.size();
     const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
-                        (context_->vendor() && form.lanes == LaneAxis::N);
+                        (context_->vendor().library && form.lanes == LaneAxis::N);
     forms_.push_back({std::move(form), address, splits});
     address += splits ? 2 * classes : classes;
   }
 }
 
-std::vector<codegen::KernelSource> ContractionKernel::sources() const {
+std::vector<codegen::KernelSource> ContractionForms::sources() const {
   std::vector<codegen::KernelSource> sources;
   for (const BoundForm& bound : forms_) {
     const rkernel::Problem& problem = bound.form.problem;
@@ -68,9 +66,9 @@ std::vector<codegen::KernelSource> ContractionKernel::sources() const {
   return sources;
 }
 
-// Of a row of A: what lies together in the tensor that its window slides over.
-std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window,
-                                          std::span<const std::int64_t> ints) const {
+// How many parts of a row of A lie together in the tensor that its window slides over.
+std::int64_t ContractionForms::runs_of_a(const rkernel::WindowRows& window,
+                                         std::span<const std::int64_t> ints) const {
   const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
   std::int64_t runs =
       window.channel_step.constant() == 1 ? 1 : codegen::value_of(slots.channels, ints);
@@ -81,8 +79,8 @@ std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window,
              : runs;
 }
 
-choice::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& window,
-                                                    std::span<const std::int64_t> ints) const {
+choice::WindowStrips ContractionForms::strips_of_a(const rkernel::WindowRows& window,
+                                                   std::span<const std::int64_t> ints) const {
   const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   const codegen::WindowAxisSlots &down = slots.axes[window.axes.size() - 2],
@@ -96,8 +94,9 @@ choice::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& w
   return strips;
 }
 
-std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form,
-                                              std::span<const std::int64_t> ints) const {
+// Elements of the left side in memory: each counts once, however many windows it is in.
+std::int64_t ContractionForms::elements_of_a(const ContractionForm& form,
+                                             std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const auto& window = problem.operands[static_cast<std::size_t>(contraction.a)].window;
@@ -115,8 +114,8 @@ std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form,
   return elements * codegen::value_of(slots_.window(contraction.a).channels, ints);
 }
 
-choice::ContractionShape ContractionKernel::shape_of(const ContractionForm& form,
-                                                     std::span<const std::int64_t> ints) const {
+choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
+                                                    std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
@@ -177,12 +176,12 @@ choice::ContractionShape ContractionKernel::shape_of(const ContractionForm& form
   return shape;
 }
 
-const ContractionKernel::BoundForm& ContractionKernel::form_with(LaneAxis lanes) const {
+const BoundForm& ContractionForms::with_lanes(LaneAxis lanes) const {
   return *std::ranges::find_if(forms_,
                                [&](const BoundForm& form) { return form.form.lanes == lanes; });
 }
 
-std::vector<choice::ContractionShape> ContractionKernel::shapes_of(
+std::vector<choice::ContractionShape> ContractionForms::shapes_of(
     std::span<const std::int64_t> ints) const {
   std::vector<choice::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
   const std::int64_t columns = shapes.front().n;
@@ -197,53 +196,20 @@ std::vector<choice::ContractionShape> ContractionKernel::shapes_of(
   return shapes;
 }
 
-rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
-  std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-  if (context_->policy() == rkernel::Policy::Vendor) {
-    std::string why_not;
-    if (auto made = vendor_launch(ints, request.threads, why_not)) return std::move(made->launch);
-  }
-  const choice::Choice choice = choose(ints, request.threads, context_->policy(), true);
-  if (context_->policy() == rkernel::Policy::Dyn) {
-    if (auto made = vendor_beside(ints, request.threads, choice.seconds))
-      return std::move(made->launch);
-  }
-  return launch_with(std::move(ints), choice);
+rkernel::KernelFunction ContractionForms::function(const BoundForm& bound,
+                                                   std::span<const std::int64_t> ints) const {
+  return reinterpret_cast<rkernel::KernelFunction>(
+      addresses_.at(bound.first_address + class_for(bound.form, slots_, ints)));
 }
 
-rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request,
-                                               const choice::Choice& choice) const {
-  return launch_with(slots_.evaluate(request.symbols), choice);
+rkernel::KernelFunction ContractionForms::second_stage(const BoundForm& bound,
+                                                       std::span<const std::int64_t> ints) const {
+  return reinterpret_cast<rkernel::KernelFunction>(addresses_.at(
+      bound.first_address + bound.form.classes.size() + class_for(bound.form, slots_, ints)));
 }
 
-rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints,
-                                               const choice::Choice& choice) const {
-  const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-  const BoundForm& bound = form_with(strategy.lanes);
-  rkernel::Launch launch;
-  launch.ints = std::move(ints);
-  const choice::ContractionShape shape = shape_of(bound.form, launch.ints);
-  write_program(*context_, strategy_, shape, choice.program, launch);
-  const std::size_t shape_class = class_for(bound.form, slots_, launch.ints);
-  launch.function =
-      reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + shape_class));
-  if (strategy.split_k > 1 && launch.tickets > 0) {
-    write_merge(*context_, strategy_, shape, strategy, choice.threads, launch);
-    launch.merge = reinterpret_cast<rkernel::KernelFunction>(
-        addresses_.at(bound.first_address + bound.form.classes.size() + shape_class));
-  }
-  launch.threads = choice.threads;
-  // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the
-  // last ones balanced.
-  launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
-  launch.predicted_seconds = choice.seconds;
-  launch.unused_lanes = choice::unused_lanes(context_->machine(), shape, choice.program);
-  set_work(shape, bound.form, launch);
-  return launch;
-}
-
-void ContractionKernel::set_work(const choice::ContractionShape& shape, const ContractionForm& form,
-                                 rkernel::Launch& launch) {
+void set_work(const choice::ContractionShape& shape, const ContractionForm& form,
+              rkernel::Launch& launch) {
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                  static_cast<double>(shape.n) * static_cast<double>(shape.k);
   // Constant operands are there once for all batches.
@@ -257,13 +223,6 @@ void ContractionKernel::set_work(const choice::ContractionShape& shape, const Co
   launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) +
                  bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
                  bytes_of(DType::f32, false, shape.m * shape.n);
-}
-
-std::string ContractionKernel::describe() const {
-  std::string text = rkernel::to_string(contraction_rkernel(
-      forms_.front().form.problem, context_->isa(), context_->machine().threads, false));
-  for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
-  return text;
 }
 
 }  // namespace dyn::cpu

@@ -1,17 +1,10 @@
-// A contraction as a launch of oneDNN's primitives: its product in the output at once, or in memory
-// of the run, where the generated second stage of a split K takes it for its only slice.
+#include "targets/cpu/vendor/provider.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <set>
-
-#include <fmt/format.h>
 
 #include "targets/cpu/contraction/full_tiles.hpp"
-#include "targets/cpu/contraction/kernel.hpp"
 #include "targets/cpu/contraction/launch.hpp"
-#include "targets/cpu/vendor/cost.hpp"
-#include "targets/cpu/vendor/plan.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -64,6 +57,7 @@ int plain_output(const rkernel::Problem& problem, const Slots& slots, std::int64
   return has_rows ? store.operand : -1;
 }
 
+/// Why oneDNN gets no product of this shape; empty: it may.
 std::string refusal(const rkernel::Problem& problem, const choice::ContractionShape& shape) {
   const rkernel::Contraction& contraction = *problem.contraction;
   for (const int operand : {contraction.a, contraction.b}) {
@@ -78,89 +72,84 @@ std::string refusal(const rkernel::Problem& problem, const choice::ContractionSh
 
 }  // namespace
 
-VendorChoice ContractionKernel::choose_vendor(const choice::ContractionShape& shape, bool epilogue,
-                                              int threads) const {
-  return choose_vendor_threads(context_->machine(), context_->vendor_figures(), shape, threads,
-                               epilogue);
-}
+class OneDnnProvider::Offer final : public ContractionOffer {
+ public:
+  Offer(const OneDnnProvider& provider, const ContractionRequest& request, Chosen chosen)
+      : provider_(provider), request_(request), chosen_(std::move(chosen)) {}
+  double seconds() const override { return chosen_.dealt.seconds; }
+  std::optional<rkernel::Launch> launch(std::string& why_not) const override {
+    auto made = provider_.make(request_, chosen_, why_not);
+    if (!made) return std::nullopt;
+    return std::move(made->launch);
+  }
 
-std::optional<double> ContractionKernel::vendor_estimate(std::span<const std::int64_t> ints,
-                                                         int threads) const {
-  if (!context_->vendor()) return std::nullopt;
-  const BoundForm& bound = forms_.front();
-  const rkernel::Problem& problem = bound.form.problem;
-  const choice::ContractionShape shape = shape_of(bound.form, ints);
-  if (!refusal(problem, shape).empty()) return std::nullopt;
-  return choose_vendor(shape, plain_output(problem, Slots(slots_, ints), shape.n) < 0, threads)
-      .seconds;
-}
+ private:
+  const OneDnnProvider& provider_;
+  ContractionRequest request_;
+  Chosen chosen_;
+};
 
-std::optional<VendorLaunch> ContractionKernel::vendor_beside(std::span<const std::int64_t> ints,
-                                                             int threads,
-                                                             double own_seconds) const {
-  if (!context_->vendor_beside_dyn()) return std::nullopt;
-  const std::optional<double> expected = vendor_estimate(ints, threads);
-  if (!expected || !vendor_pays(*expected, own_seconds)) return std::nullopt;
-  std::string why_not;
-  return vendor_launch(ints, threads, why_not);
-}
-
-std::optional<VendorLaunch> ContractionKernel::vendor_launch(std::span<const std::int64_t> ints,
-                                                             int threads,
+std::optional<OneDnnProvider::Chosen> OneDnnProvider::choose(const ContractionRequest& request,
                                                              std::string& why_not) const {
-  const std::shared_ptr<const vendor::OneDnn>& library = context_->vendor();
-  if (!library) {
-    why_not = context_->why_no_vendor();
+  const ContractionContext& context = forms_.context();
+  if (!context.vendor().library) {
+    why_not = context.vendor().why_not;
     return std::nullopt;
   }
-  const BoundForm& bound = forms_.front();
-  const rkernel::Problem& problem = bound.form.problem;
-  const rkernel::Contraction& contraction = *problem.contraction;
-  VendorLaunch made;
-  rkernel::Launch& launch = made.launch;
-  launch.ints.assign(ints.begin(), ints.end());
-  const Slots slots(slots_, ints);
-  const choice::ContractionShape shape = shape_of(bound.form, ints);
-  why_not = refusal(problem, shape);
+  const ContractionForm& form = forms_.front().form;
+  const choice::ContractionShape shape = forms_.shape_of(form, request.ints);
+  why_not = refusal(form.problem, shape);
   if (!why_not.empty()) return std::nullopt;
+  const int output = plain_output(form.problem, Slots(forms_.slots(), request.ints), shape.n);
+  return Chosen{shape, output,
+                choose_vendor_threads(context.machine(), context.vendor().figures, shape,
+                                      request.threads, output < 0)};
+}
 
+std::unique_ptr<const ContractionOffer> OneDnnProvider::offer(const ContractionRequest& request,
+                                                              std::string& why_not) const {
+  auto chosen = choose(request, why_not);
+  return chosen ? std::make_unique<const Offer>(*this, request, *std::move(chosen)) : nullptr;
+}
+
+rkernel::Choices OneDnnProvider::candidates(const ContractionRequest& request) const {
+  rkernel::Choices result;
+  const auto chosen = choose(request, result.none_reason);
+  if (!chosen) return result;
+  if (auto made = make(request, *chosen, result.none_reason))
+    result.candidates.push_back(*std::move(made));
+  return result;
+}
+
+VendorProblem OneDnnProvider::problem_of(const ContractionRequest& request,
+                                         const Chosen& chosen) const {
+  const rkernel::Problem& problem = forms_.front().form.problem;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const Slots slots(forms_.slots(), request.ints);
+  const choice::ContractionShape& shape = chosen.shape;
   VendorProblem wanted;
   wanted.m = shape.m;
   wanted.n = shape.n;
   wanted.k = shape.k;
-  wanted.panel = context_->isa().panel_f32;
+  wanted.panel = forms_.context().isa().panel_f32;
   wanted.a = {contraction.a, slots.offset(contraction.a),
               slots.stride(contraction.a, contraction.m),
               slots.stride(contraction.a, contraction.k)};
+  normalise(shape.m, shape.k, wanted.a.row, wanted.a.column);
   if (shape.b_packed) {
     wanted.b.operand = contraction.b;
-    wanted.weights = vendor_weights(shape);
+    wanted.weights = weights(shape);
   } else {
     wanted.b = {contraction.b, slots.offset(contraction.b),
                 slots.stride(contraction.b, contraction.k),
                 slots.stride(contraction.b, contraction.n)};
+    normalise(shape.k, shape.n, wanted.b.row, wanted.b.column);
   }
-  normalise(shape.m, shape.k, wanted.a.row, wanted.a.column);
-  if (!shape.b_packed) normalise(shape.k, shape.n, wanted.b.row, wanted.b.column);
-  if (!shape.b_packed && !is_matrix(shape.k, shape.n, wanted.b)) {
-    why_not = "the right side's strides, of which none is 1";
-    return std::nullopt;
-  }
-  const int output = plain_output(problem, slots, shape.n);
-  const VendorChoice choice = choose_vendor(shape, output < 0, threads);
-  launch.threads = choice.threads;
-  if (output >= 0) {
-    wanted.c = {output, slots.offset(output), slots.stride(output, contraction.m), 1};
-  } else {
-    rkernel::Strategy whole;
-    write_merge(*context_, strategy_, shape, whole, launch.threads, launch);
-    launch.ints[static_cast<std::size_t>(strategy_.k_slices)] = whole.split_k;
-    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(
-        bound.first_address + bound.form.classes.size() + class_for(bound.form, slots_, ints)));
-    // Dense rows; what the second stage reads beyond the last is never used.
-    launch.ints[static_cast<std::size_t>(strategy_.sums_row)] = shape.n;
-    wanted.c = {-1, 0, shape.n, 1};
-  }
+  // Dense rows, where a second stage follows; what it reads beyond the last is never used.
+  const int output = chosen.output;
+  wanted.c = output >= 0 ? VendorOperand{output, slots.offset(output),
+                                         slots.stride(output, contraction.m), 1}
+                         : VendorOperand{-1, 0, shape.n, 1};
   // Sums of matrices of the batch follow each other as the second stage counts them: the last axis
   // fastest.
   std::int64_t sums = shape.m * wanted.c.row;
@@ -172,35 +161,60 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(std::span<const std
          slots.stride(contraction.b, *axis), output >= 0 ? slots.stride(output, *axis) : sums});
     sums *= slots.extent(*axis);
   }
+  return wanted;
+}
+
+std::optional<rkernel::Candidate> OneDnnProvider::make(const ContractionRequest& request,
+                                                       const Chosen& chosen,
+                                                       std::string& why_not) const {
+  const BoundForm& bound = forms_.front();
+  const choice::ContractionShape& shape = chosen.shape;
+  VendorProblem problem = problem_of(request, chosen);
+  if (!shape.b_packed && !is_matrix(shape.k, shape.n, problem.b)) {
+    why_not = "the right side's strides, of which none is 1";
+    return std::nullopt;
+  }
+  rkernel::Launch launch;
+  launch.ints.assign(request.ints.begin(), request.ints.end());
+  launch.threads = chosen.dealt.threads;
+  if (chosen.output < 0) {
+    const StrategySlots& slots = forms_.strategy_slots();
+    const rkernel::Strategy whole;
+    write_merge(forms_.context(), slots, shape, whole, launch.threads, launch);
+    launch.ints[static_cast<std::size_t>(slots.k_slices)] = whole.split_k;
+    launch.ints[static_cast<std::size_t>(slots.sums_row)] = problem.c.row;
+    launch.merge = forms_.second_stage(bound, request.ints);
+  }
+  std::string words;
   try {
-    const auto plan =
-        std::make_shared<const VendorPlan>(library, std::move(wanted), launch.threads);
+    const auto plan = std::make_shared<const VendorPlan>(forms_.context().vendor().library,
+                                                         std::move(problem), launch.threads);
     launch.function = VendorPlan::run;
     launch.tickets = plan->tickets();
     launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * launch.threads));
     launch.scratch_bytes = std::max(launch.scratch_bytes, plan->scratch_bytes());
     launch.kept_bytes = plan->bytes();
-    made.words = plan->words();
+    words = plan->words();
     launch.kept = plan;
   } catch (const vendor::Unsupported& error) {
     why_not = error.what();
     return std::nullopt;
   }
-  if (launch.merge != nullptr) made.words += ", then the epilogue";
-  launch.predicted_seconds = choice.seconds;
+  if (launch.merge != nullptr) words += ", then the epilogue";
+  launch.predicted_seconds = chosen.dealt.seconds;
   set_work(shape, bound.form, launch);
-  return made;
+  return rkernel::Candidate{std::move(words), chosen.dealt.seconds, std::move(launch)};
 }
 
-std::shared_ptr<const VendorWeights> ContractionKernel::vendor_weights(
+std::shared_ptr<const VendorWeights> OneDnnProvider::weights(
     const choice::ContractionShape& shape) const {
-  const std::lock_guard lock(vendor_mutex_);
-  if (!vendor_weights_) {
-    vendor_weights_ = std::make_shared<const VendorWeights>(
-        *context_->vendor(),
-        rkernel::PackedLayout{DType::f32, context_->isa().panel_f32, shape.k, shape.n});
+  const std::lock_guard lock(mutex_);
+  if (!weights_) {
+    weights_ = std::make_shared<const VendorWeights>(
+        *forms_.context().vendor().library,
+        rkernel::PackedLayout{DType::f32, forms_.context().isa().panel_f32, shape.k, shape.n});
   }
-  return vendor_weights_;
+  return weights_;
 }
 
 }  // namespace dyn::cpu

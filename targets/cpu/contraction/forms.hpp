@@ -1,0 +1,75 @@
+#pragma once
+// A contraction in all forms that may compute it: their slots, their generated code, and the shapes
+// that choices are made for.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/target/target.hpp"
+#include "targets/cpu/contraction/classes.hpp"
+#include "targets/cpu/contraction/context.hpp"
+#include "targets/cpu/contraction/emitter.hpp"
+
+namespace dyn::cpu {
+
+/// A form, and where its classes' code begins; behind it lies that of their second stages, where K
+/// may be split.
+struct BoundForm {
+  ContractionForm form;
+  std::size_t first_address = 0;
+  bool splits = false;
+};
+
+/// Immutable once its code is bound; thread-safe. The sources refer to it.
+class ContractionForms {
+ public:
+  /// `constant_level`: the level of memory where packed weights are expected when a kernel starts.
+  ContractionForms(const rkernel::Problem& problem,
+                   std::shared_ptr<const ContractionContext> context, std::size_t constant_level);
+  ContractionForms(const ContractionForms&) = delete;
+  ContractionForms& operator=(const ContractionForms&) = delete;
+
+  std::vector<codegen::KernelSource> sources() const;
+  /// `addresses`: of the sources' functions, in their order.
+  void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
+
+  const ContractionContext& context() const noexcept { return *context_; }
+  const codegen::SlotTable& slots() const noexcept { return slots_; }
+  const StrategySlots& strategy_slots() const noexcept { return strategy_; }
+  /// The form of the problem as it came, with lanes along N.
+  const BoundForm& front() const { return forms_.front(); }
+  const BoundForm& with_lanes(rkernel::LaneAxis lanes) const;
+
+  choice::ContractionShape shape_of(const ContractionForm& form,
+                                    std::span<const std::int64_t> ints) const;
+  /// The shapes of all forms that may compute these sizes.
+  std::vector<choice::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
+
+  /// The code for these slots' values; the second stage exists where the form splits.
+  rkernel::KernelFunction function(const BoundForm& bound,
+                                   std::span<const std::int64_t> ints) const;
+  rkernel::KernelFunction second_stage(const BoundForm& bound,
+                                       std::span<const std::int64_t> ints) const;
+
+ private:
+  std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
+  choice::WindowStrips strips_of_a(const rkernel::WindowRows& window,
+                                   std::span<const std::int64_t> ints) const;
+  std::int64_t runs_of_a(const rkernel::WindowRows& window,
+                         std::span<const std::int64_t> ints) const;
+
+  std::shared_ptr<const ContractionContext> context_;
+  codegen::SlotTable slots_;
+  StrategySlots strategy_;
+  std::size_t constant_level_;
+  std::vector<BoundForm>
+      forms_;  ///< as the problem came, then with sides exchanged where that may pay
+  std::vector<void*> addresses_;
+};
+
+/// Sets what does not depend on who computes it: operations and bytes.
+void set_work(const choice::ContractionShape& shape, const ContractionForm& form,
+              rkernel::Launch& launch);
+
+}  // namespace dyn::cpu

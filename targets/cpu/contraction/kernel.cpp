@@ -1,0 +1,161 @@
+#include "targets/cpu/contraction/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/choice/calibration/json.hpp"
+#include "targets/cpu/vendor/cost.hpp"
+#include "targets/cpu/vendor/provider.hpp"
+
+namespace dyn::cpu {
+
+using rkernel::Policy;
+
+namespace {
+
+std::optional<rkernel::Launch> launch_by(const ContractionProvider& provider,
+                                         const ContractionRequest& request) {
+  std::string why_not;
+  const auto offer = provider.offer(request, why_not);
+  return offer ? offer->launch(why_not) : std::nullopt;
+}
+
+std::string line_of(const rkernel::Candidate& candidate, bool chosen) {
+  return fmt::format("  {} {:.4g} us: {}\n", chosen ? "chosen" : "      ",
+                     *candidate.predicted_seconds * 1e6, candidate.program);
+}
+
+}  // namespace
+
+ContractionKernel::ContractionKernel(const rkernel::Problem& problem,
+                                     std::shared_ptr<const ContractionContext> context,
+                                     std::size_t constant_level)
+    : forms_(problem, std::move(context), constant_level),
+      own_(forms_),
+      library_(std::make_unique<const OneDnnProvider>(forms_)) {}
+
+std::optional<rkernel::Launch> ContractionKernel::library_beside(const ContractionRequest& request,
+                                                                 double own_seconds) const {
+  if (!context().vendor_beside_dyn()) return std::nullopt;
+  std::string why_not;
+  const auto offer = library_->offer(request, why_not);
+  if (!offer || !vendor_pays(offer->seconds(), own_seconds)) return std::nullopt;
+  return offer->launch(why_not);
+}
+
+rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
+  const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
+  const ContractionRequest wanted{ints, request.threads, context().policy()};
+  if (wanted.policy == Policy::Vendor) {
+    if (auto launch = launch_by(*library_, wanted)) return *std::move(launch);
+  }
+  std::string why_not;
+  const auto own = own_.offer(wanted, why_not);
+  if (wanted.policy == Policy::Dyn) {
+    if (auto launch = library_beside(wanted, own->seconds())) return *std::move(launch);
+  }
+  return own->launch(why_not).value();
+}
+
+rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request,
+                                               const choice::Choice& choice) const {
+  return own_.launch(forms_.slots().evaluate(request.symbols), choice);
+}
+
+void ContractionKernel::for_each_choice(
+    const rkernel::PlanRequest& request,
+    const std::function<void(const choice::Choice&)>& visit) const {
+  const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
+  own_.for_each_choice({ints, request.threads, Policy::Dyn}, visit);
+}
+
+std::string ContractionKernel::model_machine() const {
+  return nlohmann::json(context().machine()).dump();
+}
+
+void ContractionKernel::choose_only(const rkernel::PlanRequest& request, Policy policy,
+                                 bool remembered) const {
+  const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
+  const ContractionRequest wanted{ints, request.threads, policy, remembered};
+  if (policy == Policy::Vendor) {
+    launch_by(*library_, wanted);
+    return;
+  }
+  std::string why_not;
+  const auto own = own_.offer(wanted, why_not);
+  if (policy == Policy::Dyn) library_beside(wanted, own->seconds());
+}
+
+rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
+                                            Policy policy) const {
+  const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
+  const ContractionRequest wanted{ints, request.threads, policy, false};
+  if (policy == Policy::Vendor) return library_->candidates(wanted);
+  rkernel::Choices result = own_.candidates(wanted);
+  const bool beside = policy == Policy::Dyn && context().vendor_beside_dyn();
+  if (!beside || result.candidates.empty()) return result;
+  const double own_seconds = own_.choose(wanted).seconds;
+  rkernel::Choices library = library_->candidates(wanted);
+  for (rkernel::Candidate& candidate : library.candidates) {  // at most one
+    if (vendor_pays(*candidate.predicted_seconds, own_seconds))
+      result.chosen = result.candidates.size();
+    result.candidates.push_back(std::move(candidate));
+  }
+  return result;
+}
+
+std::string ContractionKernel::explain_sizes(const ContractionRequest& request,
+                                             std::size_t candidates) const {
+  const choice::ContractionShape shape = forms_.shape_of(forms_.front().form, request.ints);
+  const std::vector<choice::MemoryLevel>& levels = context().machine().levels;
+  return fmt::format("  batch {} M {} N {} K {}; A from {}, B from {} ({}); {} candidates\n",
+                     shape.batch, shape.m, shape.n, shape.k, levels[shape.a_level].name,
+                     levels[shape.b_level].name, shape.b_packed ? "packed at load" : "fresh",
+                     candidates);
+}
+
+std::string ContractionKernel::explain(const rkernel::PlanRequest& request) const {
+  constexpr std::size_t shown = 8;
+  const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
+  const ContractionRequest wanted{ints, request.threads, context().policy()};
+  std::vector<choice::Choice> candidates;
+  own_.for_each_choice(wanted, [&](const choice::Choice& one) { candidates.push_back(one); });
+  std::ranges::stable_sort(candidates, {}, &choice::Choice::seconds);
+  std::string text = explain_sizes(wanted, candidates.size());
+  if (wanted.policy == Policy::Vendor) {
+    const rkernel::Choices library = library_->candidates(wanted);
+    if (!library.candidates.empty())
+      return text + "  by policy vendor\n" + line_of(library.candidates.front(), true);
+    text += fmt::format("  policy vendor has none: {}\n", library.none_reason);
+  }
+  const choice::Choice own = own_.choose(wanted);
+  bool is_own = wanted.policy == Policy::Dyn;
+  if (!is_own) {
+    text +=
+        fmt::format("  by policy {}\n{}", name_of(wanted.policy), own_.describe(ints, own, true));
+  } else if (context().vendor_beside_dyn()) {
+    const rkernel::Choices library = library_->candidates(wanted);
+    if (library.candidates.empty())
+      text += fmt::format("  no program of the vendor's: {}\n", library.none_reason);
+    for (const rkernel::Candidate& candidate : library.candidates) {  // at most one
+      is_own = !vendor_pays(*candidate.predicted_seconds, own.seconds);
+      text += line_of(candidate, !is_own);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
+    const bool chosen =
+        is_own && candidates[i].threads == own.threads && candidates[i].program == own.program;
+    text += own_.describe(ints, candidates[i], chosen);
+  }
+  return text;
+}
+
+std::string ContractionKernel::describe() const {
+  std::string text = rkernel::to_string(contraction_rkernel(
+      forms_.front().form.problem, context().isa(), context().machine().threads, false));
+  for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
+  return text;
+}
+
+}  // namespace dyn::cpu
