@@ -18,6 +18,7 @@
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/vendor/provider.hpp"
 #include "targets/host/kernel.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 
@@ -178,15 +179,15 @@ class CpuTarget final : public rkernel::Target {
           options_.log, report);
     }
     context->set_policy(options_.policy, speeds);
-    if (uses_vendor()) context->set_vendor(open_vendor(report));
+    if (uses_vendor()) context->set_library(open_vendor(report));
     return context;
   }
 
-  Vendor open_vendor(rkernel::CompileReport& report) const {
+  std::shared_ptr<const ContractionLibrary> open_vendor(rkernel::CompileReport& report) const {
     Vendor made;
     made.library = vendor::OneDnn::of_process(made.why_not);
     made.beside_dyn = options_.vendor;
-    if (!made.library) return made;
+    if (!made.library) return std::make_shared<const OneDnnLibrary>(std::move(made));
     const auto measure = [&] {
       const double start = now_seconds();
       const VendorFigures figures = measure_vendor(made.library, isa_);
@@ -199,7 +200,7 @@ class CpuTarget final : public rkernel::Target {
       made.why_not = error.what();
       made.library = nullptr;
     }
-    return made;
+    return std::make_shared<const OneDnnLibrary>(std::move(made));
   }
 
   static std::set<DType> packed_dtypes(const std::vector<rkernel::Problem>& problems) {

@@ -2,4 +2,4 @@
 # file: targets/cpu/contraction/generated_programs.cpp
 # target: test_cpu
 # test: choices of every policy are distinct*
-s/const Choice choice = canonical(context_->isa(), shape, considered);/const Choice choice = considered;/
+s/const Choice choice = canonical(forms_\.context()\.isa(), shape, considered);/const Choice choice = considered;/

@@ -95,7 +95,7 @@ double operations_of(const rkernel::Problem& problem, const ContractionClass& sh
   return operations;
 }
 
-// Of operands that vary along both output axes.
+// Bytes of operands that vary along both output axes, for each output element.
 double dense_bytes(const rkernel::Problem& problem) {
   double bytes = 0;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
@@ -139,8 +139,8 @@ int inlined_rows(const codegen::Isa& isa, double operations) {
   });
 }
 
-// Of whole panels, and of a last one with at most a vector of columns, as far as the output may
-// have them.
+// Tiles of a whole panel, and of a last one with at most a vector of columns, as far as the output
+// may have them.
 std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
                              double operations) {
   if (operations > most_inlined_operations) return {};

@@ -16,7 +16,7 @@ namespace dyn::cpu {
 
 /// What the generated code is specialised on, besides the structure of the problem.
 struct ContractionClass {
-  std::vector<codegen::StrideClass> lanes;  ///< of each operand along the problem's lane axis
+  std::vector<codegen::StrideClass> lanes;  ///< each operand's along the problem's lane axis
   bool a_unit = false;                      ///< A's stride along k is 1; else A is always copied
   bool b_unit = false;                      ///< B's stride along n is 1 (fresh B only)
   bool dot = false;           ///< lanes run along K: B's few columns are copied as rows
@@ -39,8 +39,8 @@ struct ContractionForm {
       classes;                     ///< one for each value that an undecided predicate may have
   double epilogue_operations = 0;  ///< vector instructions for one vector of outputs
   double epilogue_bytes = 0;       ///< read and written for each output element
-  std::int64_t least_columns = 0, most_columns = 0;  ///< of the outputs that it may compute
-  int inlined_rows = 0;  ///< of full tiles whose epilogue is inlined; 0: there are none
+  std::int64_t least_columns = 0, most_columns = 0;  ///< outputs that it may compute have so many
+  int inlined_rows = 0;  ///< a full tile with an inlined epilogue has so many; 0: none has one
 };
 
 /// All forms that the output may need: the one with lanes along n first.

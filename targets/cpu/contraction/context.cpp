@@ -7,8 +7,8 @@
 namespace dyn::cpu {
 namespace {
 
-// Of the memory of choices: more than a thousand of them. Layers of one model share choices, and
-// shapes seen before have plans.
+// The memory holds more than a thousand choices. Layers of one model share choices, and shapes seen
+// before have plans.
 constexpr std::size_t memory_bytes = 1 << 19;
 
 std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& loops) {

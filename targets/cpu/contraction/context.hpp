@@ -9,20 +9,11 @@
 #include "src/choice/cpu/choice_memory.hpp"
 #include "src/choice/cpu/select.hpp"
 #include "targets/cpu/contraction/paper_policies.hpp"
+#include "targets/cpu/contraction/provider.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
-#include "targets/cpu/vendor/cost.hpp"
 #include "targets/llvm/jit/isa.hpp"
-#include "targets/vendor/onednn.hpp"
 
 namespace dyn::cpu {
-
-/// A library that computes contractions too.
-struct Vendor {
-  std::shared_ptr<const vendor::OneDnn> library;  ///< nullptr: there is none
-  std::string why_not;                            ///< the reason for that
-  VendorFigures figures;
-  bool beside_dyn = false;  ///< policy Dyn takes it where it is expected to be faster
-};
 
 /// What all contraction kernels of one target share. Immutable after load but for the memory of
 /// choices, which is thread-safe.
@@ -38,16 +29,18 @@ class ContractionContext {
   /// block_kernels(machine()), where it uses micro-kernels.
   void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
   /// Before kernels are made.
-  void set_vendor(Vendor vendor) { vendor_ = std::move(vendor); }
+  void set_library(std::shared_ptr<const ContractionLibrary> library) {
+    library_ = std::move(library);
+  }
 
   const codegen::Isa& isa() const noexcept { return isa_; }
   const choice::Machine& machine() const noexcept { return machine_; }
   rkernel::Policy policy() const noexcept { return policy_; }
   /// The papers' policies that are ready; nullptr: none.
   const PaperPolicies* policies() const noexcept { return policies_.get(); }
-  const Vendor& vendor() const noexcept { return vendor_; }
+  const ContractionLibrary& library() const noexcept { return *library_; }
   /// Never where it is deterministic: the library's sums are its own.
-  bool vendor_beside_dyn() const noexcept { return vendor_.beside_dyn && !deterministic_; }
+  bool library_beside_dyn() const noexcept { return library_->beside_dyn() && !deterministic_; }
   bool deterministic() const noexcept { return deterministic_; }
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
@@ -72,8 +65,7 @@ class ContractionContext {
   mutable choice::ChoiceMemory memory_;
   rkernel::Policy policy_ = rkernel::Policy::Dyn;
   std::unique_ptr<const PaperPolicies> policies_;
-  Vendor vendor_{
-      .library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};
+  std::shared_ptr<const ContractionLibrary> library_ = no_library();
 };
 
 }  // namespace dyn::cpu

@@ -18,7 +18,7 @@ struct BlockFactors {
 struct BlockStrip {
   Strip strip;
   llvm::Value* is_read;  ///< whether full tiles read the windows there
-  llvm::Value* rows;     ///< that they read there; the copy of A begins behind these
+  llvm::Value* rows;     ///< how many they read there; the copy of A begins behind these
 };
 
 /// One iteration of a ticket along K.

@@ -20,7 +20,7 @@ namespace dyn::cpu {
 struct RowSlots {
   int first_rows, first_tiles;  ///< the first run: rows of a tile, and how many
   int second_rows;              ///< rows of the other tiles
-  int tiles;                    ///< of both runs
+  int tiles;                    ///< tiles of both runs
 };
 
 /// Slots that tell how dots compute a group of columns (rkernel::RestGroup).
@@ -38,16 +38,16 @@ struct StrategySlots {
   int first_of_region;  ///< no slot, but the first of those below, which exist for the first region
   int slots_of_region;  ///< no slot, but how many these are: by so much a region's lie behind those
                         ///< of the one before it
-  int first_ticket;     ///< of the region; tickets of regions follow each other
+  int first_ticket;     ///< the region's; tickets of regions follow each other
   int m_begin, m_size;  ///< its rows
   int first_panel, panels;     ///< its columns
   int k_slices;                ///< at least 1; more only in a program of one region
   int m_blocks, n_blocks;      ///< blocks along m and n, as equal as they can be; n in panels
   int tile_rows, tile_panels;  ///< the main loops' tile: rows at most, panels
   RowSlots larger,
-      smaller;  ///< of blocks along m with the one more row that does not divide, and of the others
-  int block_k;  ///< depth of one block of K; the last of a slice may be shorter
-  int k_blocks;      ///< of one slice; at least 1
+      smaller;       ///< blocks along m with the one more row that does not divide, and the others
+  int block_k;       ///< depth of one block of K; the last of a slice may be shorter
+  int k_blocks;      ///< blocks of one slice; at least 1
   int copy_a;        ///< 0 or 1
   int ask_ahead;     ///< 0 or 1: row tiles ask for the columns that come next, each for its share
   int direct_b;      ///< 0 or 1: B's whole panels are read as they lie

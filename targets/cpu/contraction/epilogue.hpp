@@ -20,10 +20,9 @@ struct TileOutputs {
 /// A tile of sums in registers, with lanes along n.
 struct TileRegisters {
   std::span<llvm::Value* const> sums;  ///< row by row
-  int vectors;                         ///< of one row
+  int vectors;                         ///< vectors of one row
   llvm::Value *first_row, *first_column;
-  std::span<llvm::Value* const>
-      masks;  ///< of the lanes that exist in each vector of a row; empty: all
+  std::span<llvm::Value* const> masks;  ///< which lanes exist in each vector of a row; empty: all
 };
 
 /// Emits where the builder of the compiler stands; indices of batch axes have been set.

@@ -22,7 +22,7 @@ ContractionForms::ContractionForms(const rkernel::Problem& problem,
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
     const std::size_t classes = form.classes.size();
     const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
-                        (context_->vendor().library && form.lanes == LaneAxis::N);
+                        (context_->library().is_there() && form.lanes == LaneAxis::N);
     forms_.push_back({std::move(form), address, splits});
     address += splits ? 2 * classes : classes;
   }

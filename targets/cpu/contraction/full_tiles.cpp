@@ -170,7 +170,7 @@ class FullTilesEmitter {
     operands_.leave();
   }
 
-  // Of the lanes that exist in each vector of a row; empty: all.
+  // Masks of the lanes that exist in each vector of a row; empty: all exist.
   std::vector<Value*> lane_masks(const TileLoop& loop) {
     std::vector<Value*> masks;
     Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);

@@ -27,9 +27,10 @@ class FullTiles {
   struct Run {
     llvm::Value *a, *a_row_stride, *b, *b_k_stride, *panel_stride, *k;
     llvm::Value *offsets, *segments;
-    Ahead ahead;               ///< of the first tile
+    Ahead ahead;               ///< the first tile's
     llvm::Value* ahead_share;  ///< by which the distance grows from tile to tile
-    llvm::Value *first_row, *tiles, *first_column, *columns;  ///< that exist: at most the tile's
+    llvm::Value *first_row, *tiles, *first_column,
+        *columns;  ///< `columns` exist: at most the tile's
   };
 
   /// Writes the function. Lanes run along n.

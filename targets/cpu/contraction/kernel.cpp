@@ -6,7 +6,6 @@
 
 #include "src/choice/calibration/json.hpp"
 #include "targets/cpu/vendor/cost.hpp"
-#include "targets/cpu/vendor/provider.hpp"
 
 namespace dyn::cpu {
 
@@ -33,11 +32,11 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem,
                                      std::size_t constant_level)
     : forms_(problem, std::move(context), constant_level),
       own_(forms_),
-      library_(std::make_unique<const OneDnnProvider>(forms_)) {}
+      library_(forms_.context().library().provider_for(forms_)) {}
 
 std::optional<rkernel::Launch> ContractionKernel::library_beside(const ContractionRequest& request,
                                                                  double own_seconds) const {
-  if (!context().vendor_beside_dyn()) return std::nullopt;
+  if (!context().library_beside_dyn()) return std::nullopt;
   std::string why_not;
   const auto offer = library_->offer(request, why_not);
   if (!offer || !vendor_pays(offer->seconds(), own_seconds)) return std::nullopt;
@@ -93,7 +92,7 @@ rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
   const ContractionRequest wanted{ints, request.threads, policy, false};
   if (policy == Policy::Vendor) return library_->candidates(wanted);
   rkernel::Choices result = own_.candidates(wanted);
-  const bool beside = policy == Policy::Dyn && context().vendor_beside_dyn();
+  const bool beside = policy == Policy::Dyn && context().library_beside_dyn();
   if (!beside || result.candidates.empty()) return result;
   const double own_seconds = own_.choose(wanted).seconds;
   rkernel::Choices library = library_->candidates(wanted);
@@ -134,7 +133,7 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
   if (!is_own) {
     text +=
         fmt::format("  by policy {}\n{}", name_of(wanted.policy), own_.describe(ints, own, true));
-  } else if (context().vendor_beside_dyn()) {
+  } else if (context().library_beside_dyn()) {
     const rkernel::Choices library = library_->candidates(wanted);
     if (library.candidates.empty())
       text += fmt::format("  no program of the vendor's: {}\n", library.none_reason);

@@ -73,7 +73,7 @@ bool reads_strips(const codegen::Isa& isa, const choice::Machine& machine,
   return reads(blocks.block_m) && reads(region.m / blocks.m_blocks);
 }
 
-/// Of a block whose full tiles read a strip, the rows of other tiles.
+/// The rows that other tiles than full ones have in a block whose full tiles read a strip.
 std::int64_t rows_of_others(const Region& region, const Blocks& blocks) {
   const auto others = [&](std::int64_t rows) {
     const rkernel::Run second = rkernel::tiling_of(rows, region.strategy.tile_rows).second;

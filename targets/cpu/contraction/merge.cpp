@@ -61,7 +61,7 @@ class ContractionMergeEmitter {
     Value *start, *rows, *row;
   };
   struct Batch {
-    Value *index, *count;  ///< of a matrix, and how many there are
+    Value *index, *count;  ///< a matrix's place, and how many there are
   };
 
   llvm::ConstantInt* number(std::int64_t value) {

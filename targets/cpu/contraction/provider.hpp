@@ -14,7 +14,7 @@ namespace dyn::cpu {
 /// A contraction at known sizes.
 struct ContractionRequest {
   std::span<const std::int64_t> ints;  ///< values of the kernel's slots
-  int threads = 1;                     ///< that it may run on
+  int threads = 1;                     ///< it may run on so many
   rkernel::Policy policy = rkernel::Policy::Dyn;
   bool remembered = true;  ///< choices may come from the context's memory
 };
@@ -41,5 +41,24 @@ class ContractionProvider {
   /// takes of them; or the reason why there are none.
   virtual rkernel::Choices candidates(const ContractionRequest& request) const = 0;
 };
+
+class ContractionForms;
+
+/// A library that computes contractions too, as all kernels of one target share it. Immutable;
+/// thread-safe.
+class ContractionLibrary {
+ public:
+  virtual ~ContractionLibrary() = default;
+  /// Whether it may compute anything, so that kernels have second stages for it.
+  virtual bool is_there() const noexcept = 0;
+  /// Policy Dyn takes it where it is expected to be faster.
+  virtual bool beside_dyn() const noexcept = 0;
+  /// `forms` and the library must outlive the provider.
+  virtual std::unique_ptr<const ContractionProvider> provider_for(
+      const ContractionForms& forms) const = 0;
+};
+
+/// No library: its providers have nothing, and say that the policy uses none.
+std::shared_ptr<const ContractionLibrary> no_library();
 
 }  // namespace dyn::cpu

@@ -59,8 +59,8 @@ struct RowBlock {
 
 struct Ticket {
   RegionValues region;
-  std::map<int, llvm::Value*> index;  ///< of its block along each axis of the threads layer
-  codegen::Part slice;                ///< of K
+  std::map<int, llvm::Value*> index;  ///< its block's, along each axis of the threads layer
+  codegen::Part slice;                ///< its part of K
   ColumnBlock columns;
   RowBlock rows;
 };

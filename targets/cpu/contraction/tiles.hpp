@@ -19,7 +19,8 @@ struct TileOfB {
 /// One iteration along n: the columns that the tiles of all of the block's rows have.
 struct ColumnTile {
   llvm::Value* index;
-  llvm::Value *first, *columns, *valid;  ///< of the output; of the tile, and those that exist
+  llvm::Value *first, *columns,
+      *valid;  ///< its first one in the output, how many the tile has, and how many exist
   TileOfB b;
   llvm::Value* is_half;  ///< at most one vector of a panel exists
   llvm::Value* is_rest;  ///< dots compute its last columns
@@ -41,7 +42,7 @@ struct TileRowsOfA {
 struct RowTile {
   TileRowsOfA all;
   llvm::Value* index;
-  codegen::Part rows;  ///< of the block
+  codegen::Part rows;  ///< its part of the block's rows
   llvm::Value* a;
   llvm::Value *c, *c_row;  ///< sums: in scratch, or in memory of all slices; and from row to row
   llvm::Value* is_split;

@@ -9,7 +9,7 @@ struct VendorSizes {
   std::int64_t batch = 1, m = 1, n = 1, k = 1;  ///< at least 1
 };
 
-/// Of one matrix of the batch; the last ones along m and n may be smaller.
+/// One matrix of the batch in blocks; the last ones along m and n may be smaller.
 struct VendorBlocks {
   std::int64_t m = 1, n = 1;
   std::int64_t m_blocks = 1, n_blocks = 1;

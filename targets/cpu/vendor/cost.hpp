@@ -7,13 +7,13 @@
 
 namespace dyn::cpu {
 
-/// Of executions on one thread whose operands are in caches: seconds_per_execution + operations /
-/// flops_per_second.
+/// An execution on one thread whose operands are in caches takes seconds_per_execution + operations
+/// / flops_per_second.
 struct VendorRate {
   double flops_per_second = 0, seconds_per_execution = 0;
 };
 
-/// Of one library on one machine.
+/// The rates of one library on one machine.
 struct VendorFigures {
   VendorRate fresh;   ///< the right side comes with the call
   VendorRate packed;  ///< it is constant, in panels

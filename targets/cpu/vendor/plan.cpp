@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t bytes_of_product = 64 << 10;  ///< code and descriptors, roughly
 
-/// Of so many f32, in whole cache lines.
+/// So many f32 take whole cache lines.
 std::size_t bytes_of(std::int64_t elements) {
   return static_cast<std::size_t>(round_up(elements * float_bytes, line_bytes));
 }

@@ -33,7 +33,7 @@ struct VendorProblem {
   std::int64_t m = 1, n = 1, k = 1;
   std::vector<VendorBatchAxis> batch;  ///< outermost first
   VendorOperand a, b, c;
-  std::shared_ptr<const VendorWeights> weights;  ///< of a packed B; nullptr: B is fresh
+  std::shared_ptr<const VendorWeights> weights;  ///< a packed B; nullptr: B is fresh
   std::int64_t panel = 1;
 };
 
@@ -46,7 +46,7 @@ class VendorPlan {
 
   std::int64_t tickets() const noexcept { return batches_ * blocks_.count(); }
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
-  /// Of this object and what the library keeps for it, roughly.
+  /// What this object takes, and what the library keeps for it, roughly.
   std::size_t bytes() const noexcept;
   /// "oneDNN 2.6.3, 2 blocks of 256 x 768".
   std::string words() const;
@@ -58,7 +58,7 @@ class VendorPlan {
 
  private:
   void make_products();
-  /// Of a block of m x n.
+  /// The product of a block of m x n.
   void make_product(std::int64_t m, std::int64_t n);
   void run_ticket(const rkernel::KernelArgs& args, std::int64_t ticket, void* scratch) const;
   static std::int64_t size_of_block(std::int64_t size, std::int64_t block, std::int64_t index) {

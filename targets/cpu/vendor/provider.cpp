@@ -92,8 +92,8 @@ class OneDnnProvider::Offer final : public ContractionOffer {
 std::optional<OneDnnProvider::Chosen> OneDnnProvider::choose(const ContractionRequest& request,
                                                              std::string& why_not) const {
   const ContractionContext& context = forms_.context();
-  if (!context.vendor().library) {
-    why_not = context.vendor().why_not;
+  if (!vendor_.library) {
+    why_not = vendor_.why_not;
     return std::nullopt;
   }
   const ContractionForm& form = forms_.front().form;
@@ -102,8 +102,8 @@ std::optional<OneDnnProvider::Chosen> OneDnnProvider::choose(const ContractionRe
   if (!why_not.empty()) return std::nullopt;
   const int output = plain_output(form.problem, Slots(forms_.slots(), request.ints), shape.n);
   return Chosen{shape, output,
-                choose_vendor_threads(context.machine(), context.vendor().figures, shape,
-                                      request.threads, output < 0)};
+                choose_vendor_threads(context.machine(), vendor_.figures, shape, request.threads,
+                                      output < 0)};
 }
 
 std::unique_ptr<const ContractionOffer> OneDnnProvider::offer(const ContractionRequest& request,
@@ -187,8 +187,8 @@ std::optional<rkernel::Candidate> OneDnnProvider::make(const ContractionRequest&
   }
   std::string words;
   try {
-    const auto plan = std::make_shared<const VendorPlan>(forms_.context().vendor().library,
-                                                         std::move(problem), launch.threads);
+    const auto plan =
+        std::make_shared<const VendorPlan>(vendor_.library, std::move(problem), launch.threads);
     launch.function = VendorPlan::run;
     launch.tickets = plan->tickets();
     launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * launch.threads));
@@ -211,7 +211,7 @@ std::shared_ptr<const VendorWeights> OneDnnProvider::weights(
   const std::lock_guard lock(mutex_);
   if (!weights_) {
     weights_ = std::make_shared<const VendorWeights>(
-        *forms_.context().vendor().library,
+        *vendor_.library,
         rkernel::PackedLayout{DType::f32, forms_.context().isa().panel_f32, shape.k, shape.n});
   }
   return weights_;

@@ -6,19 +6,30 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "targets/cpu/contraction/forms.hpp"
 #include "targets/cpu/contraction/provider.hpp"
 #include "targets/cpu/vendor/cost.hpp"
 #include "targets/cpu/vendor/plan.hpp"
+#include "targets/vendor/onednn.hpp"
 
 namespace dyn::cpu {
 
-/// The library of the forms' context. Its policy is its own: that of a request plays no part.
+/// oneDNN as a target uses it.
+struct Vendor {
+  std::shared_ptr<const vendor::OneDnn> library;  ///< nullptr: there is none
+  std::string why_not;                            ///< the reason for that
+  VendorFigures figures;
+  bool beside_dyn = false;  ///< policy Dyn takes it where it is expected to be faster
+};
+
+/// What it takes does not depend on a request's policy.
 class OneDnnProvider final : public ContractionProvider {
  public:
-  /// `forms` must outlive it.
-  explicit OneDnnProvider(const ContractionForms& forms) : forms_(forms) {}
+  /// Both must outlive it.
+  OneDnnProvider(const Vendor& vendor, const ContractionForms& forms)
+      : vendor_(vendor), forms_(forms) {}
 
   /// The offer's launch() makes primitives, some tenths of a millisecond each where the library
   /// does not know them yet, and may refuse.
@@ -42,9 +53,24 @@ class OneDnnProvider final : public ContractionProvider {
   VendorProblem problem_of(const ContractionRequest& request, const Chosen& chosen) const;
   std::shared_ptr<const VendorWeights> weights(const choice::ContractionShape& shape) const;
 
+  const Vendor& vendor_;
   const ContractionForms& forms_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const VendorWeights> weights_;  ///< nullptr until packed ones are used
+};
+
+class OneDnnLibrary final : public ContractionLibrary {
+ public:
+  explicit OneDnnLibrary(Vendor vendor) : vendor_(std::move(vendor)) {}
+  bool is_there() const noexcept override { return vendor_.library != nullptr; }
+  bool beside_dyn() const noexcept override { return vendor_.beside_dyn; }
+  std::unique_ptr<const ContractionProvider> provider_for(
+      const ContractionForms& forms) const override {
+    return std::make_unique<const OneDnnProvider>(vendor_, forms);
+  }
+
+ private:
+  Vendor vendor_;
 };
 
 }  // namespace dyn::cpu

@@ -12,7 +12,7 @@
 
 namespace dyn::cpu {
 
-/// Of one kernel, whose weights lie at one address as long as it lives. Thread-safe.
+/// The weights of one kernel, which lie at one address as long as it lives. Thread-safe.
 class VendorWeights {
  public:
   /// Columns of a block of columns other than the last are multiples of the layout's panel.
@@ -33,7 +33,7 @@ class VendorWeights {
   rkernel::PackedLayout layout_;
   int tag_;
   Form form_;
-  std::int64_t depth_, row_;  ///< of a panel of the copy; elements of its rows
+  std::int64_t depth_, row_;  ///< rows of a panel of the copy; elements of a row of it
   mutable std::once_flag copied_;
   mutable std::unique_ptr<float[], void (*)(float*)> copy_;
 };

@@ -14,6 +14,7 @@
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/vendor/provider.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/random_floats.hpp"
 #include "tests/unit/cpu/contraction/guards.hpp"
@@ -266,7 +267,7 @@ std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa,
       vendor.figures = {
           {1e6, 1e-9},
           {1e6, 1e-9}};  // so slow that more threads pay wherever there are more blocks
-      made->set_vendor(std::move(vendor));
+      made->set_library(std::make_shared<const OneDnnLibrary>(std::move(vendor)));
     }
     context = std::move(made);
   }

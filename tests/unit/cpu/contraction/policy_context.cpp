@@ -43,7 +43,7 @@ std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa
                                                       loops_for(isa, store, DType::f32), dot_loops,
                                                       options.deterministic, narrow_loops);
   context->set_policy(options.policy, speeds);
-  context->set_vendor(options.vendor);
+  context->set_library(options.library);
   return context;
 }
 

@@ -17,7 +17,7 @@ struct ContextOptions {
   int threads = 2;  ///< of the machine
   rkernel::Policy policy = rkernel::Policy::Oracle;
   bool deterministic = false;
-  Vendor vendor = {};
+  std::shared_ptr<const ContractionLibrary> library = no_library();
 };
 
 /// The process's figures of this machine (context_for), as if it had these threads. Weights of

@@ -14,6 +14,7 @@
 #include "targets/cpu/measure/vendor_figures.hpp"
 #include "targets/cpu/vendor/blocks.hpp"
 #include "targets/cpu/vendor/plan.hpp"
+#include "targets/cpu/vendor/provider.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/llvm/jit/jit.hpp"
 #include "tests/support/round_machine.hpp"
@@ -49,11 +50,12 @@ void for_each_plan(const Vendor& vendor, bool deterministic, const Check& check)
   const auto store = CodeStore::open(isa, {});
   std::mt19937_64 random(20261121);
   for (const int threads : {1, 2}) {
-    const auto context = testing::policy_context(isa, *store,
-                                                 {.threads = threads,
-                                                  .policy = Policy::Dyn,
-                                                  .deterministic = deterministic,
-                                                  .vendor = vendor});
+    const auto context =
+        testing::policy_context(isa, *store,
+                                {.threads = threads,
+                                 .policy = Policy::Dyn,
+                                 .deterministic = deterministic,
+                                 .library = std::make_shared<const OneDnnLibrary>(vendor)});
     for (const Case& c : {packed_case, fresh_case}) {
       CAPTURE(threads);
       CAPTURE(c.packed);
@@ -145,8 +147,11 @@ TEST_CASE("launches of the vendor's primitives run on the threads that were chos
   for (const auto& [figures, threads] : {std::pair(slow, 2), std::pair(fast, 1)}) {
     const Vendor vendor = vendor_for("threads_chosen", figures, false);
     if (!vendor.library) return;
-    const auto context = testing::policy_context(
-        isa, *store, {.threads = 2, .policy = Policy::Vendor, .vendor = vendor});
+    const auto context =
+        testing::policy_context(isa, *store,
+                                {.threads = 2,
+                                 .policy = Policy::Vendor,
+                                 .library = std::make_shared<const OneDnnLibrary>(vendor)});
     for (const Case& c : {Case{.m = 48, .n = 96, .k = 20},
                           Case{.m = 48, .n = 96, .k = 20, .packed = false, .bias = true}}) {
       const Planned planned = testing::plan_case(c, context, *store, random, 2);
