@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/contraction/epilogue.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/contraction/tiles.hpp"
+#include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
 

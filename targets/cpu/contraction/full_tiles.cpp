@@ -2,7 +2,7 @@
 
 #include <llvm/IR/Module.h>
 
-#include "targets/cpu/contraction/epilogue.hpp"
+#include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"

@@ -4,8 +4,8 @@
 #include <llvm/IR/Module.h>
 
 #include "targets/cpu/contraction/emitter.hpp"
-#include "targets/cpu/contraction/epilogue.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
+#include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
 

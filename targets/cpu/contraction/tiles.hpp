@@ -5,8 +5,8 @@
 #include <span>
 
 #include "targets/cpu/contraction/copies.hpp"
-#include "targets/cpu/contraction/epilogue.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
+#include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 
 namespace dyn::cpu {

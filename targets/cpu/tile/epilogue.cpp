@@ -1,4 +1,4 @@
-#include "targets/cpu/contraction/epilogue.hpp"
+#include "targets/cpu/tile/epilogue.hpp"
 
 #include "targets/llvm/code/loops.hpp"
 
