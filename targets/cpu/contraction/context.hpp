@@ -15,6 +15,9 @@
 
 namespace dyn::cpu {
 
+/// No library: its providers have nothing, and say that the policy uses none.
+std::shared_ptr<const ContractionLibrary> no_library();
+
 /// What all contraction kernels of one target share. Immutable after load but for the memory of
 /// choices, which is thread-safe.
 class ContractionContext {

@@ -58,7 +58,4 @@ class ContractionLibrary {
       const ContractionForms& forms) const = 0;
 };
 
-/// No library: its providers have nothing, and say that the policy uses none.
-std::shared_ptr<const ContractionLibrary> no_library();
-
 }  // namespace dyn::cpu
