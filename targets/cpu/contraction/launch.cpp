@@ -115,14 +115,18 @@ Scratch scratch_of(const codegen::Isa& isa, const ContractionShape& shape, const
   return scratch;
 }
 
+/// Writes one region's slots, and adds what it needs to the launch.
 class RegionWriter {
  public:
   RegionWriter(const ContractionContext& context, const StrategySlots& slots,
-               const ContractionShape& shape, rkernel::Launch& launch)
-      : context_(context), slots_(slots), shape_(shape), launch_(launch) {}
+               const ContractionShape& shape, std::size_t number, rkernel::Launch& launch)
+      : context_(context),
+        slots_(slots),
+        shape_(shape),
+        first_(static_cast<std::int64_t>(number) * slots.slots_of_region),
+        launch_(launch) {}
 
-  void write(const Region& region, std::int64_t number) {
-    first_ = number * slots_.slots_of_region;
+  void write(const Region& region) {
     const Blocks blocks = blocks_of(context_.isa(), shape_, region);
     write_blocks(region, blocks);
     write_tables(region.strategy);
@@ -218,8 +222,8 @@ class RegionWriter {
   const ContractionContext& context_;
   const StrategySlots& slots_;
   const ContractionShape& shape_;
+  const std::int64_t first_;  ///< added to the slots of the first region
   rkernel::Launch& launch_;
-  std::int64_t first_ = 0;
 };
 
 }  // namespace
@@ -231,9 +235,8 @@ void write_program(const ContractionContext& context, const StrategySlots& slots
   launch.ints[static_cast<std::size_t>(slots.regions)] = static_cast<std::int64_t>(regions);
   launch.ints.resize(static_cast<std::size_t>(slots.first_of_region) +
                      regions * static_cast<std::size_t>(slots.slots_of_region));
-  RegionWriter writer(context, slots, shape, launch);
   for (std::size_t i = 0; i < regions; ++i)
-    writer.write(program.regions[i], static_cast<std::int64_t>(i));
+    RegionWriter(context, slots, shape, i, launch).write(program.regions[i]);
 }
 
 void write_merge(const ContractionContext& context, const StrategySlots& slots,

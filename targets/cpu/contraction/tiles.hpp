@@ -19,8 +19,8 @@ struct TileOfB {
 /// One iteration along n: the columns that the tiles of all of the block's rows have.
 struct ColumnTile {
   llvm::Value* index;
-  llvm::Value *first, *columns,
-      *valid;  ///< its first one in the output, how many the tile has, and how many exist
+  llvm::Value* first;            ///< in the output
+  llvm::Value *columns, *valid;  ///< how many the tile has, and how many of them exist
   TileOfB b;
   llvm::Value* is_half;  ///< at most one vector of a panel exists
   llvm::Value* is_rest;  ///< dots compute its last columns
@@ -44,8 +44,8 @@ struct RowTile {
   llvm::Value* index;
   codegen::Part rows;  ///< its part of the block's rows
   llvm::Value* a;
-  llvm::Value *c, *c_row;  ///< sums: in scratch, or in memory of all slices; and from row to row
-  llvm::Value* is_split;
+  llvm::Value *c, *c_row;  ///< its sums, and elements from row to row
+  llvm::Value* is_split;   ///< they lie in memory of the run, for the second stage; else in scratch
 };
 
 ColumnTile locate_column_tile(const ContractionFunction& code, const Ticket& ticket,
