@@ -74,7 +74,7 @@ std::string ContractionKernel::model_machine() const {
 }
 
 void ContractionKernel::choose_only(const rkernel::PlanRequest& request, Policy policy,
-                                 bool remembered) const {
+                                    bool remembered) const {
   const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
   const ContractionRequest wanted{ints, request.threads, policy, remembered};
   if (policy == Policy::Vendor) {
