@@ -59,9 +59,10 @@ std::int64_t first_count(std::int64_t extent, std::int64_t first, const Congruen
   return 0;
 }
 
-/// FTuner, equations 1 to 7 and Algorithm 2: the program with the most SIA score = c0 * CMR + c1 *
-/// Pad + c2 * Occ, c0 = c1 = c2 = 1, of two micro-kernels the mean of both scores; the first of the
-/// ranking (Top1), without measuring.
+/// FTuner, equations 1 to 3, the left side of 6, equation 7 and Algorithm 2 (docs/selection.md says
+/// what of the others is not here): the program with the most SIA score = c0 * CMR + c1 * Pad + c2
+/// * Occ, c0 = c1 = c2 = 1, of two micro-kernels the mean of both scores; the first of the ranking
+/// (Top1), without measuring.
 ///   Programs (Algorithm 2): along the main axis, the longer one of M and N, one kernel whose
 ///   extent divides it, or two kernels with
 ///     H = c1 * K1 + c2 * K2: c1 is the least that leaves a multiple of K2. Where kernels cannot

@@ -48,6 +48,15 @@ std::string tile_text(std::int64_t tile) {
   return tile > 0 ? fmt::format("{}", tile) : tile == 0 ? "chosen per call" : "all";
 }
 
+const char* name_of(Analysis analysis) {
+  switch (analysis) {
+    case Analysis::Empirical: return "measured";
+    case Analysis::Described: return "described";
+    case Analysis::Analytical: return "computed";
+  }
+  return "?";
+}
+
 }  // namespace
 
 void walk(const RKernel& kernel, Emitter& emitter) {
@@ -60,8 +69,7 @@ std::string to_string(const RKernel& kernel) {
   std::string indent;
   for (std::size_t level = kernel.layers.size(); level-- > 0;) {
     const Layer& layer = kernel.layers[level];
-    text += fmt::format("{}{} ({}, {} unit{})\n", indent, layer.name,
-                        layer.analysis == Analysis::Empirical ? "measured" : "computed",
+    text += fmt::format("{}{} ({}, {} unit{})\n", indent, layer.name, name_of(layer.analysis),
                         layer.units, layer.units == 1 ? "" : "s");
     for (const Loop& loop : layer.loops) {
       indent += "  ";

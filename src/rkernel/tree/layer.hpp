@@ -39,8 +39,10 @@ struct Move {
   DType dtype = DType::f32;  ///< dtype of the elements after the move
 };
 
-/// The source of a layer's cost: timed on the machine once, or computed from the layer below.
-enum class Analysis : std::uint8_t { Empirical, Analytical };
+/// The source of a layer's cost: timed on the machine once, taken from the description of a machine
+/// that is not measured, or computed from the layer below. The first two are Vortex's empirical
+/// layers.
+enum class Analysis : std::uint8_t { Empirical, Described, Analytical };
 
 /// A value that a reduction loop keeps from iteration to iteration, one for each point of `axes`.
 /// Parts of the reduction may run at the same time where every carried value has a merge: their

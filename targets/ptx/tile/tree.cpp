@@ -45,14 +45,14 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
                             {m, LoopKind::TemporalSpatial, tile.thread_m},
                             {n, LoopKind::TemporalSpatial, tile.thread_n}},
                            {},
-                           Analysis::Empirical,
+                           Analysis::Described,
                            1});
   kernel.layers.push_back({"warp",
                            {{m, over_lanes, tile.thread_m},
                             {n, over_lanes, tile.thread_n},
                             {k, LoopKind::TemporalReduction, depth}},
                            {},
-                           Analysis::Empirical,
+                           Analysis::Described,
                            warp_lanes});
   kernel.layers.push_back(
       {"block",
