@@ -1,5 +1,5 @@
 # Padding of an image is left out even where it counts.
-# file: targets/cpu/loop/windows.cpp
+# file: targets/cpu/loop/sliding_windows.cpp
 # target: test_kernels
 # test: windows
 s|return source\.fill == codegen::neutral_number(reduced\.op)|return true|

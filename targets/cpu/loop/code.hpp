@@ -1,7 +1,7 @@
 #pragma once
 // The emitter of loop kernels. Its parts: tickets (loop_emitter.cpp), bodies of one vector and
 // ranges of them (bodies.cpp), lanes along a parallel axis (chunks.cpp) over few elements each
-// (windows.cpp), along a reduction axis (rows.cpp), slices of reductions (merge.cpp), transposed
+// (sliding_windows.cpp), along a reduction axis (rows.cpp), slices of reductions (partials.cpp), transposed
 // blocks (tiles.cpp).
 
 #include <functional>
