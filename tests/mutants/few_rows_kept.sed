@@ -2,4 +2,4 @@
 # file: targets/cpu/loop/sliding_windows.cpp
 # target: test_kernels
 # test: *windows*
-s/sweep(pass, bodies\[i\], i, bodies.size(), accumulators, nullptr);/sweep(pass, bodies[i], 0, bodies.size(), accumulators, nullptr);/
+s/code\.sweep(pass, bodies\[i\], i, count, accumulators, {})/code.sweep(pass, bodies[i], 0, count, accumulators, {})/

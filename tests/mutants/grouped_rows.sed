@@ -1,5 +1,5 @@
 # The rows of a reduction that are left beside groups of eight are added twice.
-# file: targets/cpu/loop/chunks.cpp
+# file: targets/cpu/loop/reduced_chunks.cpp
 # target: test_codegen
 # test: sums over outer axes*
-s/CountedLoop rest(builder_, whole, part.end, number(1), "last_rows");/CountedLoop rest(builder_, part.begin, part.end, number(1), "last_rows");/
+s/CountedLoop rest(builder_, whole, part.end, context_.number(1), "last_rows");/CountedLoop rest(builder_, part.begin, part.end, context_.number(1), "last_rows");/

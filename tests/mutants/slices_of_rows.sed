@@ -2,4 +2,4 @@
 # file: targets/cpu/loop/partials.cpp
 # target: test_codegen
 # test: reductions around the sizes from which on they are cut in slices*
-s/CreateMul(row(), operands_->slot(loop_.sliced->row_elements))/CreateMul(row(), number(0))/
+s/CreateMul(row(), context_\.operands\.slot(slots\.row_elements))/CreateMul(row(), context_.number(0))/

@@ -39,15 +39,15 @@ int vectors_of_body(const rkernel::Problem& problem, int width) {
   return functions ? function_vectors : elementwise_vectors;
 }
 
-bool is_turned(const rkernel::Operand& operand, int lane_axis, int axis) {
+bool is_transposed(const rkernel::Operand& operand, int lane_axis, int axis) {
   const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)],
                    lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
   return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 &&
          lanes.constant() != 0 && lanes.constant() != 1;
 }
 
-/// The axis of the largest operand that is turned; -1: there is none.
-int find_turned_axis(const rkernel::Problem& problem) {
+/// The axis of the largest operand that is transposed; -1: there is none.
+int find_transposed_axis(const rkernel::Problem& problem) {
   int found = -1;
   std::ptrdiff_t most = 0;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
@@ -55,7 +55,7 @@ int find_turned_axis(const rkernel::Problem& problem) {
         problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Parallel)
       continue;
     for (const rkernel::Operand& operand : problem.operands) {
-      if (!is_turned(operand, problem.lane_axis, axis)) continue;
+      if (!is_transposed(operand, problem.lane_axis, axis)) continue;
       const auto varying = std::ranges::count_if(
           operand.strides, [](graph::Dim stride) { return stride.constant() != 0; });
       if (varying > most) most = varying, found = axis;
@@ -84,9 +84,9 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
       registers.loops.push_back(
           {axis, rkernel::LoopKind::TemporalReduction, lanes ? reduction_lanes : 1});
     } else {
-      const bool turned = axis == loop.turned_axis;
-      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || turned ? 0 : 1});
-      if (turned || (lanes && loop.turned_axis >= 0))
+      const bool transposed = axis == loop.transposed_axis;
+      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || transposed ? 0 : 1});
+      if (transposed || (lanes && loop.transposed_axis >= 0))
         registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
       else if (lanes)
         registers.loops.push_back(
@@ -97,7 +97,7 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
   return tree;
 }
 
-/// All combinations of what each operand's stride along the lane axis can be.
+/// All combinations of the classes that each operand's stride along the lane axis can have.
 std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& problem) {
   std::vector<std::vector<StrideClass>> possible;
   std::size_t count = 1;
@@ -133,7 +133,7 @@ bool passes_once(const LoopProblem& loop) {
       });
 }
 
-/// Of all reductions, and of all values that some passes may keep.
+/// The bytes of the largest element of all reductions, and of all values that some passes may keep.
 int largest_kept_bytes(const LoopProblem& loop) {
   std::size_t bytes = sizeof(float);
   const auto keep = [&](const rkernel::Expr& expr) {
@@ -175,15 +175,15 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
   grouped_slot = slots.add_strategy_slot();
   ahead_slot = slots.add_strategy_slot();
   far_ahead_slot = slots.add_strategy_slot();
-  turned_chunk_slot = slots.add_strategy_slot();
-  turned_chunks_slot = slots.add_strategy_slot();
-  if (!reduces()) turned_axis = find_turned_axis(problem);
+  transposed_chunk_slot = slots.add_strategy_slot();
+  transposed_chunks_slot = slots.add_strategy_slot();
+  if (!reduces()) transposed_axis = find_transposed_axis(problem);
   if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
-  for (int operand = 0; turned_axis >= 0 && operand < static_cast<int>(problem.operands.size());
+  for (int operand = 0; transposed_axis >= 0 && operand < static_cast<int>(problem.operands.size());
        ++operand)
-    if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis,
-                  turned_axis))
-      turned_operands.push_back(operand);
+    if (is_transposed(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis,
+                      transposed_axis))
+      transposed_operands.push_back(operand);
   scratch_element_bytes = largest_kept_bytes(*this);
   tree = make_tree(*this);
 }
@@ -221,8 +221,8 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
                                     codegen::structure_key(loop.problem, loop.slots));
       for (const rkernel::Loop& step : loop.tree.layers.front().loops)
         key += fmt::format("; tile {} of {}", step.tile, step.axis);
-      for (const int operand : loop.turned_operands)
-        key += fmt::format("; turned {} along {}", operand, loop.turned_axis);
+      for (const int operand : loop.transposed_operands)
+        key += fmt::format("; transposed {} along {}", operand, loop.transposed_axis);
       if (loop.sliced) key += "; sliced";
       if (loop.reduces()) key += fmt::format("; scratch of {}", loop.scratch_element_bytes);
       const codegen::LoopPasses plan =
@@ -252,8 +252,8 @@ std::int64_t scratch_elements(const LoopProblem& loop, std::span<const std::int6
 std::int64_t scratch_bytes(const LoopProblem& loop, const LoopClass& loop_class,
                            std::span<const std::int64_t> ints) {
   const std::int64_t lanes = loop.isa.f32_lanes, element_bytes = loop.scratch_element_bytes;
-  if (loop.turned_axis >= 0)
-    return static_cast<std::int64_t>(loop.turned_operands.size()) * lanes * lanes * 8;
+  if (loop.transposed_axis >= 0)
+    return static_cast<std::int64_t>(loop.transposed_operands.size()) * lanes * lanes * 8;
   // Vectors that do not begin at a whole block, for the sake of streams, may end behind the last
   // one.
   if (!loop.lanes_reduced())

@@ -53,11 +53,12 @@ struct LoopProblem {
                            ///< out of the first cache
   /// A parallel axis, not the lanes', along which some operands that are read lie one element after
   /// the other; -1: there is none. Its blocks are transposed in registers.
-  int turned_axis = -1;
-  std::vector<int> turned_operands;
-  int turned_chunk_slot = 0, turned_chunks_slot = 0;  ///< of that axis, as of the lane axis
-  /// Of what is kept in scratch, partial results included: smaller elements are widened there, so
-  /// that a vector may begin at any element.
+  int transposed_axis = -1;
+  std::vector<int> transposed_operands;
+  int transposed_chunk_slot = 0,
+      transposed_chunks_slot = 0;  ///< as chunk_slot and chunks_slot, of that axis
+  /// Bytes of an element in scratch, and in the memory of partial results: smaller elements are
+  /// widened there, so that a vector may begin at any element.
   int scratch_element_bytes = 4;
   std::optional<SliceSlots> sliced;  ///< where some sizes make more than one slice
   codegen::Isa isa;
@@ -67,7 +68,7 @@ struct LoopProblem {
 /// Whether lanes run along a parallel axis and each has few elements to reduce, as many in all
 /// shapes: a window.
 bool reduces_window(const rkernel::Problem& problem);
-/// Accumulators of a window's reductions that registers hold.
+/// How many accumulators of a window's reductions registers hold.
 inline constexpr int window_accumulators = 8;
 
 /// Lanes that one reduction has, whatever the ISA: element j is added to lane j mod

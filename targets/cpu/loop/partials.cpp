@@ -1,8 +1,8 @@
-// Slices of reductions: the part of the reduction axes that a ticket has, its partial results in
-// the memory that threads share, and the second stage, which merges them in the order of the
-// slices.
+#include "targets/cpu/loop/partials.hpp"
 
-#include "targets/cpu/loop/code.hpp"
+#include <algorithm>
+
+#include "targets/llvm/code/loops.hpp"
 
 namespace dyn::cpu {
 
@@ -10,93 +10,81 @@ using codegen::CountedLoop;
 using codegen::LoopPass;
 using llvm::Value;
 
-const SliceSlots::Axis* LoopCode::slice_of(int axis) const {
-  for (const SliceSlots::Axis& sliced : loop_.sliced->axes)
-    if (sliced.axis == axis) return &sliced;
-  return nullptr;
+const SliceSlots::Axis& sliced_axis(const LoopProblem& loop, int axis) {
+  return *std::ranges::find(loop.sliced->axes, axis, &SliceSlots::Axis::axis);
 }
 
-LoopCode::Part LoopCode::part_of(int axis) {
-  for (const auto& [divided, part] : parts_)
-    if (divided == axis) return part;
-  return {number(0), extent(axis)};
-}
-
-void LoopCode::when_whole(const std::function<void()>& emit_it) {
-  if (!loop_.sliced || merging_) return emit_it();
-  codegen::Conditional whole(
-      builder_, builder_.CreateICmpEQ(operands_->slot(loop_.sliced->slices), number(1)), "whole");
+void when_whole(const LoopContext& context, const std::function<void()>& emit_it) {
+  if (!context.slices()) return emit_it();
+  Value* slices = context.operands.slot(context.loop.sliced->slices);
+  codegen::Conditional whole(context.builder,
+                             context.builder.CreateICmpEQ(slices, context.number(1)), "whole");
   emit_it();
   whole.close();
 }
 
-Value* LoopCode::slice() {
-  Value* index = number(0);
-  for (const auto& [axis, digit] : slice_digits_)
-    index = builder_.CreateAdd(builder_.CreateMul(index, operands_->slot(slice_of(axis)->chunks)),
-                               digit);
+Value* LoopPartials::slice() const {
+  Value* index = context_.number(0);
+  for (const auto& [axis, digit] : ticket_.slice_digits) {
+    Value* chunks = context_.operands.slot(sliced_axis(context_.loop, axis).chunks);
+    index = builder_.CreateAdd(builder_.CreateMul(index, chunks), digit);
+  }
   return index;
 }
 
-Value* LoopCode::row() {
-  Value* index = number(0);
-  for (const auto& [axis, digit] : row_digits_)
-    index = builder_.CreateAdd(builder_.CreateMul(index, extent(axis)), digit);
+Value* LoopPartials::row() const {
+  Value* index = context_.number(0);
+  for (const auto& [axis, digit] : ticket_.row)
+    index = builder_.CreateAdd(builder_.CreateMul(index, context_.extent(axis)), digit);
   return index;
 }
 
-Value* LoopCode::partial_at(std::size_t reduction, Value* slice, Value* lane) {
-  Value* before = builder_.CreateMul(operands_->slot(loop_.sliced->slices),
-                                     number(static_cast<std::int64_t>(reduction)));
+Value* LoopPartials::place(std::size_t reduction, Value* slice, Value* lane) const {
+  const SliceSlots& slots = *context_.loop.sliced;
+  Value* before = builder_.CreateMul(context_.operands.slot(slots.slices),
+                                     context_.number(static_cast<std::int64_t>(reduction)));
   Value* of_slice = builder_.CreateMul(builder_.CreateAdd(before, slice),
-                                       operands_->slot(loop_.sliced->slice_elements));
-  Value* of_row = builder_.CreateMul(row(), operands_->slot(loop_.sliced->row_elements));
+                                       context_.operands.slot(slots.slice_elements));
+  Value* of_row = builder_.CreateMul(row(), context_.operands.slot(slots.row_elements));
   return builder_.CreateAdd(builder_.CreateAdd(of_slice, of_row), lane);
 }
 
-/// Accumulators of a slice are its partial results.
-void LoopCode::accumulate_in_partials() {
-  Value* slices = operands_->slot(loop_.sliced->slices);
-  Value* cut = builder_.CreateICmpNE(slices, number(1));
-  Value* of_reduction = builder_.CreateMul(slices, operands_->slot(loop_.sliced->slice_elements));
-  scratch_ = builder_.CreateSelect(cut, element_at(shared_, partial_at(0, slice(), lanes_.begin)),
-                                   scratch_);
-  accumulators_row_ = builder_.CreateSelect(cut, of_reduction, accumulators_row_);
+AccumulatorMemory LoopPartials::accumulators(const AccumulatorMemory& whole, Value* begin) const {
+  const SliceSlots& slots = *context_.loop.sliced;
+  Value* slices = context_.operands.slot(slots.slices);
+  Value* cut = builder_.CreateICmpNE(slices, context_.number(1));
+  Value* of_reduction = builder_.CreateMul(slices, context_.operands.slot(slots.slice_elements));
+  Value* partials = shared_.address(place(0, slice(), begin));
+  Value* memory = builder_.CreateSelect(cut, partials, whole.memory);
+  return {memory, builder_.CreateSelect(cut, of_reduction, whole.row)};
 }
 
-void LoopCode::store_partials(const Values& results) {
-  codegen::Conditional cut(builder_,
-                           builder_.CreateICmpNE(operands_->slot(loop_.sliced->slices), number(1)),
-                           "partials");
+void LoopPartials::store(const LoopValues& results) const {
+  Value* slices = context_.operands.slot(context_.loop.sliced->slices);
+  codegen::Conditional cut(builder_, builder_.CreateICmpNE(slices, context_.number(1)), "partials");
   Value* of_ticket = slice();
   for (std::size_t r = 0; r < results.size(); ++r)
-    store_units(results[r], element_at(shared_, partial_at(r, of_ticket, number(0))));
+    shared_.store(results[r], place(r, of_ticket, context_.number(0)));
   cut.close();
 }
 
-void LoopCode::merge_lanes(const LoopPass& pass) {
-  CountedLoop lanes(builder_, lanes_.begin, lanes_.end, number(width_), "merge");
+LoopValues LoopPartials::merged_row(const LoopPass& pass) const {
+  LoopValues results;
   for (std::size_t r = 0; r < pass.reductions.size(); ++r)
-    store_scratch(merge_slices(pass.reductions[r], r, lanes.index(), width_),
-                  accumulator_at(pass.reductions[r], lanes.index()));
-  lanes.close();
-}
-
-LoopCode::Values LoopCode::merged_row(const LoopPass& pass) {
-  Values results;
-  for (std::size_t r = 0; r < pass.reductions.size(); ++r)
-    results.push_back(merge_slices(pass.reductions[r], r, number(0), 1));
+    results.push_back(merged(pass.reductions[r], r, context_.number(0), 1));
   return results;
 }
 
-Value* LoopCode::merge_slices(int expr, std::size_t number_of_reduction, Value* lane, int width) {
-  const DType dtype = problem_.exprs[static_cast<std::size_t>(expr)].dtype;
-  Value* none = reduction(expr).neutral(width);
-  CountedLoop slices(builder_, number(0), operands_->slot(loop_.sliced->slices), number(1), "slice",
-                     std::span(&none, 1));
-  Value* partial = element_at(shared_, partial_at(number_of_reduction, slices.index(), lane));
-  Value* merged = reduction(expr).step(slices.carried(0), load_units(dtype, partial, width));
-  return slices.close(std::span(&merged, 1))[0];
+Value* LoopPartials::merged(int expr, std::size_t reduction, Value* lane, int width) const {
+  codegen::Reduction arithmetic = context_.reduction(expr);
+  Value* none = arithmetic.neutral(width);
+  CountedLoop slices(builder_, context_.number(0),
+                     context_.operands.slot(context_.loop.sliced->slices), context_.number(1),
+                     "slice", std::span(&none, 1));
+  Value* partial =
+      shared_.load(context_.expr(expr).dtype, place(reduction, slices.index(), lane), width);
+  Value* next = arithmetic.step(slices.carried(0), partial);
+  return slices.close(std::span(&next, 1))[0];
 }
 
 }  // namespace dyn::cpu

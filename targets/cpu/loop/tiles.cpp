@@ -2,7 +2,10 @@
 // transposed in registers.
 
 #include "src/base/bytes.hpp"
-#include "targets/cpu/loop/code.hpp"
+#include "targets/cpu/loop/bodies.hpp"
+#include "targets/cpu/loop/forms.hpp"
+#include "targets/cpu/loop/lane_ranges.hpp"
+#include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/code/transpose.hpp"
 
 namespace dyn::cpu {
@@ -10,150 +13,219 @@ namespace dyn::cpu {
 using codegen::CountedLoop;
 using llvm::Value;
 
-void LoopCode::emit_tiles() {
-  compiler_->enter(inner_, passes_.final_roots());
-  Value* whole_lanes = builder_.CreateAdd(
-      lanes_.begin, rounded_down(builder_.CreateSub(lanes_.end, lanes_.begin), width_));
-  Value* whole_steps = builder_.CreateAdd(
-      steps_.begin, rounded_down(builder_.CreateSub(steps_.end, steps_.begin), width_));
-  Value* streams = tile_streams();
-  CountedLoop lanes(builder_, lanes_.begin, whole_lanes, number(width_), "lanes");
-  CountedLoop steps(builder_, steps_.begin, whole_steps, number(width_), "steps");
-  emit_whole_tile(lanes.index(), steps.index(), streams);
-  steps.close();
-  lanes.close();
-  // What is left is the last steps of all lanes, then the last lanes of the other steps.
-  CountedLoop edges(builder_, number(0), number(2), number(1), "edge");
-  Value* first = builder_.CreateICmpEQ(edges.index(), number(0));
-  const Part rest_lanes{builder_.CreateSelect(first, lanes_.begin, whole_lanes), lanes_.end};
-  const Part rest_steps{builder_.CreateSelect(first, whole_steps, steps_.begin),
-                        builder_.CreateSelect(first, steps_.end, whole_steps)};
-  CountedLoop edge_lanes(builder_, rest_lanes.begin, rest_lanes.end, number(width_), "edge_lanes");
-  CountedLoop edge_steps(builder_, rest_steps.begin, rest_steps.end, number(width_), "edge_steps");
-  emit_part_of_tile({edge_lanes.index(), rest_lanes.end}, {edge_steps.index(), rest_steps.end});
-  edge_steps.close();
-  edge_lanes.close();
-  edges.close();
-  compiler_->leave();
+namespace {
+
+class TransposedTiles {
+ public:
+  explicit TransposedTiles(const LoopContext& context)
+      : context_(context), builder_(context.builder) {}
+
+  /// Whether stores of whole tiles go past the caches; nullptr: never.
+  Value* streams(Value* lane, Value* step) const;
+  void emit_whole(Value* lane, Value* step, Value* streams) const;
+  void emit_part(const LoopRange& lanes, const LoopRange& steps) const;
+
+ private:
+  /// Vectors of the transposed operands, as memory holds their elements.
+  using OperandVectors = std::vector<std::pair<int, Value*>>;
+
+  /// For each of `width` steps a vector along the lanes.
+  LoopValues whole_columns(int operand, Value* lane, Value* step, Value* streams) const;
+  /// The same where the tile is not whole: rows beyond the last lane repeat it, and nothing is read
+  /// beyond the last step.
+  LoopValues part_columns(int operand, const LoopRange& lanes, const LoopRange& steps) const;
+  Value* pointer_at(int operand, Value* lane, Value* step) const;
+  void emit_body(Value* lane, Value* step, Value* mask, const OperandVectors& vectors) const;
+  /// Scratch for column `step` of the number `operand` of the transposed operands.
+  Value* column_in_scratch(std::size_t operand, Value* step) const;
+  llvm::Type* row_type(int operand) const {
+    return codegen::lanes_of(element_type(operand), context_.width);
+  }
+  llvm::Type* element_type(int operand) const {
+    return codegen::memory_type(builder_.getContext(), context_.operand(operand).dtype);
+  }
+  llvm::Align alignment(int operand) const {
+    return llvm::Align(size_of(context_.operand(operand).dtype));
+  }
+  Value* number(std::int64_t value) const { return context_.number(value); }
+
+  const LoopContext& context_;
+  codegen::Builder& builder_;
+};
+
+Value* TransposedTiles::pointer_at(int operand, Value* lane, Value* step) const {
+  codegen::Operands& operands = context_.operands;
+  operands.set_index(context_.problem.lane_axis, lane);
+  operands.set_index(context_.loop.transposed_axis, step);
+  Value* pointer = operands.pointer(operand);
+  operands.set_index(context_.problem.lane_axis, nullptr);
+  operands.set_index(context_.loop.transposed_axis, nullptr);
+  return pointer;
 }
 
-/// For each of `width` steps a vector along the lanes, as memory holds its elements. Where the tile
-/// is not whole, rows beyond the last lane repeat it, and nothing is read beyond the last step.
-LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const Part& steps,
-                                          bool whole, Value* streams) {
-  const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
-  llvm::Type* element = codegen::memory_type(builder_.getContext(), source.dtype);
-  llvm::Type* row = codegen::lanes_of(element, width_);
-  const llvm::Align align(size_of(source.dtype));
-  operands_->set_index(problem_.lane_axis, lanes.begin);
-  operands_->set_index(loop_.turned_axis, steps.begin);
-  Value* pointer = operands_->pointer(operand);
-  Value* stride = operands_->slot(loop_.slots.stride(operand, problem_.lane_axis));
-  Value* mask = whole ? nullptr : mask_until(steps.begin, steps.end);
+LoopValues TransposedTiles::whole_columns(int operand, Value* lane, Value* step,
+                                          Value* streams) const {
+  Value* pointer = pointer_at(operand, lane, step);
+  Value* stride =
+      context_.operands.slot(context_.loop.slots.stride(operand, context_.problem.lane_axis));
   // Hardware follows few of so many rows. Where stores go through the caches, these have enough to
   // do.
-  Value* next = builder_.CreateMul(stride, number(width_));
+  Value* next = builder_.CreateMul(stride, number(context_.width));
   Value* ahead = streams == nullptr ? number(0) : builder_.CreateSelect(streams, next, number(0));
-  Values rows;
-  for (int i = 0; i < width_; ++i) {
-    if (i > 0) {
-      Value* distance =
-          whole ? stride
-                : builder_.CreateSelect(
-                      builder_.CreateICmpSLT(builder_.CreateAdd(lanes.begin, number(i)), lanes.end),
-                      stride, number(0));
-      pointer = builder_.CreateGEP(element, pointer, distance);
-    }
+  LoopValues rows;
+  for (int i = 0; i < context_.width; ++i) {
+    if (i > 0) pointer = builder_.CreateGEP(element_type(operand), pointer, stride);
     if (streams != nullptr)
-      codegen::prefetch(builder_, builder_.CreateGEP(element, pointer, ahead));
-    rows.push_back(whole ? static_cast<Value*>(builder_.CreateAlignedLoad(row, pointer, align))
-                         : builder_.CreateMaskedLoad(row, pointer, align, mask,
-                                                     llvm::Constant::getNullValue(row)));
+      codegen::prefetch(builder_, builder_.CreateGEP(element_type(operand), pointer, ahead));
+    rows.push_back(builder_.CreateAlignedLoad(row_type(operand), pointer, alignment(operand)));
   }
-  operands_->set_index(problem_.lane_axis, nullptr);
-  operands_->set_index(loop_.turned_axis, nullptr);
   return codegen::transpose(builder_, rows);
 }
 
-void LoopCode::emit_whole_tile(Value* lane, Value* step, Value* streams) {
-  std::vector<Values> columns;
-  for (const int operand : loop_.turned_operands)
-    columns.push_back(turned_columns(operand, {lane, nullptr}, {step, nullptr}, true, streams));
-  operands_->hold_stores();
-  for (int i = 0; i < width_; ++i) {
-    std::vector<std::pair<int, Value*>> turned;
-    for (std::size_t t = 0; t < columns.size(); ++t)
-      turned.emplace_back(loop_.turned_operands[t], columns[t][static_cast<std::size_t>(i)]);
-    emit_tile_body(lane, builder_.CreateAdd(step, number(i)), nullptr, turned);
+LoopValues TransposedTiles::part_columns(int operand, const LoopRange& lanes,
+                                         const LoopRange& steps) const {
+  Value* pointer = pointer_at(operand, lanes.begin, steps.begin);
+  Value* stride =
+      context_.operands.slot(context_.loop.slots.stride(operand, context_.problem.lane_axis));
+  Value* mask = context_.mask_until(steps.begin, steps.end);
+  LoopValues rows;
+  for (int i = 0; i < context_.width; ++i) {
+    if (i > 0) {
+      Value* lane = builder_.CreateAdd(lanes.begin, number(i));
+      Value* distance =
+          builder_.CreateSelect(builder_.CreateICmpSLT(lane, lanes.end), stride, number(0));
+      pointer = builder_.CreateGEP(element_type(operand), pointer, distance);
+    }
+    rows.push_back(builder_.CreateMaskedLoad(row_type(operand), pointer, alignment(operand), mask,
+                                             llvm::Constant::getNullValue(row_type(operand))));
   }
-  operands_->release_stores(streams);
+  return codegen::transpose(builder_, rows);
 }
 
-void LoopCode::emit_part_of_tile(const Part& lanes, const Part& steps) {
-  // One body for all steps, which takes its vectors from scratch.
-  const auto place = [&](std::size_t operand, Value* step) {
-    Value* vector = builder_.CreateAdd(step, number(static_cast<std::int64_t>(operand) * width_));
-    return builder_.CreateGEP(builder_.getInt64Ty(), function_->getArg(3),
-                              builder_.CreateMul(vector, number(width_)));
-  };
-  std::vector<llvm::Type*> types;
-  for (std::size_t t = 0; t < loop_.turned_operands.size(); ++t) {
-    const Values columns = turned_columns(loop_.turned_operands[t], lanes, steps, false, nullptr);
-    types.push_back(columns.front()->getType());
-    for (int i = 0; i < width_; ++i)
-      builder_.CreateAlignedStore(columns[static_cast<std::size_t>(i)], place(t, number(i)),
-                                  llvm::Align(8));
+void TransposedTiles::emit_whole(Value* lane, Value* step, Value* streams) const {
+  const std::vector<int>& operands = context_.loop.transposed_operands;
+  std::vector<LoopValues> columns;
+  for (const int operand : operands) columns.push_back(whole_columns(operand, lane, step, streams));
+  context_.operands.hold_stores();
+  for (int i = 0; i < context_.width; ++i) {
+    OperandVectors vectors;
+    for (std::size_t t = 0; t < columns.size(); ++t)
+      vectors.emplace_back(operands[t], columns[t][static_cast<std::size_t>(i)]);
+    emit_body(lane, builder_.CreateAdd(step, number(i)), nullptr, vectors);
+  }
+  context_.operands.release_stores(streams);
+}
+
+Value* TransposedTiles::column_in_scratch(std::size_t operand, Value* step) const {
+  Value* vector =
+      builder_.CreateAdd(step, number(static_cast<std::int64_t>(operand) * context_.width));
+  return builder_.CreateGEP(builder_.getInt64Ty(), context_.scratch,
+                            builder_.CreateMul(vector, number(context_.width)));
+}
+
+/// One body for all steps, which takes its vectors from scratch.
+void TransposedTiles::emit_part(const LoopRange& lanes, const LoopRange& steps) const {
+  const std::vector<int>& operands = context_.loop.transposed_operands;
+  for (std::size_t t = 0; t < operands.size(); ++t) {
+    const LoopValues columns = part_columns(operands[t], lanes, steps);
+    for (int i = 0; i < context_.width; ++i)
+      builder_.CreateAlignedStore(columns[static_cast<std::size_t>(i)],
+                                  column_in_scratch(t, number(i)), llvm::Align(8));
   }
   Value* count = builder_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, builder_.CreateSub(steps.end, steps.begin), number(width_));
-  Value* mask = mask_until(lanes.begin, lanes.end);
+      llvm::Intrinsic::smin, builder_.CreateSub(steps.end, steps.begin), number(context_.width));
+  Value* mask = context_.mask_until(lanes.begin, lanes.end);
   CountedLoop each(builder_, number(0), count, number(1), "edge_step");
-  std::vector<std::pair<int, Value*>> turned;
-  for (std::size_t t = 0; t < types.size(); ++t)
-    turned.emplace_back(
-        loop_.turned_operands[t],
-        builder_.CreateAlignedLoad(types[t], place(t, each.index()), llvm::Align(8)));
-  emit_tile_body(lanes.begin, builder_.CreateAdd(steps.begin, each.index()), mask, turned);
+  OperandVectors vectors;
+  for (std::size_t t = 0; t < operands.size(); ++t)
+    vectors.emplace_back(operands[t], builder_.CreateAlignedLoad(row_type(operands[t]),
+                                                                 column_in_scratch(t, each.index()),
+                                                                 llvm::Align(8)));
+  emit_body(lanes.begin, builder_.CreateAdd(steps.begin, each.index()), mask, vectors);
   each.close();
 }
 
-void LoopCode::emit_tile_body(Value* lane, Value* step, Value* mask,
-                              const std::vector<std::pair<int, Value*>>& turned) {
-  operands_->set_index(loop_.turned_axis, step);
-  Body body{lane, mask, {}};
-  for (std::size_t expr = 0; expr < problem_.exprs.size(); ++expr)
-    for (const auto& [operand, value] : turned)
-      if (problem_.exprs[expr].op == rkernel::ExprOp::Load &&
-          problem_.exprs[expr].operand == operand)
-        body.bound.emplace_back(static_cast<int>(expr), operands_->in_register(operand, value));
-  in_body(body, [&] { store_all(passes_.final_stores); });
-  operands_->set_index(loop_.turned_axis, nullptr);
+void TransposedTiles::emit_body(Value* lane, Value* step, Value* mask,
+                                const OperandVectors& vectors) const {
+  const LoopBodies bodies(context_);
+  const auto& exprs = context_.problem.exprs;
+  context_.operands.set_index(context_.loop.transposed_axis, step);
+  LoopBody body{lane, mask, {}};
+  for (std::size_t expr = 0; expr < exprs.size(); ++expr)
+    for (const auto& [operand, value] : vectors)
+      if (exprs[expr].op == rkernel::ExprOp::Load && exprs[expr].operand == operand)
+        body.bound.emplace_back(static_cast<int>(expr),
+                                context_.operands.in_register(operand, value));
+  bodies.in_body(body, [&] { bodies.store_all(context_.passes.final_stores); });
+  context_.operands.set_index(context_.loop.transposed_axis, nullptr);
 }
 
 /// Rows of a tile are whole lines where the first one is aligned and the others are whole lines
 /// further.
-Value* LoopCode::tile_streams() {
+Value* TransposedTiles::streams(Value* lane, Value* step) const {
+  const LaneRanges ranges(context_);
+  codegen::Operands& operands = context_.operands;
   Value* streams = nullptr;
-  operands_->set_index(problem_.lane_axis, lanes_.begin);
-  operands_->set_index(loop_.turned_axis, steps_.begin);
-  for (const int store : passes_.final_stores) {
-    if (!is_streamed(store)) continue;
-    const int operand = problem_.stores[static_cast<std::size_t>(store)].operand;
-    const auto bytes = static_cast<std::int64_t>(
-        size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
-    Value* place = builder_.CreatePtrToInt(operands_->pointer(operand), builder_.getInt64Ty());
-    if (const int stride = loop_.slots.stride(operand, loop_.turned_axis);
+  for (const int store : context_.passes.final_stores) {
+    if (!ranges.is_streamed(store)) continue;
+    const int operand = context_.problem.stores[static_cast<std::size_t>(store)].operand;
+    const auto bytes = static_cast<std::int64_t>(size_of(context_.operand(operand).dtype));
+    Value* place = builder_.CreatePtrToInt(pointer_at(operand, lane, step), builder_.getInt64Ty());
+    if (const int stride = context_.loop.slots.stride(operand, context_.loop.transposed_axis);
         stride != codegen::SlotTable::none)
-      place = builder_.CreateOr(place, builder_.CreateMul(operands_->slot(stride), number(bytes)));
+      place = builder_.CreateOr(place, builder_.CreateMul(operands.slot(stride), number(bytes)));
     Value* aligned =
         builder_.CreateICmpEQ(builder_.CreateAnd(place, number(line_bytes - 1)), number(0));
     if (streams == nullptr)
-      streams = builder_.CreateICmpNE(operands_->slot(loop_.stream_slot), number(0));
+      streams = builder_.CreateICmpNE(operands.slot(context_.loop.stream_slot), number(0));
     streams = builder_.CreateAnd(streams, aligned);
   }
-  operands_->set_index(problem_.lane_axis, nullptr);
-  operands_->set_index(loop_.turned_axis, nullptr);
   return streams;
+}
+
+/// The part of a range that whole tiles cover.
+LoopRange whole_tiles(const LoopContext& context, const LoopRange& range) {
+  codegen::Builder& builder = context.builder;
+  Value* count = builder.CreateSub(range.end, range.begin);
+  return {range.begin, builder.CreateAdd(range.begin, context.rounded_down(count, context.width))};
+}
+
+/// What is left beside whole tiles: the last steps of all lanes, then the last lanes of the other
+/// steps.
+void emit_edges(const LoopContext& context, const LoopRange& lanes, const LoopRange& steps,
+                Value* whole_lanes, Value* whole_steps) {
+  codegen::Builder& builder = context.builder;
+  Value* width = context.number(context.width);
+  CountedLoop edges(builder, context.number(0), context.number(2), context.number(1), "edge");
+  Value* first = builder.CreateICmpEQ(edges.index(), context.number(0));
+  const LoopRange rest_lanes{builder.CreateSelect(first, lanes.begin, whole_lanes), lanes.end};
+  const LoopRange rest_steps{builder.CreateSelect(first, whole_steps, steps.begin),
+                             builder.CreateSelect(first, steps.end, whole_steps)};
+  CountedLoop edge_lanes(builder, rest_lanes.begin, rest_lanes.end, width, "edge_lanes");
+  CountedLoop edge_steps(builder, rest_steps.begin, rest_steps.end, width, "edge_steps");
+  TransposedTiles(context).emit_part({edge_lanes.index(), rest_lanes.end},
+                                     {edge_steps.index(), rest_steps.end});
+  edge_steps.close();
+  edge_lanes.close();
+  edges.close();
+}
+
+}  // namespace
+
+void emit_tiles(const LoopContext& context, const LoopRange& lanes, const LoopRange& steps) {
+  const TransposedTiles tiles(context);
+  context.compiler.enter(context.registers.inner, context.passes.final_roots());
+  const LoopRange whole_lanes = whole_tiles(context, lanes),
+                  whole_steps = whole_tiles(context, steps);
+  Value* streams = tiles.streams(lanes.begin, steps.begin);
+  Value* width = context.number(context.width);
+  CountedLoop lane(context.builder, whole_lanes.begin, whole_lanes.end, width, "lanes");
+  CountedLoop step(context.builder, whole_steps.begin, whole_steps.end, width, "steps");
+  tiles.emit_whole(lane.index(), step.index(), streams);
+  step.close();
+  lane.close();
+  emit_edges(context, lanes, steps, whole_lanes.end, whole_steps.end);
+  context.compiler.leave();
 }
 
 }  // namespace dyn::cpu
