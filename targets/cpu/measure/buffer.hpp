@@ -11,7 +11,7 @@
 
 namespace dyn::cpu {
 
-/// From which a figure is taken: most are the best of them.
+/// Rounds from which a figure is taken: most are the best of them.
 inline constexpr int measured_rounds = 7;
 
 inline double now_seconds() {

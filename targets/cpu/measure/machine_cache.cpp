@@ -148,7 +148,7 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
   if (std::ifstream file(path); !cache_dir.empty() && file) {
     try {
       figures = read(json::parse(file));
-    } catch (const std::exception& error) {  // of json, or of a stream that cannot be read
+    } catch (const std::exception& error) {  // bad JSON, or a stream that cannot be read
       if (damaged) damaged(error.what());
     }
   }

@@ -33,8 +33,8 @@ double measure_call(MainLoop loop, const Tile& tile) {
   return best;
 }
 
-// By the caller and others, who begin and end each round together; by fewer where the system
-// refuses threads.
+// Tickets are taken by the caller and other threads, who begin and end each round together; fewer
+// of them where the system refuses threads.
 double measure_ticket(int threads) {
   constexpr std::int64_t tickets = 4096;
   double best = std::numeric_limits<double>::infinity();

@@ -48,7 +48,7 @@ std::vector<choice::MemoryLevel> best_of(std::vector<choice::MemoryLevel> levels
 std::vector<choice::MemoryLevel> without_disturbance(std::vector<choice::MemoryLevel> levels,
                                                      int cores);
 
-/// With as many threads no fewer bytes than with fewer: choices take for granted that a problem
+/// More threads read no fewer bytes than fewer threads do: choices take for granted that a problem
 /// with much to do is no slower on all threads than on one (select()).
 std::vector<choice::MemoryLevel> never_slower(std::vector<choice::MemoryLevel> levels);
 

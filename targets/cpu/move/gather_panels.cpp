@@ -49,7 +49,7 @@ bool reads_columns(const Problem& problem, const Operand& operand, const View& v
          operand.gather_stride.constant() == view.n_stride && operand.offset.constant() == 0;
 }
 
-/// Of each buffer that contractions read packed: their view; nothing where there are several, or
+/// For each buffer that contractions read packed, their view; nothing where there are several, or
 /// where a reader cannot use panels.
 std::map<graph::ValueId, std::optional<View>> common_views(const std::vector<Problem>& problems) {
   std::map<graph::ValueId, std::optional<View>> views;

@@ -48,7 +48,8 @@ void pack_panel(const Columns& columns, std::int64_t width, float* out) {
   }
 }
 
-/// To nearest, ties to even, for magnitudes below 2^22: what is added has no bits of fraction.
+/// Rounds to nearest, ties to even. The magnitude must be below 2^22: the sum with `shift` then has
+/// no bits of fraction.
 float nearest(float value) {
   constexpr float shift = 0x1.8p23f;
   return value + shift - shift;

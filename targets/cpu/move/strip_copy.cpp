@@ -34,13 +34,13 @@ Strip::Strip(Builder& builder, const codegen::Isa& isa, const WindowBlock& block
   segment_size_ = builder_.CreateMul(along.size, block_.channels);
 }
 
-/// Of one window, with its gaps.
+/// The elements that one window spans along an axis, its gaps included.
 Value* Strip::window_reach(const WindowAxisValues& axis) const {
   return builder_.CreateAdd(
       builder_.CreateMul(builder_.CreateSub(axis.size, number(1)), axis.dilation), number(1));
 }
 
-/// Of all padded rows.
+/// The index among all padded rows of the first that a row of windows lies in.
 Value* Strip::first_strip_row(Value* window_row) const {
   const WindowAxisValues& down = last(1);
   Value* index = builder_.CreateUDiv(window_row, down.count);

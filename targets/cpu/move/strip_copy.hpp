@@ -8,7 +8,7 @@ namespace dyn::cpu {
 
 /// A block of windows that lie in a strip (rkernel::lie_in_strips). k0 and k_size of the block are
 /// not used here. Rows of the strip are those that the windows of one index of the outer axes
-/// touch, with their padding, one index after the other; of a block within one row of windows only
+/// touch, with their padding, one index after the other. A block within one row of windows has only
 /// the columns that these touch.
 class Strip {
  public:

@@ -13,7 +13,7 @@ using codegen::CountedLoop;
 using llvm::Value;
 
 /// body(offset, type) for whole vectors of `count` elements, then for each element that is left:
-/// stores with masks took some hundred cycles where they cut a line (Zen 4).
+/// stores with masks are slow where they cut a line.
 template <typename Body>
 void over_vectors(Builder& builder, const codegen::Isa& isa, Value* count, const char* name,
                   const Body& body) {
@@ -108,7 +108,7 @@ class WindowCopier {
     return elements;
   }
 
-  /// Of the row's window, every tap.
+  /// Whether every tap of the row's window lies inside of the tensor.
   Value* lies_within() {
     Value* within = builder_.getTrue();
     for (std::size_t i = 0; i < block_.axes.size(); ++i) {

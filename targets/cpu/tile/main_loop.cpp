@@ -40,7 +40,7 @@ class MainLoopEmitter {
 
   llvm::Argument* argument(unsigned index) { return function_->getArg(index); }
 
-  // Of each vector of the tile, in the order of the accumulators.
+  // The address of each vector of the tile, in the order of the accumulators.
   Values tile_addresses(const TileLoop& loop) {
     Values addresses;
     llvm::Value* row = argument(c_argument);
