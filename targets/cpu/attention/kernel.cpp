@@ -22,7 +22,7 @@ using codegen::StrideClass;
 constexpr std::int64_t row_slack =
     16;  ///< floats between rows in scratch, so that rows do not share cache sets
 
-/// true, false, or both.
+/// The values that "the stride along this axis is 1" may have: true, false, or both.
 std::vector<bool> unit_options(const rkernel::Problem& problem, int operand, int axis) {
   const auto classes = codegen::possible_classes(
       problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
@@ -36,8 +36,8 @@ std::vector<StrideClass> options_along(const rkernel::Problem& problem, int oper
       problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
 }
 
-/// Queries and results are touched once: a stride that is not known leaves them the general class
-/// alone.
+/// Queries and results are touched once, so code for unit strides pays only where these are proven:
+/// where a stride is not known, only the general class is made.
 AttentionClass common_class(const rkernel::Problem& problem) {
   const rkernel::Attention& attention = *problem.attention;
   AttentionClass made;

@@ -120,8 +120,8 @@ llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys
   return sums_across(code, tail.close(more, sums));
 }
 
-/// The keys of a group times all rows. The first row brings whole groups near; addresses beyond the
-/// last key are only hints.
+/// Multiplies the keys of a group by all rows. The first row brings whole groups near; addresses
+/// beyond the last key are only hints.
 void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last,
                 llvm::Value* q, llvm::Value* q_row, llvm::Value* rows, llvm::Value* scores,
                 llvm::Value* score_row) {
@@ -132,8 +132,8 @@ void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llv
     llvm::Value* keys_ahead =
         builder.CreateUDiv(code.number(choice::default_calibration().prefetch_keys),
                            code.maximum(block.depth, code.number(1)));
-    // Hardware foresees keys that are read in the order in which they lie. Of narrow vectors two
-    // keys share those of the query, which keys that are near already would wait for.
+    // Hardware foresees keys that are read in the order in which they lie. Where vectors are
+    // narrow, two keys share the query's vectors, whose loads keys that are near would wait for.
     const std::size_t together = code.lanes() < line_floats ? 2 : 1;
     code.store(
         dots_of(code, block, keys, q, together, builder.CreateMul(keys_ahead, block.row_stride)),

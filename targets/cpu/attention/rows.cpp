@@ -50,7 +50,7 @@ llvm::Value* emit_maximum(VectorCode& code, StrideClass mask_class, const ScoreR
   return code.across(lanes, larger);
 }
 
-/// e^(score - maximum) in place of the scores; their sum.
+/// Stores e^(score - maximum) in place of the scores; returns their sum.
 llvm::Value* emit_shares(VectorCode& code, codegen::Math& math, const ScoreRow& row,
                          llvm::Value* maximum) {
   Builder& builder = code.builder();
@@ -66,7 +66,7 @@ llvm::Value* emit_shares(VectorCode& code, codegen::Math& math, const ScoreRow& 
   return code.across(code.fold(row.visible, code.splat(0.0), "shares", step, plus), plus);
 }
 
-/// Zeros for the keys that other rows of the tile see, but this one does not.
+/// Stores zeros for the keys that other rows of the tile see, but this one does not.
 void emit_unseen(VectorCode& code, const ScoreRow& row) {
   CountedLoop vectors(code.builder(), code.round_up(row.visible, code.lanes()), row.total,
                       code.number(code.lanes()), "unseen");

@@ -97,8 +97,7 @@ struct LoopContext {
   bool is_reduced(int axis) const {
     return problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction;
   }
-  /// Whether the first pass reads an operand element by element along the lanes, at no gathered
-  /// place.
+  /// Whether an operand is read element by element along the lanes, at no gathered place.
   bool is_streamed_in(int operand) const;
   /// The axis along which the next ticket has the next index, where it is neither the lanes' nor
   /// the transposed one; -1: there is none.
@@ -111,7 +110,7 @@ struct LoopContext {
   /// The indices of an axis that are in `ranges`, else all.
   LoopRange range_of(const AxisRanges& ranges, int axis) const;
   llvm::Value* rounded_down(llvm::Value* count, std::int64_t multiple) const;
-  /// Of the lanes from `begin` on those before `end`.
+  /// The mask of one vector of lanes from `begin` on: those before `end` exist.
   llvm::Value* mask_until(llvm::Value* begin, llvm::Value* end) const;
   codegen::Reduction reduction(int index) const;
 };

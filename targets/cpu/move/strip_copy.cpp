@@ -40,7 +40,7 @@ Value* Strip::window_reach(const WindowAxisValues& axis) const {
       builder_.CreateMul(builder_.CreateSub(axis.size, number(1)), axis.dilation), number(1));
 }
 
-/// The index among all padded rows of the first that a row of windows lies in.
+/// The padded row, counted over all indices of the outer axes, in which a row of windows begins.
 Value* Strip::first_strip_row(Value* window_row) const {
   const WindowAxisValues& down = last(1);
   Value* index = builder_.CreateUDiv(window_row, down.count);

@@ -19,7 +19,7 @@ using Values = std::vector<llvm::Value*>;
 // Enough chains of multiply-adds to hide their latency; more rows would only keep more streams of
 // memory open.
 constexpr int most_rows = 8;
-// With more, lanes along n have as much to do.
+// With more columns lanes along n have as much to do.
 constexpr int most_columns = 8;
 // Streams that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is
 // a second register.

@@ -43,7 +43,7 @@ MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> ad
 
 /// All tiles that the ISA's registers hold: columns are one vector, or j panels, j a power of two.
 std::vector<Tile> main_loop_tiles(const codegen::Isa& isa);
-/// The one of a panel with the most rows.
+/// The tile of one panel with the most rows.
 Tile largest_panel_tile(const codegen::Isa& isa);
 
 /// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a

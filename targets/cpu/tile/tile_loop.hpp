@@ -36,7 +36,7 @@ struct TileRows {
 /// is the only one. Below the last tile the next block begins.
 llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
-/// The same of a tile with lanes along K, which computes too little to ask for lines that it need
+/// The same for a tile with lanes along K, which computes too little to ask for lines that it need
 /// not: for those of the next tile where rows are short; else 0.
 llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
