@@ -22,16 +22,16 @@ struct Helpers::Shared {
     alive.fetch_add(1, std::memory_order_relaxed);
   }
   ~Shared() {
-    for (Board* board = first.load(); board != nullptr;) delete std::exchange(board, board->next);
+    for (Team* team = first.load(); team != nullptr;) delete std::exchange(team, team->next);
     alive.fetch_sub(1, std::memory_order_release);
   }
 
-  Board* take_board(Board* preferred);
+  Team* take_team(Team* preferred);
   void help();
 
   const int count;
   Traffic traffic;
-  std::atomic<Board*> first{nullptr};  ///< a list that only grows
+  std::atomic<Team*> first{nullptr};  ///< a list that only grows
   std::atomic<bool> closing{false};
   static inline std::atomic<int> alive{0};
 };
@@ -40,7 +40,7 @@ bool Helpers::all_have_gone() noexcept {
   return Shared::alive.load(std::memory_order_acquire) == 0;
 }
 
-/// One helper, from its arrival until it leaves. Keeps its seat where it found work last.
+/// One helper, from its arrival until it leaves. Keeps its slot where it found work last.
 struct Helpers::Visit {
   explicit Visit(Shared& visited) : shared(visited) {}
   ~Visit() {
@@ -63,12 +63,12 @@ struct Helpers::Visit {
 
   /// Does what there is to do now; false where there was nothing.
   bool look() {
-    if (board != nullptr && work()) return true;
-    for (Board* other = shared.first.load(std::memory_order_acquire); other != nullptr;
+    if (team != nullptr && work()) return true;
+    for (Team* other = shared.first.load(std::memory_order_acquire); other != nullptr;
          other = other->next) {
-      const int free_seat = other->sit();
-      if (free_seat < 0) continue;
-      move_to(other, free_seat);
+      const int free_slot = other->join();
+      if (free_slot < 0) continue;
+      move_to(other, free_slot);
       if (work()) return true;
     }
     return false;
@@ -76,24 +76,24 @@ struct Helpers::Visit {
 
   bool work() {
     std::uint32_t chunks = 0;
-    if (board->tickets.has_work(Board::participant(seat)))
-      leave_processor(board->processor.load(std::memory_order_relaxed));
-    while (board->tickets.has_work(Board::participant(seat)) && !must_leave() &&
-           board->tickets.take(Board::participant(seat)))
+    if (team->tickets.has_work(Team::thread_in(slot)))
+      leave_processor(team->processor.load(std::memory_order_relaxed));
+    while (team->tickets.has_work(Team::thread_in(slot)) && !must_leave() &&
+           team->tickets.take(Team::thread_in(slot)))
       ++chunks;
-    if (chunks > 0) board->tickets.report(chunks);
+    if (chunks > 0) team->tickets.report(chunks);
     return chunks > 0;
   }
 
-  void move_to(Board* new_board, int new_seat) {
-    if (board != nullptr) board->stand(seat);
-    board = new_board;
-    seat = new_seat;
+  void move_to(Team* new_team, int new_slot) {
+    if (team != nullptr) team->leave(slot);
+    team = new_team;
+    slot = new_slot;
   }
 
   Shared& shared;
-  Board* board = nullptr;
-  int seat = -1;
+  Team* team = nullptr;
+  int slot = -1;
   bool dismissed = false;
 };
 
@@ -104,17 +104,16 @@ void Helpers::Shared::help() {
   Visit(*this).stay();
 }
 
-Board* Helpers::Shared::take_board(Board* preferred) {
+Team* Helpers::Shared::take_team(Team* preferred) {
   if (preferred != nullptr && preferred->try_take()) return preferred;
-  for (Board* board = first.load(std::memory_order_acquire); board != nullptr;
-       board = board->next) {
-    if (board->try_take()) return board;
+  for (Team* team = first.load(std::memory_order_acquire); team != nullptr; team = team->next) {
+    if (team->try_take()) return team;
   }
-  auto* board = new Board(count);
-  board->next = first.load(std::memory_order_relaxed);
-  while (!first.compare_exchange_weak(board->next, board, std::memory_order_release,
+  auto* team = new Team(count);
+  team->next = first.load(std::memory_order_relaxed);
+  while (!first.compare_exchange_weak(team->next, team, std::memory_order_release,
                                       std::memory_order_relaxed)) {}
-  return board;
+  return team;
 }
 
 /// What a worker of oneTBB gets. A type with a name, for tests/thread_sanitizer.supp.
@@ -168,41 +167,41 @@ void Helpers::call() {
   if (called) std::this_thread::yield();
 }
 
-Helpers::InFlight::InFlight(Helpers& helpers, int threads, Board*& preferred)
+Helpers::InFlight::InFlight(Helpers& helpers, int threads, Team*& preferred)
     : helpers_(helpers), threads_(threads) {
-  if (threads > 1) board_ = preferred = helpers.shared_->take_board(preferred);
+  if (threads > 1) team_ = preferred = helpers.shared_->take_team(preferred);
   helpers.shared_->traffic.begin_run(threads);
   if (threads > 1) helpers.call();
 }
 
 Helpers::InFlight::~InFlight() {
   helpers_.shared_->traffic.end_run(threads_);
-  if (board_ != nullptr) board_->taken.store(false, std::memory_order_release);
+  if (team_ != nullptr) team_->taken.store(false, std::memory_order_release);
 }
 
 void Helpers::InFlight::run(const Stage& stage, int threads) {
   helpers_.call();
   const int processor = current_processor();
-  if (board_->processor.load(std::memory_order_relaxed) != processor)
-    board_->processor.store(processor, std::memory_order_relaxed);
-  ++board_->counts.stages;
-  if (!board_->tickets.run(stage, threads, helpers_.shared_->traffic)) ++board_->counts.alone;
+  if (team_->processor.load(std::memory_order_relaxed) != processor)
+    team_->processor.store(processor, std::memory_order_relaxed);
+  ++team_->counts.stages;
+  if (!team_->tickets.run(stage, threads, helpers_.shared_->traffic)) ++team_->counts.alone;
 }
 
 StageCounts Helpers::counts() const {
   StageCounts sum;
-  for (const Board* board = shared_->first.load(); board != nullptr; board = board->next) {
-    sum.stages += board->counts.stages;
-    sum.alone += board->counts.alone;
+  for (const Team* team = shared_->first.load(); team != nullptr; team = team->next) {
+    sum.stages += team->counts.stages;
+    sum.alone += team->counts.alone;
   }
   return sum;
 }
 
 int Helpers::present() const noexcept { return shared_->traffic.helpers(); }
 
-int Helpers::boards() const noexcept {
+int Helpers::teams() const noexcept {
   int count = 0;
-  for (const Board* board = shared_->first.load(); board != nullptr; board = board->next) ++count;
+  for (const Team* team = shared_->first.load(); team != nullptr; team = team->next) ++count;
   return count;
 }
 

@@ -4,12 +4,12 @@
 
 #include <memory>
 
-#include "src/runtime/run/board.hpp"
+#include "src/runtime/run/team.hpp"
 
 namespace dyn::runtime {
 
 /// One set for the process, for as long as there are graphs. At most as many helpers as oneTBB has
-/// workers exist at a time, waiting in oneTBB's queue or working; each looks at the boards of all
+/// workers exist at a time, waiting in oneTBB's queue or working; each looks at the teams of all
 /// runs in flight, and leaves when it found nothing to do for spin_limit, or when callers need its
 /// processor. Nobody ever waits for a helper to come. Thread-safe.
 class Helpers {
@@ -17,7 +17,7 @@ class Helpers {
   /// The process's set, made where there is none. `threads`: of a run that will want it, its caller
   /// included.
   static std::shared_ptr<Helpers> of_process(int threads);
-  /// Helpers that are still here leave; boards live until the last has gone.
+  /// Helpers that are still here leave; teams live until the last has gone.
   ~Helpers();
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
@@ -25,9 +25,9 @@ class Helpers {
   /// A caller's run, while it lasts.
   class InFlight {
    public:
-    /// With more than one thread the run has a board: `preferred` (its last one, or nullptr) where
+    /// With more than one thread the run has a team: `preferred` (its last one, or nullptr) where
     /// that is free, else another. May allocate where more runs are in flight than ever.
-    InFlight(Helpers& helpers, int threads, Board*& preferred);
+    InFlight(Helpers& helpers, int threads, Team*& preferred);
     ~InFlight();
     InFlight(const InFlight&) = delete;
     InFlight& operator=(const InFlight&) = delete;
@@ -38,10 +38,10 @@ class Helpers {
    private:
     Helpers& helpers_;
     const int threads_;
-    Board* board_ = nullptr;
+    Team* team_ = nullptr;
   };
 
-  /// Of all boards. Only for tests, while nothing runs.
+  /// Of all teams. Only for tests, while nothing runs.
   StageCounts counts() const;
   /// Here or on their way.
   int present() const noexcept;
@@ -49,7 +49,7 @@ class Helpers {
   /// oneTBB's memory, where leak checkers do not look.
   static bool all_have_gone() noexcept;
   /// As many as runs that were ever in flight at once.
-  int boards() const noexcept;
+  int teams() const noexcept;
 
  private:
   struct Shared;

@@ -103,7 +103,7 @@ void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
 int Run::execute(Helpers& helpers, RunProfile* profile) {
   const DefaultFloatingPoint floating_point;
   status_.store(0, std::memory_order_relaxed);
-  Helpers::InFlight in_flight(helpers, plan_->threads, board_);
+  Helpers::InFlight in_flight(helpers, plan_->threads, team_);
   return on_device_ ? execute_steps(in_flight, profile) : execute_host(in_flight, profile);
 }
 

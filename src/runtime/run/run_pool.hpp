@@ -52,7 +52,7 @@ class Run {
   int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
   std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
 
-  Board* board_ = nullptr;  ///< of the last run on several threads; belongs to the helpers
+  Team* team_ = nullptr;  ///< of the last run on several threads; belongs to the helpers
   std::atomic<bool> taken_{true};
   Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
 

@@ -1,5 +1,5 @@
 #pragma once
-// The ticket board of one run at a time, with a seat for each helper.
+// The threads that work on one run: its caller, and helpers that join and leave.
 
 #include <atomic>
 #include <cstdint>
@@ -15,38 +15,41 @@ struct StageCounts {
   std::uint64_t stages = 0, alone = 0;
 };
 
-/// What callers write stands apart from what helpers read while they look for work.
-struct Board {
-  explicit Board(int seats) : seats_taken(static_cast<std::size_t>(seats)) {}
+/// A run has one team at a time. Its caller is thread 0; a helper in slot s is thread s + 1. What
+/// callers write stands apart from what helpers read while they look for work.
+struct Team {
+  explicit Team(int slots) : slots_taken(static_cast<std::size_t>(slots)) {}
 
-  /// A free seat at the current stage, where that has work for it; -1: none.
-  int sit() {
-    for (std::size_t seat = 0; seat < seats_taken.size() && tickets.has_work(participant(seat));
-         ++seat) {
-      std::atomic<bool>& taken_seat = seats_taken[seat];
-      if (!taken_seat.load(std::memory_order_relaxed) &&
-          !taken_seat.exchange(true, std::memory_order_acquire))
-        return static_cast<int>(seat);
+  /// Takes a free slot where the current stage has work for its thread, and returns its index; -1:
+  /// there is none.
+  int join() {
+    for (std::size_t slot = 0; slot < slots_taken.size() && tickets.has_work(thread_in(slot));
+         ++slot) {
+      std::atomic<bool>& slot_taken = slots_taken[slot];
+      if (!slot_taken.load(std::memory_order_relaxed) &&
+          !slot_taken.exchange(true, std::memory_order_acquire))
+        return static_cast<int>(slot);
     }
     return -1;
   }
-  void stand(int seat) {
-    seats_taken[static_cast<std::size_t>(seat)].store(false, std::memory_order_release);
+  void leave(int slot) {
+    slots_taken[static_cast<std::size_t>(slot)].store(false, std::memory_order_release);
   }
-  /// For a run.
+  /// A caller takes it for a run.
   bool try_take() {
     return !taken.load(std::memory_order_relaxed) &&
            !taken.exchange(true, std::memory_order_acquire);
   }
 
-  template <class Seat>
-  static int participant(Seat seat) {
-    return static_cast<int>(seat) + 1;
+  /// The number of the thread in a slot.
+  template <class Slot>
+  static int thread_in(Slot slot) {
+    return static_cast<int>(slot) + 1;
   }
 
-  TicketBoard tickets;
-  Board* next = nullptr;  ///< in the list of all; set before this is published
-  std::vector<std::atomic<bool>> seats_taken;
+  TicketQueue tickets;
+  Team* next = nullptr;  ///< in the list of all; set before this is published
+  std::vector<std::atomic<bool>> slots_taken;
   alignas(64) std::atomic<int> processor{
       unknown_processor};                     ///< of the run's caller; helpers stay away from it
   alignas(64) std::atomic<bool> taken{true};  ///< by a run

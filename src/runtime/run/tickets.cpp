@@ -12,24 +12,24 @@ constexpr std::int64_t max_chunks = std::int64_t{1} << 30;
 
 }  // namespace
 
-void TicketBoard::work(int participant, std::uint32_t left) const {
+void TicketQueue::work(int thread, std::uint32_t left) const {
   const std::int64_t first = static_cast<std::int64_t>(chunks_ - left) * stage_.grain;
   const std::int64_t count = std::min(stage_.grain, stage_.tickets - first);
   stage_.function(stage_.args, first, count,
-                  stage_.scratch + static_cast<std::size_t>(participant) * stage_.scratch_stride);
+                  stage_.scratch + static_cast<std::size_t>(thread) * stage_.scratch_stride);
 }
 
-bool TicketBoard::take(int participant) {
+bool TicketQueue::take(int thread) {
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   do {
-    if (left_of(word) == 0 || participant >= threads_of(word)) return false;
+    if (left_of(word) == 0 || thread >= threads_of(word)) return false;
   } while (!word_.compare_exchange_weak(word, word - 1, std::memory_order_acquire,
                                         std::memory_order_relaxed));
-  work(participant, left_of(word));
+  work(thread, left_of(word));
   return true;
 }
 
-bool TicketBoard::run(const Stage& stage, int threads, const Traffic& traffic) {
+bool TicketQueue::run(const Stage& stage, int threads, const Traffic& traffic) {
   stage_ = stage;
   stage_.grain = std::max({stage.grain, std::int64_t{1}, stage.tickets / max_chunks + 1});
   chunks_ = static_cast<std::uint32_t>((stage.tickets - 1) / stage_.grain + 1);
@@ -45,7 +45,7 @@ bool TicketBoard::run(const Stage& stage, int threads, const Traffic& traffic) {
   return true;
 }
 
-void TicketBoard::wait_for(std::uint32_t helped, const Traffic& traffic) const {
+void TicketQueue::wait_for(std::uint32_t helped, const Traffic& traffic) const {
   const auto done = [&] { return helped_.load(std::memory_order_acquire) == helped; };
   // In a crowd the helper may wait for this very processor.
   while (!done() && (traffic.crowded() || !spin_until(done))) std::this_thread::yield();

@@ -16,33 +16,32 @@ struct Stage {
   rkernel::KernelFunction function = nullptr;
   const rkernel::KernelArgs* args = nullptr;
   std::int64_t tickets = 0;
-  std::int64_t grain = 1;  ///< tickets of one chunk
-  std::byte* scratch =
-      nullptr;  ///< participant p (0: the caller) owns scratch + p * scratch_stride
+  std::int64_t grain = 1;        ///< tickets of one chunk
+  std::byte* scratch = nullptr;  ///< thread t (0: the caller) owns scratch + t * scratch_stride
   std::size_t scratch_stride = 0;
 };
 
 /// The state of a stage is one word: how many threads may take part, and how many chunks nobody has
 /// taken. A chunk belongs to the thread whose compare-and-swap took it, and only then does that
-/// thread look at the stage, so one that comes late, or to a board that another run has by now,
+/// thread look at the stage, so one that comes late, or to a queue that another run has by now,
 /// does no harm. The stage's fields change only while no chunk is taken.
 ///
 /// Word and stage share one cache line: it goes to a helper once for a stage, and comes back with
 /// the last chunk.
-class TicketBoard {
+class TicketQueue {
  public:
   /// The caller's part: returns when every ticket is done. Waits only for chunks that somebody
   /// took. False where nobody helped.
   bool run(const Stage& stage, int threads, const Traffic& traffic);
 
-  /// A helper's part. `participant` counts from 1 and is unlike that of every other thread at this
-  /// board. Is there a chunk for it? Only reads.
-  bool has_work(int participant) const noexcept {
+  /// A helper's part. `thread` counts from 1 and is unlike that of every other thread at this
+  /// queue. Is there a chunk for it? Only reads.
+  bool has_work(int thread) const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_relaxed);
-    return left_of(word) != 0 && participant < threads_of(word);
+    return left_of(word) != 0 && thread < threads_of(word);
   }
   /// Takes one chunk of the current stage and runs it; false where there is none.
-  bool take(int participant);
+  bool take(int thread);
   /// Tells the caller of chunks that were taken and are done. It waits for them.
   void report(std::uint32_t chunks) noexcept {
     helped_.fetch_add(chunks, std::memory_order_release);
@@ -60,7 +59,7 @@ class TicketBoard {
     return static_cast<int>(word >> left_bits);
   }
 
-  void work(int participant, std::uint32_t left) const;
+  void work(int thread, std::uint32_t left) const;
   void wait_for(std::uint32_t helped, const Traffic& traffic) const;
 
   static constexpr int cache_line = 64;

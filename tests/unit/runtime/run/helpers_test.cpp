@@ -36,8 +36,8 @@ void count_tickets(const rkernel::KernelArgs* args, std::int64_t first, std::int
 }
 
 /// One run of `stages` stages; returns how many tickets were not done exactly once.
-int run_stages(Helpers& helpers, Board*& board, int threads, int stages) {
-  Helpers::InFlight in_flight(helpers, threads, board);
+int run_stages(Helpers& helpers, Team*& team, int threads, int stages) {
+  Helpers::InFlight in_flight(helpers, threads, team);
   int wrong = 0;
   for (int stage = 0; stage < stages; ++stage) {
     Tally tally;
@@ -76,7 +76,7 @@ TEST_CASE("all graphs share one set of helpers") {
 TEST_CASE(
     "helpers of one run serve the next one, of whatever graph, on its own number of threads") {
   const auto helpers = Helpers::of_process(8);
-  Board *one = nullptr, *other = nullptr;
+  Team *one = nullptr, *other = nullptr;
   for (const int threads : {2, 5, 3, 8, 2}) {
     CAPTURE(threads);
     CHECK(run_stages(*helpers, one, threads, 20) == 0);
@@ -105,16 +105,16 @@ TEST_CASE("callers that fill the processors run without helpers") {
     std::vector<std::jthread> threads;
     for (int i = 0; i < callers; ++i) {
       threads.emplace_back([&] {
-        Board* board = nullptr;
+        Team* team = nullptr;
         ++ready;
         while (ready < callers) std::this_thread::yield();
-        for (int run = 0; run < 20; ++run) wrong += run_stages(*helpers, board, 3, 5);
+        for (int run = 0; run < 20; ++run) wrong += run_stages(*helpers, team, 3, 5);
       });
     }
   }
   CHECK(wrong == 0);
   CHECK(all_leave(*helpers));
-  CHECK(helpers->boards() <= callers + 1);
+  CHECK(helpers->teams() <= callers + 1);
 }
 
 TEST_CASE("traffic admits helpers where processors are left, and dismisses them for callers") {
@@ -156,8 +156,8 @@ TEST_CASE("a gap between the runs of many callers brings no helper") {
 TEST_CASE("helpers that still look are gone with the last graph") {
   for (int i = 0; i < 1000; ++i) {
     const auto helpers = Helpers::of_process(2);
-    Board* board = nullptr;
-    CHECK(run_stages(*helpers, board, 2, 1) == 0);
-    CHECK(helpers->boards() == 1);
+    Team* team = nullptr;
+    CHECK(run_stages(*helpers, team, 2, 1) == 0);
+    CHECK(helpers->teams() == 1);
   }
 }
