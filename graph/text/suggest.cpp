@@ -34,16 +34,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string join(const std::vector<std::string_view>& names, std::string_view last) {
+}  // namespace
+
+std::string join(const std::vector<std::string_view>& names, std::string_view last,
+                 std::string_view quote) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? last : std::string_view(", ");
-    text += fmt::format("`{}`", names[i]);
+    text += fmt::format("{0}{1}{0}", quote, names[i]);
   }
   return text;
 }
-
-}  // namespace
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known) {
   if (name.size() > longest_compared) return "";
@@ -63,11 +64,11 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string_vi
       best.push_back(candidate);
     }
   }
-  return best.empty() ? "" : fmt::format("; did you mean {}?", join(best, " or "));
+  return best.empty() ? "" : fmt::format("; did you mean {}?", join(best, " or ", "`"));
 }
 
 std::string list_of_names(const std::vector<std::string_view>& names) {
-  return names.empty() ? "none" : join(names, " and ");
+  return names.empty() ? "none" : join(names, " and ", "`");
 }
 
 }  // namespace dyn::graph

@@ -10,6 +10,7 @@
 #include "graph/passes/pipeline.hpp"
 #include "graph/passes/segments.hpp"
 #include "graph/text/text.hpp"
+#include "src/base/dump.hpp"
 #include "src/cli/input/imported.hpp"
 #include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/load/target_factory.hpp"
@@ -66,8 +67,8 @@ std::string text_after_pass(const Arguments& arguments) {
                             "passes; take another device, or --after {}",
                             arguments.after, before_all));
   }
-  const graph::PipelineOptions options =
-      runtime::pipeline_options(*runtime::make_target(arguments.options, 1));
+  const graph::PipelineOptions options = runtime::pipeline_options(
+      *runtime::make_target(arguments.options, 1, dyn::Dump::from_environment()));
   for (graph::Module& module : modules) {
     graph::run_pipeline(module, options, [&](const graph::Pass& pass, const graph::Module& now) {
       if (pass.name == arguments.after) add(now);

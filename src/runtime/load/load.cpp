@@ -44,7 +44,8 @@ std::vector<PortInfo> port_infos(const graph::Module& module,
 /// One load; the parts in the order in which they need each other.
 class Loader {
  public:
-  Loader(Model::Impl& impl, const LoadRequest& request) : impl_(impl), request_(request) {}
+  Loader(Model::Impl& impl, const LoadRequest& request, const Dump& dump)
+      : impl_(impl), request_(request), dump_(dump) {}
 
   void load(const TargetFactory& factory) {
     const Clock::time_point start = Clock::now();
@@ -57,7 +58,7 @@ class Loader {
       return;
     }
     if (!is_reference()) {
-      impl_.target = factory(impl_.options, impl_.threads);
+      impl_.target = factory(impl_.options, impl_.threads, dump_);
       make_problems();
       compile();
     }
@@ -93,7 +94,7 @@ class Loader {
       LoadRequest request = request_;
       request.segment = &segment;
       request.decided.clear();
-      std::shared_ptr<const Model> model = Model::load(request, impl_.options, factory);
+      std::shared_ptr<const Model> model = Model::load(request, impl_.options, factory, dump_);
       add(impl_.report, model->load_report());
       return model;
     });
@@ -253,7 +254,7 @@ class Loader {
 
   Model::Impl& impl_;
   const LoadRequest& request_;
-  const Dump dump_ = Dump::from_environment();
+  const Dump& dump_;
 };
 
 }  // namespace
@@ -264,13 +265,19 @@ std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Optio
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options,
                                          const TargetFactory& factory) {
+  return load(request, options, factory, std::nullopt);
+}
+
+std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options,
+                                         const TargetFactory& factory,
+                                         const std::optional<Dump>& dump) {
   auto impl = std::make_unique<Impl>();
   try {
     impl->options = options;
     impl->decided = request.decided;
     impl->threads = chosen_threads(options);
     impl->by_oracle = rkernel::policy_named(options.policy) == rkernel::Policy::Oracle;
-    Loader(*impl, request).load(factory);
+    Loader(*impl, request, dump ? *dump : Dump::from_environment()).load(factory);
   } catch (const Error& error) {
     throw error.within(fmt::format("loading '{}'", request.source_name));
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "graph/fusion/group.hpp"
 #include "graph/ir/module.hpp"
 #include "graph/passes/segments.hpp"
+#include "src/base/dump.hpp"
 #include "src/rkernel/problem/problem.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "src/runtime/plan/plan.hpp"
@@ -40,8 +42,9 @@ struct LoadRequest {
       nullptr;  ///< this part of it alone; dims get their values from the whole
 };
 
-/// Makes the target that Options ask for.
-using TargetFactory = std::function<std::shared_ptr<rkernel::Target>(const Options&, int threads)>;
+/// Makes the target that Options ask for; `dump`: what it writes of its code.
+using TargetFactory =
+    std::function<std::shared_ptr<rkernel::Target>(const Options&, int threads, const Dump& dump)>;
 
 /// A copy of a tensor between the host's memory and a device's, in every run.
 struct CopyInfo {
@@ -131,6 +134,10 @@ class Model {
   std::int64_t kernels_compiled_since_load() const;
   std::int64_t shapes_planned() const;
 
+  /// `dump`: as the environment says where there is none.
+  static std::shared_ptr<const Model> load(const LoadRequest& request, const Options& options,
+                                           const TargetFactory& factory,
+                                           const std::optional<Dump>& dump);
   struct Impl;
   const Impl& impl() const noexcept { return *impl_; }
 

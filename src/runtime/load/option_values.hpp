@@ -31,17 +31,4 @@ std::span<const PrecisionInfo> precisions();
 /// nullptr: there is none with that name.
 const PrecisionInfo* find_precision(std::string_view name);
 
-/// "f32, f16, bf16 and i8": the names of rows that fit.
-template <class Row, class Fits>
-std::string names_of(std::span<const Row> rows, Fits fits) {
-  std::string names;
-  std::string_view last;
-  for (const Row& row : rows) {
-    if (!fits(row)) continue;
-    if (!last.empty()) names += (names.empty() ? "" : ", ") + std::string(last);
-    last = row.name;
-  }
-  return names.empty() ? std::string(last) : names + " and " + std::string(last);
-}
-
 }  // namespace dyn::runtime

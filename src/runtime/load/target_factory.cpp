@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/text/suggest.hpp"
 #include "src/runtime/load/fallback_target.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/runtime/system/cache_dir.hpp"
@@ -22,10 +23,20 @@ namespace {
 
 constexpr auto all = [](const auto&) { return true; };
 
+/// "f32, f16, bf16 and i8": the names of rows that fit.
+template <class Row, class Fits>
+std::string listed(std::span<const Row> rows, Fits fits) {
+  std::vector<std::string_view> names;
+  for (const Row& row : rows) {
+    if (fits(row)) names.push_back(row.name);
+  }
+  return graph::join(names, " and ");
+}
+
 const PrecisionInfo& checked_precision(const std::string& name) {
   if (const PrecisionInfo* precision = find_precision(name)) return *precision;
   throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are {}", name,
-                                           names_of(precisions(), all)));
+                                           listed(precisions(), all)));
 }
 
 rkernel::Policy find_policy(const std::string& name) {
@@ -44,7 +55,8 @@ bool is_index(const std::string& gpu) {
 }
 
 /// `weights`: how it keeps weights that it packs.
-std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType weights) {
+std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType weights,
+                                          const Dump& dump) {
   cpu::TargetOptions target;
   target.isa = options.isa;
   target.cache_dir = resolve_cache_dir(options.cache_dir);
@@ -56,7 +68,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;
-  target.dump = Dump::from_environment();
+  target.dump = dump;
   return cpu::make_cpu_target(target);
 }
 
@@ -90,7 +102,7 @@ void check_device_options(const Options& options) {
         ErrorKind::unsupported,
         fmt::format("device '{}' has no kernels for precision '{}'; it has {}; or use device 'cpu'",
                     options.device, precision.name,
-                    names_of(precisions(), [](const PrecisionInfo& each) { return each.on_gpu; })));
+                    listed(precisions(), [](const PrecisionInfo& each) { return each.on_gpu; })));
   }
   if (!options.gpu.empty()) {
     throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs "
@@ -106,12 +118,13 @@ void check_device_options(const Options& options) {
   }
 }
 
-std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
+std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads,
+                                             const Dump& dump) {
   if (options.device == "cpu")
-    return make_cpu(options, threads, checked_precision(options.precision).dtype);
+    return make_cpu(options, threads, checked_precision(options.precision).dtype, dump);
   if (!is_gpu(options.device)) {
     throw Error(ErrorKind::user, fmt::format("there is no device '{}'; this build has {}",
-                                             options.device, names_of(devices(), all)));
+                                             options.device, listed(devices(), all)));
   }
   ptx::TargetOptions target;
   choose_gpu(options, target);
@@ -121,8 +134,9 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   target.policy = find_policy(options.policy);
   target.threads = threads;
   target.log = options.log;
-  return with_fallback(ptx::make_ptx_target(target),
-                       [options, threads] { return make_cpu(options, threads, DType::f32); });
+  return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
+    return make_cpu(options, threads, DType::f32, dump);
+  });
 }
 
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {

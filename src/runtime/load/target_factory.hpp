@@ -5,14 +5,15 @@
 
 #include "dyn/options.hpp"
 #include "graph/passes/pipeline.hpp"
+#include "src/base/dump.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::runtime {
 
 /// The target for Options::device, with the CPU for what a GPU has no kernel for. Throws
 /// Error(user) for an unknown device, GPU or ISA, Error(unsupported) for one that this machine
-/// lacks, Error(device) where the GPU's driver fails.
-std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads);
+/// lacks, Error(device) where the GPU's driver fails. `dump`: what is written of the CPU's code.
+std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads, const Dump& dump);
 
 /// Throws Error(user) for an unknown Options::precision, or a GPU for a device that is none;
 /// Error(unsupported) for a precision that the device does not compute in.

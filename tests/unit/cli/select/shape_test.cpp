@@ -75,9 +75,10 @@ ShapeRecord bench(const OpCase& test, const std::vector<Policy>& policies) {
   options.cache_dir = "none";
   options.threads = 1;
   const runtime::LoadRequest request{model_text(test.problem, 1), "op", ".", nullptr};
-  const auto model = runtime::Model::load(request, options, [](const Options& given, int threads) {
-    return std::make_shared<LazyTarget>(runtime::make_target(given, threads));
-  });
+  const auto model = runtime::Model::load(
+      request, options, [](const Options& given, int threads, const Dump& dump) {
+        return std::make_shared<LazyTarget>(runtime::make_target(given, threads, dump));
+      });
   return bench_shape({policies, {2, 1e-5, 0}, true, 0}, model, test, {});
 }
 

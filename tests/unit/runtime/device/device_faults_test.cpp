@@ -244,7 +244,7 @@ TEST_CASE("precisions and GPUs that do not fit the device") {
       Options options;
       options.device = device;
       options.gpu = gpu;
-      make_target(options, 1);
+      make_target(options, 1, Dump());
     };
   };
   check_error(ErrorKind::user, target("abacus", ""), "no device 'abacus'", "cuda, emulator");

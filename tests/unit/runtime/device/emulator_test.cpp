@@ -59,9 +59,9 @@ class Masked final : public rkernel::Target {
 
 /// Groups of the mask on the emulator, the others on this CPU.
 TargetFactory mixed(std::uint64_t mask) {
-  return [mask](const Options& options, int threads) {
-    return with_fallback(std::make_shared<Masked>(make_target(options, threads), mask),
-                         [threads] { return make_target(Options(), threads); });
+  return [mask](const Options& options, int threads, const Dump& dump) {
+    return with_fallback(std::make_shared<Masked>(make_target(options, threads, dump), mask),
+                         [threads, dump] { return make_target(Options(), threads, dump); });
   };
 }
 

@@ -101,9 +101,9 @@ class FakeGpuTarget final : public rkernel::Target {
 }  // namespace
 
 runtime::TargetFactory fake_gpu(const FakeGpu& gpu) {
-  return [gpu](const Options& options, int threads) {
-    return runtime::with_fallback(std::make_shared<FakeGpuTarget>(gpu), [options, threads] {
-      return make_fake_target(options, threads);
+  return [gpu](const Options& options, int threads, const Dump& dump) {
+    return runtime::with_fallback(std::make_shared<FakeGpuTarget>(gpu), [options, threads, dump] {
+      return make_fake_target(options, threads, dump);
     });
   };
 }

@@ -104,7 +104,7 @@ class FakeTarget final : public rkernel::Target {
 
 int runs_of_program(std::size_t program) { return runs_of_programs.at(program); }
 
-std::shared_ptr<rkernel::Target> make_fake_target(const Options&, int) {
+std::shared_ptr<rkernel::Target> make_fake_target(const Options&, int, const Dump&) {
   return std::make_shared<FakeTarget>();
 }
 
