@@ -11,7 +11,7 @@
 
 #include "src/import/onnx/import.hpp"
 #include "src/runtime/load/model.hpp"
-#include "src/runtime/load/structures.hpp"
+#include "src/runtime/executables/structures.hpp"
 #include "src/runtime/run/run_named.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 

@@ -10,13 +10,13 @@
 #include "graph/ops/state_rules.hpp"
 #include "src/runtime/device/weights.hpp"
 #include "src/runtime/load/model.hpp"
-#include "src/runtime/load/structures.hpp"
+#include "src/runtime/executables/structures.hpp"
 #include "src/runtime/plan/binder.hpp"
 #include "src/runtime/plan/plan_cache.hpp"
 #include "src/runtime/plan/planner.hpp"
 #include "src/runtime/plan/wiring.hpp"
 #include "src/runtime/run/run_pool.hpp"
-#include "src/runtime/run/segments.hpp"
+#include "src/runtime/executables/segmented_execution.hpp"
 #include "src/runtime/weights/weights.hpp"
 
 namespace dyn::runtime {

@@ -10,7 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "src/runtime/load/model_impl.hpp"
-#include "src/runtime/run/reference_run.hpp"
+#include "src/runtime/executables/reference_execution.hpp"
 #include "src/runtime/session/session_state.hpp"
 #include "src/runtime/system/errors.hpp"
 

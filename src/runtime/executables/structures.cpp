@@ -1,4 +1,4 @@
-#include "src/runtime/load/structures.hpp"
+#include "src/runtime/executables/structures.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "src/runtime/run/segments.hpp"
+#include "src/runtime/executables/segmented_execution.hpp"
 
 #include <cstring>
 #include <set>

@@ -1,4 +1,4 @@
-#include "src/runtime/run/reference_run.hpp"
+#include "src/runtime/executables/reference_execution.hpp"
 
 #include <cstring>
 #include <vector>
