@@ -48,9 +48,9 @@ class CpuTarget final : public rkernel::Target {
   bool fuses_attention() const override { return true; }
   bool writes_rows_apart() const override { return true; }
 
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const rkernel::BufferFacts& buffers,
-                                                        rkernel::CompileReport& report) override {
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts& buffers) override {
+    rkernel::CompileReport report;
     mark_packed(problems, buffers.constant);
     gather_from_panels(problems, isa_.panel_f32);
     narrow_weights(problems, options_.weights, isa_);
@@ -98,7 +98,7 @@ class CpuTarget final : public rkernel::Target {
                   addresses.begin() + static_cast<std::ptrdiff_t>(next + counts[i])});
       next += counts[i];
     }
-    return kernels;
+    return {std::move(problems), std::move(kernels), report};
   }
 
   std::int64_t functions_compiled() const override { return compiled_; }

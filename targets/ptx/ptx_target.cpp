@@ -14,16 +14,16 @@ namespace dyn::ptx {
 namespace {
 
 // A kernel of either kind.
-struct Prepared {
+struct PreparedKernel {
   std::unique_ptr<rkernel::Kernel> kernel;  ///< nullptr: no kernel of this target
   std::function<std::vector<codegen::KernelSource>()> sources;
   std::function<void(std::vector<const void*>)> bind;
 };
 
 template <class Own>
-Prepared prepared(std::unique_ptr<Own> kernel) {
+PreparedKernel prepared(std::unique_ptr<Own> kernel) {
   if (!kernel) return {};
-  Prepared result;
+  PreparedKernel result;
   result.sources = [own = kernel.get()] { return own->sources(); };
   result.bind = [own = kernel.get()](std::vector<const void*> functions) {
     own->bind(std::move(functions));
@@ -53,16 +53,16 @@ class PtxTarget final : public rkernel::Target {
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const rkernel::BufferFacts& buffers,
-                                                        rkernel::CompileReport& report) override {
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts& buffers) override {
+    rkernel::CompileReport report;
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems)
       own.push_back(!touches_state(problem, buffers) && make(problem).kernel != nullptr);
     narrow_buffers(problems, own, buffers, options_.precision);
-    std::vector<Prepared> all;
+    std::vector<PreparedKernel> all;
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      all.push_back(own[i] ? make(problems[i]) : Prepared{});
+      all.push_back(own[i] ? make(problems[i]) : PreparedKernel{});
       if (own[i] && !all.back().kernel) {
         throw Error(ErrorKind::internal, "the kernel of " + problems[i].name +
                                              " does not exist in " +
@@ -71,8 +71,8 @@ class PtxTarget final : public rkernel::Target {
     }
     load(all, report);
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
-    for (Prepared& one : all) kernels.push_back(std::move(one.kernel));
-    return kernels;
+    for (PreparedKernel& one : all) kernels.push_back(std::move(one.kernel));
+    return {std::move(problems), std::move(kernels), report};
   }
 
   std::int64_t panel_width(DType) const override { return 1; }
@@ -83,7 +83,7 @@ class PtxTarget final : public rkernel::Target {
   }
 
  private:
-  Prepared make(const rkernel::Problem& problem) const {
+  PreparedKernel make(const rkernel::Problem& problem) const {
     if (problem.host) return {};
     if (problem.contraction)
       return prepared(ContractionKernel::create(problem, options_.machine, options_.precision,
@@ -92,7 +92,7 @@ class PtxTarget final : public rkernel::Target {
   }
 
   // Lists each distinct source once: problems of one structure share their code.
-  void load(const std::vector<Prepared>& all, rkernel::CompileReport& report) {
+  void load(const std::vector<PreparedKernel>& all, rkernel::CompileReport& report) {
     std::vector<codegen::KernelSource> distinct;
     std::unordered_map<std::string, std::size_t> index_of;
     std::vector<std::vector<std::size_t>> indices(all.size());

@@ -154,6 +154,13 @@ struct BufferFacts {
   std::function<bool(graph::ValueId)> state = {};
 };
 
+/// What a target makes of a model's problems.
+struct Prepared {
+  std::vector<Problem> problems;                 ///< as the kernels read them, in the given order
+  std::vector<std::unique_ptr<Kernel>> kernels;  ///< one for each
+  CompileReport report;
+};
+
 class Target {
  public:
   virtual ~Target() = default;
@@ -167,13 +174,12 @@ class Target {
   virtual bool writes_rows_apart() const { return false; }
 
   /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a
-  /// problem that this target cannot run. May mark contraction operands that are constant as
-  /// Form::Packed; the runtime then packs them with pack(). May narrow the dtype of operands that
-  /// are constant, and of buffers that are no ports and that only its own kernels touch, alike in
-  /// all problems; the runtime then keeps them so.
-  virtual std::vector<std::unique_ptr<Kernel>> prepare(std::vector<Problem>& problems,
-                                                       const BufferFacts& buffers,
-                                                       CompileReport& report) = 0;
+  /// problem that this target cannot run. In the problems that it returns, contraction operands
+  /// that are constant may be marked as Form::Packed; the runtime then packs them with pack(). The
+  /// dtype of operands that are constant may be narrower there, and that of buffers that are no
+  /// ports and that only its own kernels touch, alike in all problems; the runtime then keeps them
+  /// so.
+  virtual Prepared prepare(std::vector<Problem> problems, const BufferFacts& buffers) = 0;
 
   /// The device that runs kernels of Space::Device; nullptr where there is none.
   virtual std::shared_ptr<Device> device() const { return nullptr; }

@@ -9,12 +9,11 @@
 namespace dyn::runtime {
 namespace {
 
-using Kernels = std::vector<std::unique_ptr<rkernel::Kernel>>;
-
-Kernels checked(rkernel::Target& target, Kernels kernels, std::size_t problems) {
-  if (kernels.size() == problems) return kernels;
+rkernel::Prepared checked(const rkernel::Target& target, rkernel::Prepared prepared,
+                          std::size_t problems) {
+  if (prepared.kernels.size() == problems && prepared.problems.size() == problems) return prepared;
   throw Error(ErrorKind::internal, fmt::format("target {} made {} kernels for {} groups",
-                                               target.name(), kernels.size(), problems));
+                                               target.name(), prepared.kernels.size(), problems));
 }
 
 void add(rkernel::CompileReport& sum, const rkernel::CompileReport& part) {
@@ -35,15 +34,16 @@ class FallbackTarget final : public rkernel::Target {
 
   std::string name() const override { return first_->name(); }
 
-  Kernels prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
-                  rkernel::CompileReport& report) override {
-    Kernels kernels = checked(*first_, first_->prepare(problems, buffers, report), problems.size());
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts& buffers) override {
+    const std::size_t count = problems.size();
+    rkernel::Prepared prepared =
+        checked(*first_, first_->prepare(std::move(problems), buffers), count);
     std::vector<std::size_t> left;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      if (kernels[i] == nullptr) left.push_back(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (prepared.kernels[i] == nullptr) left.push_back(i);
     }
-    if (!left.empty()) prepare_on_host(problems, left, buffers, report, kernels);
-    return kernels;
+    return left.empty() ? std::move(prepared) : with_host(std::move(prepared), left, buffers);
   }
 
   std::shared_ptr<rkernel::Device> device() const override { return first_->device(); }
@@ -62,19 +62,19 @@ class FallbackTarget final : public rkernel::Target {
   }
 
  private:
-  void prepare_on_host(std::vector<rkernel::Problem>& problems,
-                       const std::vector<std::size_t>& left, const rkernel::BufferFacts& buffers,
-                       rkernel::CompileReport& report, Kernels& kernels) {
+  /// The same with kernels of the host for the problems that are `left`.
+  rkernel::Prepared with_host(rkernel::Prepared prepared, const std::vector<std::size_t>& left,
+                              const rkernel::BufferFacts& buffers) {
     if (!host_) host_ = make_host_();
     std::vector<rkernel::Problem> own;
-    for (const std::size_t i : left) own.push_back(problems[i]);
-    rkernel::CompileReport own_report;
-    Kernels made = checked(*host_, host_->prepare(own, buffers, own_report), own.size());
-    add(report, own_report);
+    for (const std::size_t i : left) own.push_back(prepared.problems[i]);
+    rkernel::Prepared made = checked(*host_, host_->prepare(std::move(own), buffers), left.size());
+    add(prepared.report, made.report);
     for (std::size_t i = 0; i < left.size(); ++i) {
-      problems[left[i]] = std::move(own[i]);
-      kernels[left[i]] = std::move(made[i]);
+      prepared.problems[left[i]] = std::move(made.problems[i]);
+      prepared.kernels[left[i]] = std::move(made.kernels[i]);
     }
+    return prepared;
   }
 
   const rkernel::Target& host() const {

@@ -171,8 +171,10 @@ class Loader {
   }
 
   void compile() {
-    rkernel::CompileReport compiled;
-    impl_.kernels = impl_.target->prepare(impl_.problems, buffer_facts(), compiled);
+    rkernel::Prepared prepared = impl_.target->prepare(std::move(impl_.problems), buffer_facts());
+    const rkernel::CompileReport& compiled = prepared.report;
+    impl_.problems = std::move(prepared.problems);
+    impl_.kernels = std::move(prepared.kernels);
     if (impl_.kernels.size() != impl_.problems.size())
       throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
     for (std::size_t group = 0; group < impl_.kernels.size(); ++group) {

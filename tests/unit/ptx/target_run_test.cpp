@@ -170,8 +170,9 @@ double difference(const std::string& text,
   options.policy = policy;
   const auto target = make_ptx_target(options);
   CHECK(target->name() == "emulator/a100");
-  rkernel::CompileReport report;
-  const auto kernels = target->prepare(narrow.problems, narrow.facts(), report);
+  rkernel::Prepared prepared = target->prepare(narrow.problems, narrow.facts());
+  narrow.problems = std::move(prepared.problems);
+  const auto& kernels = prepared.kernels;
   DeviceRun device(*target, narrow, buffers);
   std::map<graph::ValueId, void*> memory;
   for (auto& [id, floats] : buffers) memory[id] = floats.data();

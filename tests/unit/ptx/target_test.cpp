@@ -99,8 +99,9 @@ TEST_CASE("a described GPU plans, explains and lists without a device") {
   const auto target = make_ptx_target(options_for(DType::bf16));
   CHECK(target->name() == "cuda/a100");
   CHECK(target->device() == nullptr);
-  rkernel::CompileReport report;
-  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  rkernel::Prepared prepared = target->prepare(graph.problems, graph.facts());
+  graph.problems = std::move(prepared.problems);
+  const auto& kernels = prepared.kernels;
   REQUIRE(kernels.size() == 2);
   CHECK(graph.problems[0].operands.back().dtype == DType::bf16);
   for (const auto& kernel : kernels) {
@@ -114,8 +115,8 @@ TEST_CASE("a described GPU plans, explains and lists without a device") {
     CHECK(launch.grid.blocks > 0);
     CHECK(kernel->explain(request).find("chosen") != std::string::npos);
   }
-  CHECK(report.kernels > 0);
-  CHECK(report.compiled == 0);
+  CHECK(prepared.report.kernels > 0);
+  CHECK(prepared.report.compiled == 0);
   CHECK(target->functions_compiled() == 0);
 }
 
@@ -124,8 +125,9 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   const auto device = std::make_shared<RecordingDevice>(described_gpu("a100"));
   const auto target = make_ptx_target(options_for(DType::f32, device));
   CHECK(target->device() == device);
-  rkernel::CompileReport report;
-  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  rkernel::Prepared prepared = target->prepare(graph.problems, graph.facts());
+  graph.problems = std::move(prepared.problems);
+  const auto& kernels = prepared.kernels;
   REQUIRE(kernels.size() == 2);
   CHECK(device->calls == 1);
   CHECK(std::set<std::string>(device->keys.begin(), device->keys.end()).size() ==
@@ -134,7 +136,7 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
   const std::size_t expected = 8 + dyn::choice::gpu_pairs(described_gpu("a100"), tiles).size();
   CHECK(device->keys.size() == expected);
-  CHECK(report.kernels == static_cast<int>(expected));
+  CHECK(prepared.report.kernels == static_cast<int>(expected));
   CHECK(target->functions_compiled() == static_cast<std::int64_t>(expected));
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32,
@@ -167,8 +169,9 @@ graph g(x: f32[S, 64]) -> (y: f32[S, 64]) {
 }
 )");
   const auto target = make_ptx_target(options_for(DType::f16));
-  rkernel::CompileReport report;
-  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  rkernel::Prepared prepared = target->prepare(graph.problems, graph.facts());
+  graph.problems = std::move(prepared.problems);
+  const auto& kernels = prepared.kernels;
   REQUIRE(kernels.size() == graph.problems.size());
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     CAPTURE(graph.problems[i].name);
@@ -187,8 +190,9 @@ TEST_CASE("a problem that device code cannot run has no kernel, and the others d
   LoweredGraph graph = lowered(large_perceptron);
   graph.problems[1].operands[0].gathers = true;
   const auto target = make_ptx_target(options_for(DType::bf16));
-  rkernel::CompileReport report;
-  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  rkernel::Prepared prepared = target->prepare(graph.problems, graph.facts());
+  graph.problems = std::move(prepared.problems);
+  const auto& kernels = prepared.kernels;
   CHECK(kernels.at(0) != nullptr);
   CHECK(kernels.at(1) == nullptr);
   CHECK(graph.problems[0].operands.back().dtype == DType::f32);

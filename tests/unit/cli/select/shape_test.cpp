@@ -45,12 +45,11 @@ class LazyTarget final : public rkernel::Target {
  public:
   explicit LazyTarget(std::shared_ptr<rkernel::Target> sound) : sound_(std::move(sound)) {}
   std::string name() const override { return sound_->name(); }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const rkernel::BufferFacts& buffers,
-                                                        rkernel::CompileReport& report) override {
-    auto kernels = sound_->prepare(problems, buffers, report);
-    for (auto& kernel : kernels) kernel = std::make_unique<LazyKernel>(std::move(kernel));
-    return kernels;
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts& buffers) override {
+    rkernel::Prepared prepared = sound_->prepare(std::move(problems), buffers);
+    for (auto& kernel : prepared.kernels) kernel = std::make_unique<LazyKernel>(std::move(kernel));
+    return prepared;
   }
   std::int64_t panel_width(DType dtype) const override { return sound_->panel_width(dtype); }
   std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override {

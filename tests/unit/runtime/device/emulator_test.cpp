@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "src/runtime/load/fallback_target.hpp"
 #include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/load/fallback_target.hpp"
 #include "src/runtime/load/target_factory.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "tests/unit/runtime/device/models.hpp"
@@ -30,21 +30,20 @@ class Masked final : public rkernel::Target {
       : target_(std::move(target)), mask_(mask) {}
 
   std::string name() const override { return target_->name(); }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const rkernel::BufferFacts& buffers,
-                                                        rkernel::CompileReport& report) override {
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts& buffers) override {
     std::vector<rkernel::Problem> own;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       if (takes(i)) own.push_back(problems[i]);
     }
-    auto made = target_->prepare(own, buffers, report);
+    rkernel::Prepared made = target_->prepare(std::move(own), buffers);
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels(problems.size());
     for (std::size_t i = 0, next = 0; i < problems.size(); ++i) {
       if (!takes(i)) continue;
-      problems[i] = own[next];
-      kernels[i] = std::move(made[next++]);
+      problems[i] = std::move(made.problems[next]);
+      kernels[i] = std::move(made.kernels[next++]);
     }
-    return kernels;
+    return {std::move(problems), std::move(kernels), made.report};
   }
   std::shared_ptr<rkernel::Device> device() const override { return target_->device(); }
   std::int64_t panel_width(DType) const override { return 1; }

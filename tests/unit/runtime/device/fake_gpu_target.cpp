@@ -61,9 +61,8 @@ class FakeGpuTarget final : public rkernel::Target {
   explicit FakeGpuTarget(const FakeGpu& gpu) : gpu_(gpu) {}
 
   std::string name() const override { return "fakegpu"; }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const rkernel::BufferFacts& buffers,
-                                                        rkernel::CompileReport&) override {
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts& buffers) override {
     narrow(problems, buffers);
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -71,7 +70,7 @@ class FakeGpuTarget final : public rkernel::Target {
                             ? std::make_unique<FakeGpuKernel>(problems[i], gpu_.device != nullptr)
                             : nullptr);
     }
-    return kernels;
+    return {std::move(problems), std::move(kernels), {}};
   }
   std::shared_ptr<rkernel::Device> device() const override { return gpu_.device; }
   std::int64_t panel_width(DType) const override { return 1; }

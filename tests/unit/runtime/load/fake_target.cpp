@@ -75,14 +75,14 @@ class FakeKernel final : public rkernel::Kernel {
 class FakeTarget final : public rkernel::Target {
  public:
   std::string name() const override { return "fake"; }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const rkernel::BufferFacts&,
-                                                        rkernel::CompileReport& report) override {
+  rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
+                            const rkernel::BufferFacts&) override {
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (const rkernel::Problem& problem : problems)
       kernels.push_back(std::make_unique<FakeKernel>(problem));
+    rkernel::CompileReport report;
     report.kernels = static_cast<int>(kernels.size());
-    return kernels;
+    return {std::move(problems), std::move(kernels), report};
   }
   std::int64_t panel_width(DType) const override { return 4; }
   std::string packing() const override { return "panels of 4"; }
