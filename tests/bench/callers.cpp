@@ -17,7 +17,8 @@
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/statistics.hpp"
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/executables/planned_executable.hpp"
+#include "src/runtime/run/call_state.hpp"
 
 namespace {
 
@@ -61,7 +62,8 @@ double throughput(std::vector<std::unique_ptr<Caller>>& callers, std::size_t cou
 
 void bench(const cli::Arguments& arguments, std::size_t count, double seconds) {
   const auto model = cli::load_model(arguments);
-  const runtime::Helpers& helpers = model->impl().runs->helpers();
+  const runtime::Helpers& helpers =
+      dynamic_cast<const runtime::PlannedExecutable&>(model->executable()).runs().helpers();
   fmt::print(
       "| shape | callers | runs/s | of one caller | stages/run | without a helper "
       "|\n|---|---|---|---|---|---|\n");

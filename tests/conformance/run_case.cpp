@@ -10,7 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/load/model.hpp"
 #include "tests/conformance/values.hpp"
 
 namespace dyn::conformance {
@@ -94,7 +94,7 @@ std::map<std::string, int> targets_of(const runtime::Model& model) {
   std::map<std::string, int> targets;
   for (std::size_t group = 0; group < model.problems().size(); ++group)
     ++targets[model.kernel(group).target_name()];
-  for (const runtime::SegmentStep& step : model.impl().segments) {
+  for (const runtime::SegmentStep& step : model.steps()) {
     if (!step.model)
       ++targets["host"];
     else

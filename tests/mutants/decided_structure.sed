@@ -1,5 +1,5 @@
 # A model that was loaded for known values of its inputs runs with any other.
-# file: src/runtime/run/call_state.cpp
+# file: src/runtime/run/call_ports.cpp
 # target: test_import
 # test: a structure that is known at load holds*
 /if (given.shape() == value.shape() &&/,/continue;/c\    continue;

@@ -92,7 +92,7 @@ void explain_by_measuring(const Arguments& given) {
   Arguments arguments = given;
   arguments.options.policy = name_of(rkernel::Policy::Oracle);  // makes all policies ready
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  runtime::require_measurable(*model);
+  runtime::require_measurable(model->executable());
   const std::vector<std::size_t> chosen = chosen_groups(*model, arguments.group);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
   const runtime::PlanPtr plan = model->plan_uncached(symbols);
@@ -100,7 +100,7 @@ void explain_by_measuring(const Arguments& given) {
   std::vector<std::size_t> first_of_each;
   for (const Explanation& explanation : alike) first_of_each.push_back(explanation.groups.front());
   const std::vector<runtime::MeasuredGroup> measured =
-      runtime::measure_groups(*model, plan, first_of_each);
+      runtime::measure_groups(model->executable(), plan, first_of_each);
   for (const runtime::MeasuredGroup& group : measured) {
     const auto same = std::find_if(alike.begin(), alike.end(), [&](const Explanation& explanation) {
       return explanation.groups.front() == group.group;

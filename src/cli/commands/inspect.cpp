@@ -17,7 +17,6 @@
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/profile.hpp"
-#include "src/runtime/load/model_impl.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -183,7 +182,7 @@ std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
 std::string segments_text(const runtime::Model& model, const std::string& group) {
   std::string text;
   int number = 0;
-  for (const runtime::SegmentStep& step : model.impl().segments) {
+  for (const runtime::SegmentStep& step : model.steps()) {
     if (!step.model) {
       const graph::Node& node =
           model.module().nodes[static_cast<std::size_t>(step.segment.nodes.front())];

@@ -12,7 +12,7 @@
 #include "graph/text/text.hpp"
 #include "src/base/dump.hpp"
 #include "src/cli/input/imported.hpp"
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/load/option_values.hpp"
 #include "src/runtime/load/target_factory.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 

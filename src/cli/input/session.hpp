@@ -11,6 +11,7 @@
 #include "dyn/tensor.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "src/runtime/session/session_state.hpp"
 
 namespace dyn::cli {

@@ -10,6 +10,7 @@
 #include "dyn/options.hpp"
 #include "src/cli/op/operand.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "src/runtime/system/memory_block.hpp"
 
 namespace dyn::cli {

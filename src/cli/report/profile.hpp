@@ -6,6 +6,7 @@
 
 #include "src/cli/report/table.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_state.hpp"
 
 namespace dyn::cli {
 

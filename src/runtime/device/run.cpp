@@ -146,7 +146,7 @@ int DeviceRun::finish() {
 void DeviceRun::abandon() noexcept {
   try {
     stream_->synchronise();
-  } catch (...) {  // of the same failure
+  } catch (...) {  // the failure that is being handled is the one to report
   }
   first_in_flight_ = last_in_flight_ = no_group;
 }

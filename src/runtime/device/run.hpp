@@ -25,10 +25,10 @@ class DeviceRun {
   /// shapes have it.
   void bind(const Plan& plan, const Wiring& wiring);
 
-  // Of one run, in order. Nothing here allocates memory.
+  // A run calls these in this order; none of them allocates memory.
   void start();
   void launch(std::size_t group);
-  void copy(std::size_t transfer, void* host);  ///< the way that the wiring says
+  void copy(std::size_t transfer, void* host);  ///< in the direction that the wiring says
   void wait();
   /// Waits for the end. Returns the first group on the device that reported a status other than Ok,
   /// or no_group.
@@ -37,8 +37,8 @@ class DeviceRun {
     return static_cast<rkernel::Status>(statuses_[static_cast<std::size_t>(group)]);
   }
 
-  /// After an error: waits until the device no longer touches memory of this run; what fails then
-  /// has nobody to hear of it.
+  /// After an error: waits until the device no longer touches memory of this run; errors of this
+  /// wait are dropped.
   void abandon() noexcept;
 
   std::size_t bytes() const noexcept { return arena_.bytes() + tables_.bytes(); }

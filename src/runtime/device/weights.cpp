@@ -26,8 +26,7 @@ std::int64_t elements_of(const graph::Value& value) {
 /// Makes parts of one value after another.
 class Filler {
  public:
-  Filler(const graph::Module& module, const WeightSources& sources, int threads,
-         Weights::Times& times)
+  Filler(const graph::Module& module, const WeightSources& sources, int threads, WeightTimes& times)
       : module_(module), sources_(sources), threads_(threads), times_(times) {}
 
   /// Elements [first, first + count), `count` at most part_elements, as `dtype`; valid until the
@@ -72,7 +71,7 @@ class Filler {
   const graph::Module& module_;
   const WeightSources& sources_;
   int threads_;
-  Weights::Times& times_;
+  WeightTimes& times_;
   std::vector<std::byte> plain_, converted_;
 };
 
@@ -104,8 +103,11 @@ DeviceWeights::DeviceWeights(const graph::Module& module,
   }
 }
 
-void DeviceWeights::upload(const graph::Module& module, rkernel::Device& device,
-                           const WeightSources& sources, int threads, Weights::Times& times) {
+DeviceWeights::DeviceWeights(const graph::Module& module,
+                             const std::vector<rkernel::Problem>& problems,
+                             std::span<const std::size_t> groups, rkernel::Device& device,
+                             const WeightSources& sources, int threads, WeightTimes& times)
+    : DeviceWeights(module, problems, groups) {
   if (places_.empty()) return;
   block_ = rkernel::DeviceBlock(device, std::max(next_, device_alignment), "weights");
   const std::unique_ptr<rkernel::Stream> stream = device.make_stream();

@@ -17,18 +17,20 @@ namespace dyn::runtime {
 
 class DeviceWeights {
  public:
+  /// None.
   DeviceWeights() = default;
-  /// Gives places to all that operands of these groups of `problems` read; nothing is read or
-  /// uploaded.
+  /// Places for all that operands of these groups of `problems` read, without memory: for a GPU
+  /// that is only described.
   DeviceWeights(const graph::Module& module, const std::vector<rkernel::Problem>& problems,
                 std::span<const std::size_t> groups);
 
   /// Makes and uploads them, a part at a time, so that the host never holds a second copy of them
   /// all. Throws Error(device).
-  void upload(const graph::Module& module, rkernel::Device& device, const WeightSources& sources,
-              int threads, Weights::Times& times);
+  DeviceWeights(const graph::Module& module, const std::vector<rkernel::Problem>& problems,
+                std::span<const std::size_t> groups, rkernel::Device& device,
+                const WeightSources& sources, int threads, WeightTimes& times);
 
-  /// An operand's whole buffer. The address is 0 before upload().
+  /// An operand's whole buffer. The address is 0 where there is no memory.
   rkernel::OperandRange operand(const rkernel::Operand& operand) const;
   std::size_t bytes() const noexcept { return next_; }
 

@@ -13,20 +13,40 @@ void copy_to(const reference::Array& array, Tensor& tensor) {
   if (result.bytes() > 0) std::memcpy(tensor.raw(), result.raw(), result.bytes());
 }
 
+std::vector<reference::Array> arrays_of(const std::vector<Tensor>& tensors) {
+  std::vector<reference::Array> arrays;
+  for (const Tensor& tensor : tensors) arrays.push_back(reference::from_tensor(tensor));
+  return arrays;
+}
+
 }  // namespace
 
-void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs,
-                   std::span<Tensor> outputs, std::span<Tensor> states) {
-  std::vector<reference::Array> arrays, kept;
-  for (const Tensor& input : inputs) arrays.push_back(reference::from_tensor(input));
-  for (const Tensor& state : states) kept.push_back(reference::from_tensor(state));
+ReferenceExecution::ReferenceExecution(const ReferenceExecutable& executable, CallPorts& ports,
+                                       SessionState* session)
+    : executable_(executable),
+      ports_(ports),
+      session_(session),
+      binding_(executable.binder(), executable.plans(), ports, session) {}
+
+void ReferenceExecution::run(RunProfile*, std::span<const std::int64_t> symbols) {
+  if (session_ == nullptr) executable_.refuse_states();
+  binding_.run(symbols, [&] { execute(); });
+}
+
+void ReferenceExecution::execute() {
+  const graph::Module& module = executable_.module();
+  std::vector<Tensor> states;
+  if (session_ != nullptr) states = session_->tensors();
+  std::vector<reference::Array> kept = arrays_of(states);
   const auto weight = [&](graph::ValueId id) {
-    const graph::Value& value = model.module.value(id);
+    const graph::Value& value = module.value(id);
     return reference::from_tensor(
-        Tensor::view(value.type.dtype, model.weights.plain(id), weight_shape(value)));
+        Tensor::view(value.type.dtype, executable_.weights().plain(id), weight_shape(value)));
   };
   const std::vector<reference::Array> results =
-      reference::run(model.module, plan.symbols, arrays, weight, reference::Precision::f32, kept);
+      reference::run(module, binding_.plan()->symbols, arrays_of(ports_.input_tensors()), weight,
+                     reference::Precision::f32, kept);
+  std::vector<Tensor> outputs = ports_.output_tensors();
   for (std::size_t i = 0; i < results.size(); ++i) copy_to(results[i], outputs[i]);
   for (std::size_t i = 0; i < kept.size(); ++i) copy_to(kept[i], states[i]);
 }

@@ -1,16 +1,29 @@
 #pragma once
-// Device "reference": runs by the oracle's plain loops, for tests.
+// Runs of the reference's plain loops.
 
-#include <span>
-
-#include "dyn/tensor.hpp"
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/executables/execution.hpp"
+#include "src/runtime/executables/reference_executable.hpp"
+#include "src/runtime/run/plan_binding.hpp"
 
 namespace dyn::runtime {
 
-/// Computes all outputs into `outputs`, which have the plan's shapes, and changes `states`, in the
-/// model's order.
-void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs,
-                   std::span<Tensor> outputs, std::span<Tensor> states);
+class ReferenceExecution final : public Execution {
+ public:
+  ReferenceExecution(const ReferenceExecutable& executable, CallPorts& ports,
+                     SessionState* session);
+
+  /// `profile` stays as it is: there are no groups.
+  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void use_plan(PlanPtr plan) override { binding_.use(std::move(plan)); }
+  PlanPtr plan() const override { return binding_.plan(); }
+
+ private:
+  void execute();
+
+  const ReferenceExecutable& executable_;
+  CallPorts& ports_;
+  SessionState* session_;
+  PlanBinding binding_;
+};
 
 }  // namespace dyn::runtime

@@ -1,14 +1,13 @@
 #include "src/runtime/executables/segmented_execution.hpp"
 
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/ir/op.hpp"
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/load/model.hpp"
 #include "src/runtime/system/errors.hpp"
 #include "src/runtime/weights/weight_source.hpp"
 #include "targets/host/call.hpp"
@@ -36,65 +35,57 @@ std::string place_of(const graph::Node& node) {
 
 }  // namespace
 
-std::vector<SegmentStep> load_segments(
-    const graph::Module& module,
-    const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load) {
-  std::vector<SegmentStep> steps;
-  for (graph::Segment& segment : graph::cut(module)) {
-    std::shared_ptr<const Model> model = segment.defines ? nullptr : load(segment);
-    steps.push_back({std::move(segment), std::move(model), {}});
-  }
-  std::set<ValueId> read(module.outputs.begin(), module.outputs.end());
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    for (const std::vector<ValueId>* ids : {&step->segment.inputs, &step->segment.outputs}) {
-      for (const ValueId id : *ids) {
-        if (read.insert(id).second) step->last.push_back(id);
-      }
-    }
-  }
-  return steps;
-}
-
-SegmentRun::SegmentRun(const Model::Impl& parts) : parts_(parts) {
-  for (const SegmentStep& step : parts.segments)
+SegmentedExecution::SegmentedExecution(const SegmentedExecutable& executable, CallPorts& ports)
+    : executable_(executable), ports_(ports) {
+  for (const SegmentStep& step : executable.steps())
     calls_.push_back(step.model ? std::make_unique<CallState>(step.model) : nullptr);
 }
 
-SegmentRun::~SegmentRun() = default;
+void SegmentedExecution::run(RunProfile*, std::span<const std::int64_t> symbols) {
+  ports_.check_inputs();
+  ports_.check_decided();
+  const std::vector<Tensor> made =
+      run_steps(symbols.empty() ? executable_.binder().bind(ports_.input_shapes())
+                                : std::vector<std::int64_t>(symbols.begin(), symbols.end()));
+  for (std::size_t i = 0; i < made.size(); ++i) ports_.take_output(i, made[i]);
+}
 
-Tensor SegmentRun::value(ValueId id) const {
-  const graph::Value& value = parts_.module.value(id);
+void SegmentedExecution::use_plan(PlanPtr) { executable_.plans(); }
+
+Tensor SegmentedExecution::value(ValueId id) const {
+  const graph::Value& value = executable_.module().value(id);
   if (value.kind == graph::ValueKind::Constant) return scalar(value);
   return values_.at(id);
 }
 
 /// The conditions are known: sides run after them.
-bool SegmentRun::is_needed(const graph::Segment& segment) const {
+bool SegmentedExecution::is_needed(const graph::Segment& segment) const {
   for (const graph::Side& side : segment.sides) {
     const Tensor condition =
-        value(parts_.module.nodes[static_cast<std::size_t>(side.node)].inputs[0]);
+        value(executable_.module().nodes[static_cast<std::size_t>(side.node)].inputs[0]);
     if ((*static_cast<const std::uint8_t*>(condition.raw()) != 0) != side.holds) return false;
   }
   return true;
 }
 
-std::vector<Tensor> SegmentRun::run(const std::vector<Tensor>& inputs,
-                                    std::vector<std::int64_t> symbols) {
-  const graph::Module& module = parts_.module;
+std::vector<Tensor> SegmentedExecution::run_steps(std::vector<std::int64_t> symbols) {
+  const graph::Module& module = executable_.module();
   symbols_ = std::move(symbols);
   known_.assign(symbols_.size(), true);
   for (std::size_t s = 0; s < known_.size(); ++s)
     known_[s] = !module.dims->info(static_cast<int>(s)).defined;
   values_.clear();
-  for (std::size_t i = 0; i < inputs.size(); ++i) values_[module.inputs[i]] = inputs[i];
-  for (std::size_t step = 0; step < parts_.segments.size(); ++step) {
-    const graph::Segment& segment = parts_.segments[step].segment;
+  for (std::size_t i = 0; i < ports_.input_count(); ++i)
+    values_[module.inputs[i]] = ports_.input(i);
+  const std::span<const SegmentStep> steps = executable_.steps();
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    const graph::Segment& segment = steps[step].segment;
     if (!is_needed(segment)) continue;
     if (calls_[step])
       run_model(step);
     else
       run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())]);
-    for (const ValueId id : parts_.segments[step].last) values_.erase(id);
+    for (const ValueId id : steps[step].last) values_.erase(id);
   }
   std::vector<Tensor> outputs;
   for (const ValueId id : module.outputs) outputs.push_back(value(id));
@@ -102,18 +93,17 @@ std::vector<Tensor> SegmentRun::run(const std::vector<Tensor>& inputs,
   return outputs;
 }
 
-void SegmentRun::run_model(std::size_t step) {
-  const graph::Segment& segment = parts_.segments[step].segment;
+void SegmentedExecution::run_model(std::size_t step) {
+  const graph::Segment& segment = executable_.steps()[step].segment;
   CallState& call = *calls_[step];
   for (std::size_t i = 0; i < segment.inputs.size(); ++i)
     call.set_input(i, value(segment.inputs[i]));
-  call.give_symbols(symbols_);
-  call.run();
+  call.run(nullptr, symbols_);
   for (std::size_t i = 0; i < segment.outputs.size(); ++i)
     values_[segment.outputs[i]] = call.output(i);
 }
 
-void SegmentRun::run_node(const graph::Node& node) {
+void SegmentedExecution::run_node(const graph::Node& node) {
   if (node.op->id == graph::OpId::If) return choose(node);
   const host::Operator& of_host = *host::find_operator(node.op->id);
   std::vector<Tensor> tensors;
@@ -130,7 +120,7 @@ void SegmentRun::run_node(const graph::Node& node) {
   define(node, counted.dims);
   call.counted = std::move(counted.kept);
   for (const ValueId id : node.outputs) {
-    const graph::TensorType& type = parts_.module.value(id).type;
+    const graph::TensorType& type = executable_.module().value(id).type;
     const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));
     call.outputs.push_back({made.dtype(), made.shape(), const_cast<void*>(made.raw())});
   }
@@ -139,13 +129,13 @@ void SegmentRun::run_node(const graph::Node& node) {
 }
 
 /// The other side has not run.
-void SegmentRun::choose(const graph::Node& node) {
+void SegmentedExecution::choose(const graph::Node& node) {
   const Tensor condition = value(node.inputs[0]);
   const Tensor chosen =
       value(node.inputs[*static_cast<const std::uint8_t*>(condition.raw()) != 0 ? 1 : 2]);
   std::vector<std::int64_t> sizes;
-  const std::vector<graph::Dim>& dims = parts_.module.value(node.outputs[0]).type.dims;
-  for (const int symbol : graph::defined_symbols(parts_.module, node)) {
+  const std::vector<graph::Dim>& dims = executable_.module().value(node.outputs[0]).type.dims;
+  for (const int symbol : graph::defined_symbols(executable_.module(), node)) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if (dims[i].symbol() != symbol) continue;
       sizes.push_back(chosen.shape()[i]);
@@ -156,8 +146,8 @@ void SegmentRun::choose(const graph::Node& node) {
   values_[node.outputs[0]] = chosen;
 }
 
-void SegmentRun::define(const graph::Node& node, std::span<const std::int64_t> values) {
-  const std::vector<int> symbols = graph::defined_symbols(parts_.module, node);
+void SegmentedExecution::define(const graph::Node& node, std::span<const std::int64_t> values) {
+  const std::vector<int> symbols = graph::defined_symbols(executable_.module(), node);
   if (symbols.size() != values.size())
     throw Error(ErrorKind::internal, fmt::format("{}: {} sizes for {} dims", place_of(node),
                                                  values.size(), symbols.size()));
@@ -165,7 +155,7 @@ void SegmentRun::define(const graph::Node& node, std::span<const std::int64_t> v
     symbols_[static_cast<std::size_t>(symbols[i])] = values[i];
     known_[static_cast<std::size_t>(symbols[i])] = true;
   }
-  parts_.binder->check_defined(symbols, symbols_, known_);
+  executable_.binder().check_defined(symbols, symbols_, known_);
 }
 
 }  // namespace dyn::runtime

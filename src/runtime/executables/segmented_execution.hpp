@@ -1,42 +1,29 @@
 #pragma once
-// A model whose run decides sizes, as a list of models that run one after the other, with what
-// decides between them.
+// Runs of the steps of a model whose run decides sizes.
 
-#include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <vector>
 
-#include "dyn/tensor.hpp"
-#include "graph/passes/segments.hpp"
-#include "src/runtime/load/model.hpp"
+#include "src/runtime/executables/execution.hpp"
+#include "src/runtime/executables/segmented_executable.hpp"
+#include "src/runtime/run/call_ports.hpp"
+#include "src/runtime/run/call_state.hpp"
 
 namespace dyn::runtime {
 
-/// Immutable once loaded.
-struct SegmentStep {
-  graph::Segment segment;
-  std::shared_ptr<const Model> model;  ///< nullptr: its one node is run by the host
-  std::vector<graph::ValueId> last;    ///< values that no later step reads, and that are no outputs
-};
-
-/// `load` makes the model of a segment.
-std::vector<SegmentStep> load_segments(
-    const graph::Module& module,
-    const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load);
-
-/// One caller's runs of all steps. Not thread-safe.
-class SegmentRun {
+class SegmentedExecution final : public Execution {
  public:
-  explicit SegmentRun(const Model::Impl& parts);
-  ~SegmentRun();
+  SegmentedExecution(const SegmentedExecutable& executable, CallPorts& ports);
 
-  /// `symbols` come from the inputs; those that the run defines are 0. Throws what runs throw, and
-  /// Error(user) for sizes that do not fit.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<std::int64_t> symbols);
+  /// Throws Error(user) also for sizes that do not fit. `profile` stays as it is: a segment's
+  /// groups are not the model's.
+  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void use_plan(PlanPtr plan) override;
+  PlanPtr plan() const override { return nullptr; }
 
  private:
+  std::vector<Tensor> run_steps(std::vector<std::int64_t> symbols);
   bool is_needed(const graph::Segment& segment) const;
   void run_model(std::size_t step);
   void run_node(const graph::Node& node);
@@ -44,11 +31,12 @@ class SegmentRun {
   void define(const graph::Node& node, std::span<const std::int64_t> values);
   Tensor value(graph::ValueId id) const;
 
-  const Model::Impl& parts_;
+  const SegmentedExecutable& executable_;
+  CallPorts& ports_;
   std::vector<std::unique_ptr<CallState>> calls_;  ///< by step; nullptr for those of the host
   std::map<graph::ValueId, Tensor> values_;
-  std::vector<std::int64_t> symbols_;
-  std::vector<bool> known_;  ///< by symbol
+  std::vector<std::int64_t> symbols_;  ///< 0 for those that the run has yet to define
+  std::vector<bool> known_;            ///< by symbol
 };
 
 }  // namespace dyn::runtime

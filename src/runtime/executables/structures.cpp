@@ -6,12 +6,10 @@
 namespace dyn::runtime {
 
 Structures::Structures(std::vector<std::string> deciding, std::size_t kept, Load load)
-    : deciding_(std::move(deciding)),
-      kept_(std::max<std::size_t>(kept, 1)),
-      load_(std::move(load)) {}
+    : deciding_(std::move(deciding)), kept_(kept), load_(std::move(load)) {}
 
 std::vector<std::string> Structures::deciding() const {
-  const std::lock_guard lock(*mutex_);
+  const std::lock_guard lock(mutex_);
   return deciding_;
 }
 
@@ -27,7 +25,7 @@ std::string Structures::key_of(const Values& values) {
 
 std::shared_ptr<const Model> Structures::model_for(const std::vector<PortInfo>& ports,
                                                    std::span<const Tensor> inputs) {
-  const std::lock_guard lock(*mutex_);
+  const std::lock_guard lock(mutex_);
   Values values;
   const auto take = [&] {
     for (std::size_t i = 0; i < ports.size(); ++i) {

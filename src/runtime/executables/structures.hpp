@@ -1,5 +1,5 @@
 #pragma once
-// Models of one source for the values that decide its structure.
+// Models of one source, by the values that decide its structure.
 
 #include <functional>
 #include <list>
@@ -29,10 +29,10 @@ class Structures {
   };
   using Load = std::function<Loaded(const Values&)>;
 
+  /// `deciding`: the inputs that are known to decide; `kept`: how many models, at least 1.
   Structures(std::vector<std::string> deciding, std::size_t kept, Load load);
-  Structures(Structures&&) = default;
 
-  /// Found so far: other values of these may need others too.
+  /// The deciding inputs found so far: other values of these may need others too.
   std::vector<std::string> deciding() const;
 
   /// `inputs` are the model's, with their names. Throws what loading throws.
@@ -51,7 +51,7 @@ class Structures {
   std::size_t kept_;
   Load load_;
   std::list<Entry> entries_;  ///< the last used first
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  mutable std::mutex mutex_;
 };
 
 }  // namespace dyn::runtime

@@ -2,7 +2,6 @@
 
 #include "dyn/session.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -10,8 +9,9 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/import.hpp"
+#include "src/runtime/executables/undecided_executable.hpp"
 #include "src/runtime/load/model.hpp"
-#include "src/runtime/executables/structures.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "src/runtime/run/run_named.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 
@@ -73,17 +73,18 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
   LoadedOnnx loaded = try_load(path, options, options.known_inputs);
   if (loaded.model) return loaded.model;
   onnx::Imported& first = loaded.imported;
-  const auto load =
-      [path, options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
+  auto load = [path,
+               options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
     onnx::KnownInputs known = options.known_inputs;
     for (const auto& [name, tensor] : values) known.insert_or_assign(name, tensor);
     LoadedOnnx again = try_load(path, options, known);
     return {std::move(again.model), std::move(again.imported.undecided)};
   };
-  return Model::undecided(
-      std::move(first.inputs), std::move(first.outputs), options,
-      runtime::Structures(std::move(first.undecided),
-                          static_cast<std::size_t>(std::max(options.structures, 1)), load));
+  runtime::ModelInfo info{options, 1, std::move(first.inputs), std::move(first.outputs), {}};
+  return std::make_shared<const Model>(
+      std::make_unique<runtime::UndecidedExecutable>(std::move(info), std::move(first.undecided),
+                                                     std::move(load)),
+      LoadReport());
 }
 
 }  // namespace
@@ -132,8 +133,7 @@ std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(
 }
 
 void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const {
-  const std::vector<std::int64_t> symbols = model_->bind(inputs);
-  if (model_->segments().empty()) model_->plan(symbols);
+  model_->prepare(model_->bind(inputs));
 }
 
 std::int64_t Graph::kernels_compiled_since_load() const {

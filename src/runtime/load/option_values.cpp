@@ -9,7 +9,7 @@ constexpr DeviceInfo device_rows[] = {
     {"cpu", false, "the default"},
     {"cuda", true, "an NVIDIA GPU"},
     {"emulator", true, "GPU kernels executed and checked on the CPU, slow"},
-    {"reference", false, "plain loops, slow, for comparison"}};
+    {reference_device, false, "plain loops, slow, for comparison"}};
 
 constexpr PrecisionInfo precision_rows[] = {{"f32", DType::f32, false, true, true},
                                             {"tf32", DType::f32, true, false, true},

@@ -10,6 +10,8 @@
 
 namespace dyn::runtime {
 
+inline constexpr const char* reference_device = "reference";
+
 struct DeviceInfo {
   std::string_view name;
   bool is_gpu;

@@ -149,7 +149,7 @@ Options with_usable_device(Options options) {
   if (const std::string refusal = codegen::code_memory_refusal(); !refusal.empty()) {
     if (options.log)
       options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
-    options.device = "reference";
+    options.device = reference_device;
     if (checked_precision(options.precision).on_cpu)
       options.precision = precisions().front().name;  // it keeps all weights as they are
   }

@@ -1,6 +1,7 @@
 #pragma once
 // The targets that Options can name.
 
+#include <functional>
 #include <memory>
 
 #include "dyn/options.hpp"
@@ -9,6 +10,10 @@
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::runtime {
+
+/// Makes the target that Options ask for; `dump`: what it writes of its code.
+using TargetFactory =
+    std::function<std::shared_ptr<rkernel::Target>(const Options&, int threads, const Dump& dump)>;
 
 /// The target for Options::device, with the CPU for what a GPU has no kernel for. Throws
 /// Error(user) for an unknown device, GPU or ISA, Error(unsupported) for one that this machine

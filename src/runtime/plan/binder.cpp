@@ -74,7 +74,10 @@ std::vector<bool> used_symbols(const graph::Module& module) {
 
 }  // namespace
 
-Binder::Binder(const graph::Module& module) : module_(module), used_(used_symbols(module)) {
+Binder::Binder(const graph::Module& module) : Binder(module, false) {}
+
+Binder::Binder(const graph::Module& module, bool all_given)
+    : module_(module), all_given_(all_given), used_(used_symbols(module)) {
   for (std::size_t i = 0; i < module.inputs.size(); ++i) {
     const std::vector<Dim>& dims = module.value(module.inputs[i]).type.dims;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -82,7 +85,7 @@ Binder::Binder(const graph::Module& module) : module_(module), used_(used_symbol
           {static_cast<int>(i), static_cast<int>(axis), dims[axis], program_.slot(dims[axis])});
     }
   }
-  in_session_.resize(used_.size());
+  in_session_.resize(used_.size(), all_given);
   for (std::size_t s = 0; s < used_.size(); ++s)
     defined_.push_back(module.dims->info(static_cast<int>(s)).defined);
   for (const graph::ValueId id : module.states) {

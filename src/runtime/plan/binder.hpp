@@ -13,31 +13,37 @@
 namespace dyn::runtime {
 
 /// Immutable once built; thread-safe. A symbol is bound by the first input axis that is just the
-/// symbol, else by the first that is `factor * symbol + constant`, but those of a session by it;
-/// all other axes, bounds, divisors and the module's constraints are then checked.
+/// symbol, else by the first that is `factor * symbol + constant`; a session gives the values of
+/// its own symbols, and the run of a whole model those of a segment. All other axes, bounds,
+/// divisors and the module's constraints are then checked.
 class Binder {
  public:
   /// Throws Error(unsupported) where an axis would have to be solved and is not of that form,
   /// Error(model) for a dim that the graph uses and no input has. `module` must outlive the binder.
   explicit Binder(const graph::Module& module);
+  /// For a segment, whose run is given the values of all symbols: none of them need be found.
+  static Binder of_segment(const graph::Module& module) { return {module, true}; }
+  /// Whether shapes alone say too little, as the values of all symbols are given.
+  bool is_of_segment() const noexcept { return all_given_; }
 
-  /// One shape for each input, in the module's order; of a module with states also what
-  /// bind_session() gave, with the session's length in its place. Throws Error(user) naming inputs,
-  /// axes, dims and values.
+  /// Returns the value of every symbol. `shapes`: one for each input, in the module's order;
+  /// `session`: for a module with states, what bind_session() gave, with the session's length in
+  /// its place; for a segment, the value of every symbol. Throws Error(user) naming inputs, axes,
+  /// dims and values.
   std::vector<std::int64_t> bind(std::span<const Shape* const> shapes,
                                  std::span<const std::int64_t> session = {}) const;
 
-  /// Of symbols that a run has just defined: their bounds, and what constraints ask of known dims
+  /// Checks symbols that a run has just defined: their bounds, and the constraints on known dims
   /// that depend on them. Throws Error(user).
   void check_defined(std::span<const int> defined, std::span<const std::int64_t> symbols,
                      const std::vector<bool>& known) const;
 
-  /// The values of the states' dims by name; a dim without one takes its hint. By symbol, 0 for all
-  /// others. Throws Error(user).
+  /// Returns the values of the symbols of the states' dims, and 0 for all others. `dims`: values by
+  /// name; a dim without one takes its hint. Throws Error(user).
   std::vector<std::int64_t> bind_session(const std::map<std::string, std::int64_t>& dims) const;
 
-  /// From values by name. A dim without one takes its hint, and a session's length without that is
-  /// 0. Throws Error(user).
+  /// Returns the value of every symbol. `dims`: values by name; a dim without one takes its hint,
+  /// and a session's length without a hint is 0. Throws Error(user).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
 
   /// "it has B, S": for messages.
@@ -63,6 +69,7 @@ class Binder {
     int left_slot, right_slot;
   };
 
+  Binder(const graph::Module& module, bool all_given);
   void find_rules();
   bool is_given(std::size_t symbol) const { return in_session_[symbol] || defined_[symbol]; }
   bool is_length(int symbol) const {
@@ -85,6 +92,7 @@ class Binder {
                                std::int64_t right);
 
   const graph::Module& module_;
+  bool all_given_;
   graph::DimProgram program_;
   std::vector<Axis> axes_;
   std::vector<Rule> rules_;
@@ -92,7 +100,8 @@ class Binder {
   std::vector<const graph::Constraint*> later_;  ///< of dims that a run defines
   std::vector<bool> used_;                       ///< by symbol
   std::vector<bool> defined_;                    ///< by symbol: the run defines it
-  std::vector<bool> in_session_;                 ///< by symbol: a session gives it
+  std::vector<bool> in_session_;                 ///< by symbol: a session gives it, or the run of
+                                                 ///< which this is a segment
 };
 
 }  // namespace dyn::runtime

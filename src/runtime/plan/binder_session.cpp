@@ -9,7 +9,6 @@
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
-namespace {}  // namespace
 
 std::vector<std::int64_t> Binder::bind_session(
     const std::map<std::string, std::int64_t>& dims) const {

@@ -22,8 +22,7 @@ Uses uses_of(const std::vector<rkernel::Problem>& problems) {
   return uses;
 }
 
-/// Whether both name the element of the same place for each of the problem's indices, and each one
-/// that there is.
+/// Whether both operands name the same element at every index of the problem, and leave none out.
 bool same_elements(const rkernel::Operand& a, const rkernel::Operand& b) {
   return a.dtype == b.dtype && a.form == b.form && a.offset == b.offset && a.strides == b.strides &&
          a.guards.empty() && b.guards.empty() && !a.window && !b.window && !a.gathers && !b.gathers;
@@ -38,7 +37,7 @@ bool reads_once(const rkernel::Problem& problem, int operand) {
          operand != problem.contraction->a && operand != problem.contraction->b;
 }
 
-/// The operand that is written, where there is one alone.
+/// The written operand, where there is exactly one.
 std::optional<int> only_output(const rkernel::Problem& problem) {
   if (!problem.contraction || problem.stores.size() != 1) return std::nullopt;
   if (std::ranges::count_if(problem.operands, &rkernel::Operand::written) != 1) return std::nullopt;

@@ -5,14 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "src/runtime/load/model.hpp"
 #include "src/runtime/plan/candidates.hpp"
+#include "src/runtime/plan/plan.hpp"
 
 namespace dyn::runtime {
 
+class Executable;
+
 /// Throws Error(unsupported) for a model whose runs cannot be measured: one on another device than
 /// "cpu", or with states, which every run would change.
-void require_measurable(const Model& model);
+void require_measurable(const Executable& executable);
 
 /// One group's programs, and the least that each took in any run.
 struct MeasuredGroup {
@@ -27,10 +29,10 @@ struct MeasuredGroup {
 /// of their group twice more. Run number i takes the i-th program of every group at once. Groups
 /// with fewer than two programs are left out. The results are the same as those of any other run:
 /// only plans differ. Throws what runs throw.
-std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& base,
+std::vector<MeasuredGroup> measure_groups(const Executable& executable, const PlanPtr& base,
                                           std::span<const std::size_t> groups);
 
 /// The plan with the fastest program of every group.
-PlanPtr measured_plan(const Model& model, const PlanPtr& base);
+PlanPtr measured_plan(const Executable& executable, const PlanPtr& base);
 
 }  // namespace dyn::runtime

@@ -41,7 +41,7 @@ PlanPtr PlanCache::insert(PlanPtr plan) {
   return plan;
 }
 
-/// Down to the budget, but never the plan that was just made.
+/// Drops plans until the budget holds, but never `keep`, which was just made.
 void PlanCache::evict(Shard& shard, const Plan* keep) const {
   while (shard.bytes > budget_bytes_ && shard.entries.size() > 1) {
     auto oldest = shard.entries.end();

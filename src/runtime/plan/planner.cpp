@@ -9,6 +9,11 @@
 namespace dyn::runtime {
 namespace {
 
+const Wiring& no_wiring() {
+  static const Wiring none;
+  return none;
+}
+
 std::size_t footprint(const Plan& plan) {
   std::size_t bytes = sizeof(Plan) + plan.symbols.size() * sizeof(std::int64_t);
   bytes += (plan.arena_offsets.size() + plan.device_offsets.size() + plan.device_bytes.size()) *
@@ -32,6 +37,8 @@ Planner::Planner(const graph::Module& module, const Wiring& wiring,
   for (const ArenaBuffer& buffer : wiring.device_buffers)
     device_buffers_.push_back(sized(buffer.value, buffer.dtype));
 }
+
+Planner::Planner(const graph::Module& module) : Planner(module, no_wiring(), {}, 1) {}
 
 Planner::Sized Planner::sized(graph::ValueId value, DType dtype) {
   Sized result{value, dtype, {}};

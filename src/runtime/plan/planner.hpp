@@ -18,6 +18,9 @@ class Planner {
   Planner(const graph::Module& module, const Wiring& wiring,
           std::span<const std::unique_ptr<rkernel::Kernel>> kernels, int threads);
 
+  /// Plans of output shapes alone, for a run without kernels.
+  explicit Planner(const graph::Module& module);
+
   /// Thread-safe. Throws Error(user) where sizes overflow.
   PlanPtr make(std::span<const std::int64_t> symbols) const;
   std::vector<Shape> output_shapes(std::span<const std::int64_t> symbols) const;

@@ -54,7 +54,7 @@ std::vector<GroupUse> group_uses(const graph::Module& module,
   return uses;
 }
 
-/// All of them, or those of one kind.
+/// The values of all ports, or of the ports of one kind.
 std::set<graph::ValueId> values_of(const Sources& ports, std::optional<Kind> kind = {}) {
   std::set<graph::ValueId> values;
   for (const auto& [value, source] : ports) {

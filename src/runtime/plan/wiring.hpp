@@ -53,7 +53,7 @@ struct Wiring {
          const FixedMemory& fixed);
 
   std::vector<std::size_t> first_operand;  ///< by group, and one more: the end; into `operands`
-  /// Of all groups, one after another; then the host's end of each transfer.
+  /// The operands of all groups, one group after another; then the host's end of each transfer.
   std::vector<OperandSource> operands;
   std::vector<ArenaBuffer> arena_buffers;
   ArenaLayout layout;  ///< of the arena buffers

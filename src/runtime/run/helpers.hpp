@@ -41,14 +41,14 @@ class Helpers {
     Team* team_ = nullptr;
   };
 
-  /// Of all teams. Only for tests, while nothing runs.
+  /// Sums over all teams. Only for tests, while nothing runs.
   StageCounts counts() const;
-  /// Here or on their way.
+  /// How many helpers are here or on their way.
   int present() const noexcept;
   /// Whether no helper of any set is here or on its way. Tasks that nobody has taken yet lie in
   /// oneTBB's memory, where leak checkers do not look.
   static bool all_have_gone() noexcept;
-  /// As many as runs that were ever in flight at once.
+  /// How many teams there are: as many as runs were ever in flight at once.
   int teams() const noexcept;
 
  private:

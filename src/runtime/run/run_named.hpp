@@ -1,7 +1,7 @@
 #pragma once
 // The friendly form of a run: inputs and outputs by name.
 
-#include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_state.hpp"
 
 namespace dyn::runtime {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "src/runtime/device/run.hpp"
-#include "src/runtime/load/model.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
 #include "src/runtime/run/helpers.hpp"
+#include "src/runtime/run/run_profile.hpp"
 #include "src/runtime/system/memory_block.hpp"
 
 namespace dyn::runtime {

@@ -68,7 +68,7 @@ class TicketQueue {
   std::uint32_t chunks_ = 0;
   alignas(cache_line) std::atomic<std::uint32_t> helped_{
       0};  ///< chunks that helpers have ever finished here, modulo 2^32
-  alignas(cache_line) std::uint32_t expected_ = 0;  ///< of them; the caller's
+  alignas(cache_line) std::uint32_t expected_ = 0;  ///< what helped_ will be; the caller's alone
 };
 
 }  // namespace dyn::runtime

@@ -5,8 +5,8 @@
 namespace dyn::runtime {
 namespace {
 
-/// Callers leave gaps between their runs. A helper that is fetched for such a gap comes when it is
-/// over.
+/// Callers leave gaps between their runs. A helper that is called for such a gap comes when the gap
+/// is over.
 constexpr std::chrono::milliseconds memory_of_crowds{1};
 
 }  // namespace

@@ -16,7 +16,7 @@ class Traffic {
   /// Somebody has asked for this many threads, wherever they run.
   void allow(int threads);
 
-  /// A run on `threads` threads, its caller included.
+  /// A run on `threads` threads, its caller included, begins or ends.
   void begin_run(int threads) noexcept;
   void end_run(int threads) noexcept;
 
@@ -24,7 +24,7 @@ class Traffic {
   /// and no caller needs the processor now or has needed it a moment ago.
   bool admit(int most) noexcept;
   /// Sends one helper away where there are more threads than processors. True: it is the calling
-  /// one, which must leave.
+  /// helper, which must leave.
   bool dismiss() noexcept;
   void leave() noexcept { helpers_.fetch_sub(1, std::memory_order_release); }
 

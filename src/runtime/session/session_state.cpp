@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/executables/executable.hpp"
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
@@ -25,16 +25,17 @@ std::size_t to_bytes(DType dtype, const Shape& shape) {
 
 SessionState::SessionState(std::shared_ptr<const Model> model,
                            const std::map<std::string, std::int64_t>& dims)
-    : model_(std::move(model)), symbols_(model_->impl().binder->bind_session(dims)) {
+    : model_(std::move(model)),
+      module_(model_->module()),
+      symbols_(model_->executable().binder().bind_session(dims)) {
   lay_out();
 }
 
 void SessionState::lay_out() {
-  const Model::Impl& parts = model_->impl();
   std::vector<std::size_t> offsets;
   std::size_t total = 0;
-  for (const graph::AppendedState& state : parts.states) {
-    const graph::TensorType& type = parts.module.value(state.state).type;
+  for (const graph::AppendedState& state : model_->executable().states()) {
+    const graph::TensorType& type = module_.value(state.state).type;
     Layout layout;
     for (const graph::Dim dim : type.dims) layout.shape.push_back(graph::evaluate(dim, symbols_));
     const auto axis = static_cast<std::size_t>(state.axis);
@@ -69,7 +70,7 @@ SessionState::Turn::~Turn() {
 }
 
 void SessionState::Turn::begin(std::span<const std::int64_t> symbols) {
-  const graph::Module& module = session_.model_->module();
+  const graph::Module& module = session_.module_;
   growth_ = module.growth.valid() ? graph::evaluate(module.growth, symbols) : 0;
   writing_ = true;
 }
@@ -81,7 +82,7 @@ void SessionState::Turn::finish() {
 
 void SessionState::set_length(std::int64_t length) {
   length_.store(length, std::memory_order_relaxed);
-  const graph::Dim symbol = model_->module().length;
+  const graph::Dim symbol = module_.length;
   if (symbol.valid()) symbols_[static_cast<std::size_t>(*symbol.symbol())] = length;
 }
 
@@ -144,7 +145,7 @@ std::size_t SessionState::bytes_below(std::int64_t length) const {
 std::vector<Tensor> SessionState::tensors() const {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
-    const DType dtype = model_->module().value(model_->impl().states[i].state).type.dtype;
+    const DType dtype = module_.value(module_.states[i]).type.dtype;
     tensors.push_back(layouts_[i].bytes > 0 ? Tensor::view(dtype, pointers_[i], layouts_[i].shape)
                                             : Tensor(dtype, layouts_[i].shape));
   }

@@ -52,7 +52,8 @@ class SessionState {
   const std::shared_ptr<const Model>& model() const noexcept { return model_; }
   std::int64_t length() const noexcept { return length_.load(std::memory_order_relaxed); }
   std::size_t bytes() const noexcept { return memory_.size(); }
-  /// Of the first `length` positions; of states that are not appended to at the length, all.
+  /// Bytes of the first `length` positions, and of all positions of states that are not appended
+  /// to at the length.
   std::size_t bytes_below(std::int64_t length) const;
 
   // For the run that has its turn.
@@ -75,6 +76,7 @@ class SessionState {
   void clear(std::int64_t first, std::int64_t last);
 
   std::shared_ptr<const Model> model_;
+  const graph::Module& module_;
   std::vector<std::int64_t> symbols_;  ///< by symbol; the length's is in its place
   std::vector<Layout> layouts_;
   MemoryBlock memory_;

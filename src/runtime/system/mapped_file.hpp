@@ -29,7 +29,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
-  /// When it was mapped.
+  /// The file's state when it was mapped.
   const FileState& state() const noexcept { return state_; }
   std::span<const std::byte> bytes() const noexcept {
     return {static_cast<const std::byte*>(data_), size_};

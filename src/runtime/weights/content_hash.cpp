@@ -16,7 +16,7 @@ namespace {
 // sixteen words in turn: enough to hide their latency.
 constexpr std::size_t lanes = 16;
 constexpr std::size_t stripe_bytes = lanes * sizeof(std::uint64_t);
-/// For which the generator has its full period (D. Thomas, MWC64X).
+/// A multiplier with which the generator has its full period (D. Thomas, MWC64X).
 constexpr std::uint64_t multiplier = 4294883355u;
 
 using Lanes = std::array<std::uint64_t, lanes>;

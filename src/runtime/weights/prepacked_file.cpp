@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<char, 16> magic = {'d', 'y', 'n', ' ', 'p', 'r', 'e', 'p',
                                         'a', 'c', 'k', 'e', 'd', ' ', '1', '\n'};
-/// One checksum for each; also what a thread checks at a time.
+/// Bytes of one block: each has a checksum, and a thread checks one block at a time.
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
 /// At the beginning of the file, in the machine's order of bytes, as is the payload; the magic and

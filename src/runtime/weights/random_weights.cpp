@@ -58,7 +58,7 @@ const QuantileTable& quantiles() {
   return table;
 }
 
-/// One half of 64 random bits to one element.
+/// Makes one element of half of 64 random bits.
 float normal(const QuantileTable& table, std::uint32_t bits) {
   constexpr int fraction_bits = 32 - quantile_bits;
   constexpr float unit = 1.0f / static_cast<float>(1u << fraction_bits);

@@ -16,8 +16,8 @@ struct RawEntry {
   std::vector<std::uint64_t> offsets;  ///< begin and end within the data
 };
 
-/// In the order of the file. Nothing recurses, and nothing but these entries is built, whatever the
-/// text holds. Throws Error(model) with a message that does not name the file.
+/// The entries in the order of the file. Nothing recurses, and nothing but these entries is built,
+/// whatever the text holds. Throws Error(model) with a message that does not name the file.
 std::vector<RawEntry> parse_safetensors_header(std::string_view json);
 
 }  // namespace dyn::runtime

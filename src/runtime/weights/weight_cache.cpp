@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view name_start = "weights-", name_end = ".bin", unfinished_end = ".tmp";
-/// Less is packed as quickly as it is found on a disk.
+/// Fewer bytes of weights are packed as quickly as they are found on a disk.
 constexpr std::size_t least_bytes = std::size_t{1} << 20;
 /// No process writes for so long: an unfinished file of this age was left by one that was killed.
 constexpr std::chrono::hours abandoned_after{1};
@@ -35,8 +35,9 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 std::string identity_of(const WeightKey& key) { return key.files + key.layout; }
 
-/// 0, or the system's error. `offset` is the position in the file, before and after. File systems
-/// with large folios keep in huge pages what is written in pieces that end where huge pages do.
+/// Returns 0, or the system's error. `offset` is the position in the file, before and after. File
+/// systems with large folios keep in huge pages what is written in pieces that end where huge pages
+/// do.
 int write_all(int file, std::span<const std::byte> bytes, std::size_t& offset) {
   constexpr std::size_t piece_bytes = std::size_t{8} << 20;
   while (!bytes.empty()) {
@@ -50,7 +51,7 @@ int write_all(int file, std::span<const std::byte> bytes, std::size_t& offset) {
   return 0;
 }
 
-/// 0, or the system's error; then nothing is left behind.
+/// Returns 0, or the system's error, and then leaves no file behind.
 int write_file(const std::string& path, unsigned mode, std::span<const std::byte> prefix,
                std::span<const std::byte> payload) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -69,7 +70,7 @@ struct CacheFile {
   fs::file_time_type used;
 };
 
-/// Finished and unfinished ones.
+/// The cache's files in a directory, finished and unfinished ones.
 std::vector<CacheFile> cache_files(const std::string& directory) {
   std::vector<CacheFile> files;
   std::error_code error;

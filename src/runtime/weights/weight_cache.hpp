@@ -69,7 +69,7 @@ struct KeptWeights {
   std::string from;  ///< the weights files; empty where the file is not whole
 };
 
-/// Those in a directory, by name; none where it cannot be read.
+/// The files of the cache in a directory, sorted by name; none where it cannot be read.
 std::vector<KeptWeights> kept_weights(const std::string& directory);
 
 /// Is this the name of one of the cache's files, unfinished ones included?

@@ -42,11 +42,11 @@ WeightLoader::WeightLoader(const graph::Module& module, const WeightSources& sou
 
 // Two models that read other parts of one file have files of their own; a changed weights file
 // replaces what was kept of it.
-std::optional<WeightKey> WeightLoader::key_of(const Weights& weights) const {
-  if (!cache_.keeps(weights.bytes()) || !sources_.only_files() || weights.packing().empty())
+std::optional<WeightKey> WeightLoader::key_of(const WeightLayout& layout) const {
+  if (!cache_.keeps(layout.bytes()) || !sources_.only_files() || layout.packing().empty())
     return std::nullopt;
   WeightKey key;
-  key.layout = fmt::format("dyn {} {}\n", version(), weights.packing());
+  key.layout = fmt::format("dyn {} {}\n", version(), layout.packing());
   unsigned mode = 0666;
   std::string paths;
   for (const Safetensors& file : sources_.files()) {
@@ -61,25 +61,25 @@ std::optional<WeightKey> WeightLoader::key_of(const Weights& weights) const {
     mode &= state.permissions;
   }
   key.files = paths + "\n" + key.files;
-  key.layout += paths + "\n" + weights.layout(module_, sources_);
+  key.layout += paths + "\n" + layout.describe(module_, sources_);
   key.mode = mode | 0600;
   return key;
 }
 
-void WeightLoader::load(Weights& weights, Weights::Times& times, LoadReport& report) const {
-  const std::optional<WeightKey> key = key_of(weights);
+Weights WeightLoader::load(WeightLayout layout, WeightTimes& times, LoadReport& report) const {
+  const std::optional<WeightKey> key = key_of(layout);
   std::optional<MappedWeights> mapped =
-      key ? cache_.find(*key, weights.bytes(), threads_) : std::nullopt;
+      key ? cache_.find(*key, layout.bytes(), threads_) : std::nullopt;
   report.weights_from_disk = mapped.has_value();
   if (!mapped) {
-    weights.load(module_, sources_, threads_, times);
+    Weights filled(layout, module_, sources_, threads_, times);
     const Clock::time_point start = Clock::now();
-    if (key && unchanged(sources_)) mapped = cache_.keep(*key, weights.content(), threads_);
+    if (key && unchanged(sources_)) mapped = cache_.keep(*key, filled.content(), threads_);
     report.weights_write = seconds_since(start);
+    if (!mapped) return filled;
   }
-  if (!mapped) return;
   report.weight_bytes_mapped = mapped->bytes.size();
-  weights.adopt(std::move(*mapped));
+  return {std::move(layout), std::move(*mapped)};
 }
 
 }  // namespace dyn::runtime

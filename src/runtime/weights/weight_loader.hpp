@@ -24,11 +24,11 @@ class WeightLoader {
   WeightLoader(const graph::Module& module, const WeightSources& sources, const Options& options,
                int threads);
 
-  /// Throws what Weights::load() throws; of the cache nothing.
-  void load(Weights& weights, Weights::Times& times, LoadReport& report) const;
+  /// Throws what filling Weights throws, and nothing because of the cache.
+  Weights load(WeightLayout layout, WeightTimes& times, LoadReport& report) const;
 
  private:
-  std::optional<WeightKey> key_of(const Weights& weights) const;
+  std::optional<WeightKey> key_of(const WeightLayout& layout) const;
 
   const graph::Module& module_;
   const WeightSources& sources_;

@@ -11,7 +11,7 @@
 
 #include "dyn/options.hpp"
 #include "graph/ir/module.hpp"
-#include "src/runtime/load/model.hpp"
+#include "src/runtime/load/load_request.hpp"
 #include "src/runtime/weights/random_weights.hpp"
 #include "src/runtime/weights/safetensors.hpp"
 
@@ -38,7 +38,7 @@ class WeightSources {
   /// Are all weights copies of files, or splats, so that the state of the files says what they are?
   bool only_files() const;
   const std::deque<Safetensors>& files() const noexcept { return files_; }
-  /// Of a splat; 0 for others.
+  /// The value of a splat; 0 for others.
   double splat(graph::ValueId weight) const;
 
   /// Elements [first, first + count) of the weight, dense row-major, to `out`. Thread-safe.

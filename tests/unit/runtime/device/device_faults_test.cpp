@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/executables/planned_executable.hpp"
 #include "src/runtime/load/target_factory.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/runtime/device/models.hpp"
@@ -52,7 +52,7 @@ TEST_CASE("out of device memory: smaller shapes run afterwards") {
 TEST_CASE("out of device memory: what idle runs hold is given to the one that needs it") {
   ChainCall chain_call(0b111);
   chain_call.bind(4);
-  RunPool& pool = *chain_call.model->impl().runs;
+  RunPool& pool = dynamic_cast<const PlannedExecutable&>(chain_call.model->executable()).runs();
   chain_call.check_run();
   Run* const other = pool.take(nullptr);
   chain_call.check_run();  // in a second run

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/executables/planned_executable.hpp"
 #include "src/runtime/load/fallback_target.hpp"
 #include "src/runtime/load/target_factory.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
@@ -132,7 +132,8 @@ TEST_SUITE("full") {
     described.gpu = "a100";
     const ModelPtr listed = load_model(attention_like, make_target, described),
                    run = load_model(attention_like, make_target, emulated("bf16"));
-    const auto emulator = std::dynamic_pointer_cast<ptx::Emulator>(run->impl().device);
+    const auto emulator = std::dynamic_pointer_cast<ptx::Emulator>(
+        dynamic_cast<const PlannedExecutable&>(run->executable()).device());
     REQUIRE(emulator);
     REQUIRE(listed->problems().size() == run->problems().size());
     for (std::size_t group = 0; group < run->problems().size(); ++group) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "tests/unit/runtime/device/fake_gpu_target.hpp"
 
 namespace dyn::testing {

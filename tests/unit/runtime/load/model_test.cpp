@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 #include "tests/unit/runtime/run/allocation_counter.hpp"

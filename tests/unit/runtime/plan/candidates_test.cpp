@@ -9,6 +9,7 @@
 #include "dyn/dyn.hpp"
 #include "src/runtime/plan/candidates.hpp"
 #include "src/runtime/plan/oracle.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 

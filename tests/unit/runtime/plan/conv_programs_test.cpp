@@ -10,8 +10,8 @@
 #include <random>
 
 #include "dyn/dyn.hpp"
-#include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/plan/candidates.hpp"
+#include "src/runtime/run/call_state.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/runtime/load/support.hpp"

@@ -17,7 +17,8 @@
 #include <thread>
 
 #include "dyn/dyn.hpp"
-#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/executables/planned_executable.hpp"
+#include "src/runtime/load/model.hpp"
 #include "src/runtime/weights/content_hash.hpp"
 #include "src/runtime/weights/weight_cache.hpp"
 #include "src/runtime/weights/weight_loader.hpp"
@@ -158,7 +159,11 @@ std::size_t mapping_figure(const void* address, const std::string& name) {
 }
 
 const std::byte* content(const Graph& graph) {
-  return graph.model()->impl().weights.content().data();
+  return dynamic_cast<const PlannedExecutable&>(graph.model()->executable())
+      .weights()
+      .host()
+      .content()
+      .data();
 }
 
 }  // namespace

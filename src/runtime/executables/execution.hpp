@@ -1,0 +1,30 @@
+#pragma once
+// One caller's runs of an executable.
+
+#include <cstdint>
+#include <span>
+
+#include "src/runtime/plan/plan.hpp"
+#include "src/runtime/run/run_profile.hpp"
+
+namespace dyn::runtime {
+
+/// Made by an Executable for the ports and the session of one caller. Not thread-safe.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+
+  /// Runs on the tensors of the ports, and leaves the outputs there. `profile`: nullptr for none.
+  /// `symbols`: the values of all symbols, for a segment; where they are empty, the shapes of the
+  /// inputs give them. At a shape seen before a run by a plan allocates nothing.
+  virtual void run(RunProfile* profile, std::span<const std::int64_t> symbols) = 0;
+
+  /// Runs by this plan for as long as shapes are those that it was made for. All inputs are bound.
+  /// Throws Error(user) where they have other shapes, or no plan covers a whole run.
+  virtual void use_plan(PlanPtr plan) = 0;
+
+  /// The last run's; nullptr where no plan covered it, or there was none.
+  virtual PlanPtr plan() const = 0;
+};
+
+}  // namespace dyn::runtime

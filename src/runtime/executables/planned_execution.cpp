@@ -1,0 +1,54 @@
+#include "src/runtime/executables/planned_execution.hpp"
+
+#include <fmt/format.h>
+
+#include "src/runtime/system/errors.hpp"
+
+namespace dyn::runtime {
+
+PlannedExecution::PlannedExecution(const PlannedExecutable& executable, CallPorts& ports,
+                                   SessionState* session)
+    : executable_(executable),
+      ports_(ports),
+      session_(session),
+      binding_(executable.binder(), executable.plans(), ports, session) {}
+
+void PlannedExecution::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
+  executable_.require_device();
+  if (session_ == nullptr && !executable_.states().empty()) executable_.refuse_states();
+  binding_.run(symbols, [&] { execute(profile); });
+}
+
+void PlannedExecution::execute(RunProfile* profile) {
+  if (profile != nullptr) {
+    profile->group_seconds.resize(executable_.groups().kernels.size());
+    ++profile->runs;
+  }
+  RunPool& pool = executable_.runs();
+  last_run_ = pool.take(last_run_);
+  struct GiveBack {
+    RunPool& pool;
+    Run* run;
+    ~GiveBack() { pool.give_back(run); }
+  } const give_back{pool, last_run_};
+  pool.bind(*last_run_, binding_.plan(), executable_.wiring());
+  last_run_->set_ports(ports_.input_data(), ports_.output_data(),
+                       session_ != nullptr ? session_->pointers() : std::span<void* const>());
+  const int failed = last_run_->execute(pool.helpers(), profile);
+  if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
+}
+
+void PlannedExecution::refuse(rkernel::Status status, std::size_t group) const {
+  const std::string& where = executable_.groups().problems[group].name;
+  if (status == rkernel::Status::LibraryFailed) {
+    throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was "
+                                               "no memory for it; take another policy than vendor",
+                                               where));
+  }
+  if (status == rkernel::Status::OutOfMemory)
+    throw Error(ErrorKind::device, fmt::format("no memory in '{}' for a run of this shape", where));
+  user_error(fmt::format(
+      "an index is out of range in '{}'; check the values of the inputs that hold indices", where));
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,19 @@
+#pragma once
+// One step of a run that decides sizes.
+
+#include <memory>
+#include <vector>
+
+#include "graph/passes/segments.hpp"
+
+namespace dyn::runtime {
+
+class Model;
+
+struct SegmentStep {
+  graph::Segment segment;
+  std::shared_ptr<const Model> model;  ///< nullptr: its one node is run by the host
+  std::vector<graph::ValueId> last;    ///< values that no later step reads, and that are no outputs
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,60 @@
+#include "src/runtime/executables/segmented_executable.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/runtime/executables/segmented_execution.hpp"
+#include "src/runtime/load/model.hpp"
+#include "src/runtime/system/errors.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+std::vector<SegmentStep> load_steps(const graph::Module& module,
+                                    const SegmentedExecutable::Load& load) {
+  std::vector<SegmentStep> steps;
+  for (graph::Segment& segment : graph::cut(module)) {
+    std::shared_ptr<const Model> model = segment.defines ? nullptr : load(segment);
+    steps.push_back({std::move(segment), std::move(model), {}});
+  }
+  std::set<graph::ValueId> read(module.outputs.begin(), module.outputs.end());
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    for (const std::vector<graph::ValueId>* ids : {&step->segment.inputs, &step->segment.outputs}) {
+      for (const graph::ValueId id : *ids) {
+        if (read.insert(id).second) step->last.push_back(id);
+      }
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+SegmentedExecutable::SegmentedExecutable(ModelInfo info, graph::Module module, const Load& load)
+    : Executable(std::move(info)),
+      module_(std::move(module)),
+      binder_(module_),
+      steps_(load_steps(module_, load)) {}
+
+std::string SegmentedExecutable::device_name() const {
+  const auto first =
+      std::ranges::find_if(steps_, [](const SegmentStep& step) { return step.model != nullptr; });
+  return first == steps_.end() ? info().options.device : first->model->device_name();
+}
+
+const Plans& SegmentedExecutable::plans() const {
+  user_error(
+      fmt::format("sizes in the model '{}' depend on the values of its "
+                  "inputs; they are known when it has run, and not before",
+                  module_.name));
+}
+
+std::unique_ptr<Execution> SegmentedExecutable::make_execution(CallPorts& ports,
+                                                               SessionState*) const {
+  return std::make_unique<SegmentedExecution>(*this, ports);
+}
+
+}  // namespace dyn::runtime

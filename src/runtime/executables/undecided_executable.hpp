@@ -1,0 +1,31 @@
+#pragma once
+// A model whose structure the values of some inputs decide: each run has the model of its values.
+
+#include "src/runtime/executables/executable.hpp"
+#include "src/runtime/executables/structures.hpp"
+
+namespace dyn::runtime {
+
+class UndecidedExecutable final : public Executable {
+ public:
+  UndecidedExecutable(ModelInfo info, std::vector<std::string> deciding, Structures::Load load);
+
+  std::string device_name() const override { return info().options.device; }
+  /// A session makes no difference: whoever makes one asks for the module, which throws.
+  std::unique_ptr<Execution> make_execution(CallPorts& ports, SessionState* session) const override;
+
+  std::vector<std::string> deciding_inputs() const override { return structures_.deciding(); }
+  const graph::Module& module() const override { refuse(); }
+  const Binder& binder() const override { refuse(); }
+  const Plans& plans() const override { refuse(); }
+
+  /// For its executions; synchronised.
+  Structures& structures() const noexcept { return structures_; }
+
+ private:
+  [[noreturn]] void refuse() const;
+
+  mutable Structures structures_;
+};
+
+}  // namespace dyn::runtime

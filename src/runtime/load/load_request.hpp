@@ -1,0 +1,26 @@
+#pragma once
+// What a model is loaded from.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "dyn/tensor.hpp"
+#include "graph/passes/segments.hpp"
+
+namespace dyn::runtime {
+
+/// Where a model comes from. With `files` set, weight files are looked up there by the name that
+/// the text uses and nothing is read from the file system.
+struct LoadRequest {
+  std::string text;
+  std::string source_name = "<text>";
+  std::string weight_directory = ".";
+  const std::map<std::string, std::string_view>* files = nullptr;
+  /// Values of inputs that the text holds for: a run with others is refused.
+  std::map<std::string, Tensor> decided;
+  const graph::Segment* segment =
+      nullptr;  ///< this part of it alone; dims get their values from the whole
+};
+
+}  // namespace dyn::runtime

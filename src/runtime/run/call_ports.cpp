@@ -1,0 +1,169 @@
+#include "src/runtime/run/call_ports.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/runtime/system/errors.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+std::size_t find_port(const std::vector<PortInfo>& ports, std::string_view name, const char* what) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].name == name) return i;
+  }
+  user_error(fmt::format("the model has no {} '{}'", what, name));
+}
+
+void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) {
+  if (tensor.dtype() != info.dtype) {
+    user_error(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name,
+                           name_of(tensor.dtype()), name_of(info.dtype), info.shape));
+  }
+  if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % size_of(tensor.dtype()) != 0) {
+    user_error(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name,
+                           name_of(tensor.dtype())));
+  }
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  const auto* a_begin = static_cast<const std::byte*>(a.raw());
+  const auto* b_begin = static_cast<const std::byte*>(b.raw());
+  return a.bytes() > 0 && b.bytes() > 0 && a_begin < b_begin + b.bytes() &&
+         b_begin < a_begin + a.bytes();
+}
+
+}  // namespace
+
+CallPorts::CallPorts(const ModelInfo& info)
+    : info_(info),
+      inputs_(info.inputs.size()),
+      outputs_(info.outputs.size()),
+      input_data_(inputs_.size()),
+      output_data_(outputs_.size()) {}
+
+void CallPorts::set_input(std::size_t index, Tensor tensor) {
+  if (index >= inputs_.size())
+    user_error(fmt::format("there is no input number {}; the model has {}", index, inputs_.size()));
+  inputs_[index].tensor = std::move(tensor);
+  inputs_[index].bound = true;
+  changed_ = true;
+}
+
+void CallPorts::set_output(std::size_t index, Tensor tensor) {
+  if (index >= outputs_.size())
+    user_error(
+        fmt::format("there is no output number {}; the model has {}", index, outputs_.size()));
+  outputs_[index].tensor = std::move(tensor);
+  outputs_[index].bound = true;
+  changed_ = true;
+}
+
+std::size_t CallPorts::input_index(std::string_view name) const {
+  return find_port(info_.inputs, name, "input");
+}
+std::size_t CallPorts::output_index(std::string_view name) const {
+  return find_port(info_.outputs, name, "output");
+}
+
+const Tensor& CallPorts::output(std::size_t index) const {
+  if (index >= outputs_.size())
+    user_error(
+        fmt::format("there is no output number {}; the model has {}", index, outputs_.size()));
+  return outputs_[index].tensor;
+}
+
+void CallPorts::check_inputs() const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].bound) user_error(fmt::format("input '{}' is missing", info_.inputs[i].name));
+    check_tensor(inputs_[i].tensor, info_.inputs[i], "input");
+  }
+}
+
+void CallPorts::check_decided() const {
+  for (const auto& [name, value] : info_.decided) {
+    const Tensor& given = inputs_[input_index(name)].tensor;
+    if (given.shape() == value.shape() &&
+        (value.bytes() == 0 || std::memcmp(given.raw(), value.raw(), value.bytes()) == 0))
+      continue;
+    user_error(
+        fmt::format("input '{}' differs from the value that the model was loaded with, which "
+                    "decided its structure; load the model again for this one",
+                    name));
+  }
+}
+
+void CallPorts::check_output(std::size_t index, const Shape& shape) const {
+  const PortInfo& info = info_.outputs[index];
+  const Tensor& tensor = outputs_[index].tensor;
+  check_tensor(tensor, info, "output");
+  if (!tensor.writable()) user_error(fmt::format("output '{}' is a read-only view", info.name));
+  if (tensor.shape() != shape)
+    user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name,
+                           to_string(tensor.shape()), to_string(shape)));
+}
+
+void CallPorts::check_overlaps() const {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    for (std::size_t j = 0; j < inputs_.size(); ++j) {
+      if (overlap(outputs_[i].tensor, inputs_[j].tensor))
+        user_error(fmt::format("output '{}' overlaps input '{}'", info_.outputs[i].name,
+                               info_.inputs[j].name));
+    }
+    for (std::size_t j = i + 1; j < outputs_.size(); ++j) {
+      if (overlap(outputs_[i].tensor, outputs_[j].tensor))
+        user_error(fmt::format("output '{}' overlaps output '{}'", info_.outputs[i].name,
+                               info_.outputs[j].name));
+    }
+  }
+}
+
+void CallPorts::ready_outputs(std::span<const Shape> shapes) {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    Tensor& tensor = outputs_[i].tensor;
+    if (outputs_[i].bound)
+      check_output(i, shapes[i]);
+    else if (tensor.raw() == nullptr || tensor.shape() != shapes[i])
+      tensor = Tensor(info_.outputs[i].dtype, shapes[i]);
+  }
+  check_overlaps();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) input_data_[i] = inputs_[i].tensor.raw();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) output_data_[i] = outputs_[i].tensor.raw();
+  changed_ = false;
+}
+
+std::vector<const Shape*> CallPorts::input_shapes() const {
+  std::vector<const Shape*> shapes;
+  for (const Port& input : inputs_) shapes.push_back(&input.tensor.shape());
+  return shapes;
+}
+
+std::vector<Tensor> CallPorts::input_tensors() const {
+  std::vector<Tensor> tensors;
+  for (const Port& input : inputs_) tensors.push_back(input.tensor);
+  return tensors;
+}
+
+std::vector<Tensor> CallPorts::output_tensors() const {
+  std::vector<Tensor> tensors;
+  for (const Port& output : outputs_) tensors.push_back(output.tensor);
+  return tensors;
+}
+
+void CallPorts::take_output(std::size_t index, const Tensor& made) {
+  Port& output = outputs_[index];
+  const bool is_shared =
+      std::ranges::any_of(inputs_, [&](const Port& input) { return overlap(made, input.tensor); });
+  if (!output.bound && !is_shared) {
+    output.tensor = made;
+    return;
+  }
+  if (!output.bound) output.tensor = Tensor(info_.outputs[index].dtype, made.shape());
+  check_output(index, made.shape());
+  if (made.bytes() > 0) std::memcpy(output.tensor.raw(), made.raw(), made.bytes());
+}
+
+}  // namespace dyn::runtime

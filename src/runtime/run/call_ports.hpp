@@ -1,0 +1,70 @@
+#pragma once
+// The tensors of one caller: inputs that it binds, and outputs that it binds or the runtime
+// allocates.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/runtime/load/model_info.hpp"
+
+namespace dyn::runtime {
+
+/// Not thread-safe. Errors are Error(user) and name the port.
+class CallPorts {
+ public:
+  /// `info` must outlive the ports.
+  explicit CallPorts(const ModelInfo& info);
+
+  void set_input(std::size_t index, Tensor tensor);
+  void set_output(std::size_t index, Tensor tensor);
+  std::size_t input_index(std::string_view name) const;
+  std::size_t output_index(std::string_view name) const;
+
+  std::size_t input_count() const noexcept { return inputs_.size(); }
+  std::size_t output_count() const noexcept { return outputs_.size(); }
+  const Tensor& input(std::size_t index) const { return inputs_[index].tensor; }
+  const Tensor& output(std::size_t index) const;
+  /// The caller has bound this output.
+  bool is_bound(std::size_t output) const { return outputs_[output].bound; }
+
+  /// A port was bound since the last ready_outputs().
+  bool changed() const noexcept { return changed_; }
+  /// Every input is there, with the model's element type.
+  void check_inputs() const;
+  /// Inputs whose values decided the model's structure have these values.
+  void check_decided() const;
+  /// Gives outputs of these shapes to a run: allocates those that nobody has bound, unless they
+  /// have their shape already, and checks the others.
+  void ready_outputs(std::span<const Shape> shapes);
+  /// Addresses of a run's inputs and outputs, as ready_outputs() found them.
+  std::span<void* const> input_data() const noexcept { return input_data_; }
+  std::span<void* const> output_data() const noexcept { return output_data_; }
+
+  /// Views of the inputs' shapes, valid until one is bound anew.
+  std::vector<const Shape*> input_shapes() const;
+  std::vector<Tensor> input_tensors() const;
+  std::vector<Tensor> output_tensors() const;
+
+  /// Takes a tensor that a run made as an output: it is copied where the output is bound, or where
+  /// the memory is an input's, else shared.
+  void take_output(std::size_t index, const Tensor& made);
+  /// Shares a tensor that a run has left in a port of its own.
+  void share_output(std::size_t index, const Tensor& made) { outputs_[index].tensor = made; }
+
+ private:
+  struct Port {
+    Tensor tensor;
+    bool bound = false;
+  };
+  void check_output(std::size_t index, const Shape& shape) const;
+  void check_overlaps() const;
+
+  const ModelInfo& info_;
+  std::vector<Port> inputs_, outputs_;
+  std::vector<void*> input_data_, output_data_;
+  bool changed_ = true;
+};
+
+}  // namespace dyn::runtime

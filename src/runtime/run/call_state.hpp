@@ -1,0 +1,52 @@
+#pragma once
+// What a dyn::Call holds.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "src/runtime/load/model.hpp"
+#include "src/runtime/run/call_ports.hpp"
+#include "src/runtime/run/run_profile.hpp"
+
+namespace dyn::runtime {
+
+/// One caller's run, for callers inside dyn that need a profile. Not thread-safe.
+class CallState {
+ public:
+  explicit CallState(std::shared_ptr<const Model> model);
+  explicit CallState(std::shared_ptr<SessionState> session);
+  /// `executable` must outlive the call.
+  explicit CallState(const Executable& executable);
+  ~CallState();
+  CallState(const CallState&) = delete;
+  CallState& operator=(const CallState&) = delete;
+
+  void set_input(std::size_t index, Tensor tensor) { ports_.set_input(index, std::move(tensor)); }
+  void set_output(std::size_t index, Tensor tensor) { ports_.set_output(index, std::move(tensor)); }
+  /// Throw Error(user) where there is none.
+  std::size_t input_index(std::string_view name) const { return ports_.input_index(name); }
+  std::size_t output_index(std::string_view name) const { return ports_.output_index(name); }
+
+  /// Adds to `profile`, where given. `symbols`: the values of all symbols, for a segment's model;
+  /// empty: the shapes of the inputs give them.
+  void run(RunProfile* profile = nullptr, std::span<const std::int64_t> symbols = {});
+  /// Runs by this plan of the model's, for as long as shapes are those that it was made for; all
+  /// inputs are set. Asks the model for no plan. Throws Error(user) where it was made for other
+  /// shapes.
+  void use_plan(PlanPtr plan);
+  const Tensor& output(std::size_t index) const { return ports_.output(index); }
+  /// Of the last run; throws Error(user) where there was none, or no plan covered it.
+  const Plan& plan() const;
+  /// The same, nullptr in place of the error.
+  PlanPtr plan_or_null() const;
+
+ private:
+  std::shared_ptr<const Model> model_;     ///< nullptr: the executable is another's
+  std::shared_ptr<SessionState> session_;  ///< nullptr: none
+  CallPorts ports_;
+  std::unique_ptr<Execution> execution_;
+};
+
+}  // namespace dyn::runtime
