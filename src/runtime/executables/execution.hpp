@@ -23,7 +23,7 @@ class Execution {
   /// Throws Error(user) where they have other shapes, or no plan covers a whole run.
   virtual void use_plan(PlanPtr plan) = 0;
 
-  /// The last run's; nullptr where no plan covered it, or there was none.
+  /// The plan of the last run; nullptr where no plan covered it, or there was none.
   virtual PlanPtr plan() const = 0;
 };
 

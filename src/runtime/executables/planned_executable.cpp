@@ -26,7 +26,7 @@ PlannedExecutable::PlannedExecutable(ModelInfo info, graph::Module module,
       weights_(load_weights(request, report)),
       wiring_(wire()),
       plans_(Planner(compiled_.module, wiring_, compiled_.groups.kernels, this->info().threads),
-             this->info().options.plan_cache_bytes, oracle()),
+             this->info().options.plan_cache_bytes, measurer_of(*this)),
       runs_(std::make_unique<RunPool>(this->info().threads, device_)) {}
 
 ResidentWeights PlannedExecutable::load_weights(const LoadRequest& request,
@@ -46,11 +46,6 @@ Wiring PlannedExecutable::wire() const {
     return weights_.device().operand(groups.problems[problem].operands[operand]);
   };
   return {compiled_.module, groups.fusion, groups.problems, groups.spaces, {host, device}};
-}
-
-Plans::Improve PlannedExecutable::oracle() const {
-  if (rkernel::policy_named(info().options.policy) != rkernel::Policy::Oracle) return {};
-  return [this](const PlanPtr& made) { return measured_plan(*this, made); };
 }
 
 std::unique_ptr<Execution> PlannedExecutable::make_execution(CallPorts& ports,

@@ -50,7 +50,6 @@ class PlannedExecutable final : public Executable {
  private:
   ResidentWeights load_weights(const LoadRequest& request, LoadReport& report) const;
   Wiring wire() const;
-  Plans::Improve oracle() const;
   [[noreturn]] void refuse_described() const;
 
   // Each is made of those above it.

@@ -15,14 +15,9 @@ ReferenceExecutable::ReferenceExecutable(ModelInfo info, graph::Module module,
       states_(graph::appended_states(module_)),
       binder_(request.segment == nullptr ? Binder(module_) : Binder::of_segment(module_)),
       weights_(ResidentWeights::plain(module_, request, this->info(), report)),
-      plans_(Planner(module_), this->info().options.plan_cache_bytes, oracle()) {}
+      plans_(Planner(module_), this->info().options.plan_cache_bytes, measurer_of(*this)) {}
 
 std::string ReferenceExecutable::device_name() const { return reference_device; }
-
-Plans::Improve ReferenceExecutable::oracle() const {
-  if (rkernel::policy_named(info().options.policy) != rkernel::Policy::Oracle) return {};
-  return [this](const PlanPtr& made) { return measured_plan(*this, made); };
-}
 
 std::unique_ptr<Execution> ReferenceExecutable::make_execution(CallPorts& ports,
                                                                SessionState* session) const {

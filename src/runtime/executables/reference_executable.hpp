@@ -26,8 +26,6 @@ class ReferenceExecutable final : public Executable {
   const Weights& weights() const noexcept { return weights_.host(); }
 
  private:
-  Plans::Improve oracle() const;
-
   // Each is made of those above it.
   const graph::Module module_;
   const std::vector<graph::AppendedState> states_;

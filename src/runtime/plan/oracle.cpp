@@ -130,4 +130,9 @@ PlanPtr measured_plan(const Executable& executable, const PlanPtr& base) {
   return with_launches(*base, std::move(launches), executable.info().threads);
 }
 
+Plans::Improve measurer_of(const Executable& executable) {
+  if (rkernel::policy_named(executable.info().options.policy) != rkernel::Policy::Oracle) return {};
+  return [&executable](const PlanPtr& made) { return measured_plan(executable, made); };
+}
+
 }  // namespace dyn::runtime

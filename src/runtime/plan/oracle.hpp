@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/runtime/plan/candidates.hpp"
-#include "src/runtime/plan/plan.hpp"
+#include "src/runtime/plan/plans.hpp"
 
 namespace dyn::runtime {
 
@@ -34,5 +34,9 @@ std::vector<MeasuredGroup> measure_groups(const Executable& executable, const Pl
 
 /// The plan with the fastest program of every group.
 PlanPtr measured_plan(const Executable& executable, const PlanPtr& base);
+
+/// What measures the plans of an executable, which must outlive it, where its policy is "oracle";
+/// else empty.
+Plans::Improve measurer_of(const Executable& executable);
 
 }  // namespace dyn::runtime

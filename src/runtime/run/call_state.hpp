@@ -37,7 +37,7 @@ class CallState {
   /// shapes.
   void use_plan(PlanPtr plan);
   const Tensor& output(std::size_t index) const { return ports_.output(index); }
-  /// Of the last run; throws Error(user) where there was none, or no plan covered it.
+  /// The plan of the last run; throws Error(user) where there was none, or no plan covered it.
   const Plan& plan() const;
   /// The same, nullptr in place of the error.
   PlanPtr plan_or_null() const;

@@ -28,7 +28,7 @@ class PlanBinding {
   /// As Execution::use_plan.
   void use(PlanPtr plan);
 
-  /// Of the last run; nullptr before it.
+  /// The plan of the last run; nullptr before it.
   const PlanPtr& plan() const noexcept { return plan_; }
 
  private:

@@ -36,7 +36,7 @@ class WeightLayout {
   /// Byte offsets. Those of packed operands are of their first panel: the operand's offset and
   /// strides have been spent in packing.
   std::size_t offset_of(const rkernel::Problem& problem, std::size_t operand) const;
-  /// Of a value as it lies; none where nothing reads it so.
+  /// The byte offset of a value as it lies; none where nothing reads it so.
   std::optional<std::size_t> offset_of(graph::ValueId value) const;
 
   /// All places, by what lies there.
