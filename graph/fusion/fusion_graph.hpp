@@ -42,8 +42,8 @@ class FusionGraph {
   /// Live nodes that are no views, by position.
   const std::vector<int>& order() const noexcept { return order_; }
 
-  /// The value behind all views: made by a node that is no view, or by none. Of a state after its
-  /// append: of what is appended.
+  /// The value behind all views: made by a node that is no view, or by none. A state after its
+  /// append has the root of what is appended.
   ValueId root(ValueId id) const { return root_[static_cast<std::size_t>(id)]; }
   /// True for a state after its append, and for a view of that: it is in memory, wherever its root
   /// is computed.

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/ir/coord.hpp"
@@ -11,6 +12,20 @@
 namespace dyn::graph {
 
 enum class Backbone : std::uint8_t { Matmul, Attention, Reduction, Elementwise, Copy, Host };
+
+/// Why a node became a member of a group, or did not. graph/fusion/rules.hpp lists all of them.
+struct FusionRule {
+  std::string_view name;  ///< unique: "next-to-member"
+  std::string_view says;  ///< what holds where it decides, a clause about the node as "it"
+  bool joins = false;     ///< else it refuses
+};
+
+/// What a rule decided on a node at a group.
+struct FusionDecision {
+  int node = -1;
+  const FusionRule* rule = nullptr;
+  ValueId about = no_value;  ///< the tensor by which it decided, where it was one
+};
 
 /// Nodes that one kernel computes. All nodes of a group share one index space: its backbone's, with
 /// the reduced axes. A node that reads no memory (range, and cheap work on it) may be a member of
@@ -31,6 +46,9 @@ struct Group {
   /// Empty for a Copy that writes its output densely in the order of its axes; one of an append
   /// writes what is appended.
   std::vector<Coords> output_coords;
+  /// The last decision on each node that was considered, ascending by node. Empty unless
+  /// FuseOptions::record_decisions asks for them, and for a Copy.
+  std::vector<FusionDecision> decisions;
 };
 
 /// How a value is found in memory: element (i, j, ...) lies at offset + i * strides[0] + j *
@@ -82,8 +100,9 @@ void merge_siblings(Module& module);
 
 /// The target says here which of its kernels repay another fusion.
 struct FuseOptions {
-  bool place_parts = false;  ///< results that are only put side by side are computed in their
-                             ///< places, in rows that lie apart
+  bool place_parts = false;       ///< results that are only put side by side are computed in their
+                                  ///< places, in rows that lie apart
+  bool record_decisions = false;  ///< fills Group::decisions, for people; changes nothing else
 };
 
 /// Chooses layouts (views) and groups. May insert `copy` groups where a view cannot be expressed or

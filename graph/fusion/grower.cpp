@@ -5,11 +5,6 @@
 namespace dyn::graph {
 namespace {
 
-bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](Dim x, Dim y) { return prove_equal(x, y) == true; });
-}
-
 std::vector<bool> reduced_axes(const Node& node, int rank) {
   const auto axes = attr_integers(node, "axes");
   std::vector<bool> reduced(static_cast<std::size_t>(rank), axes.empty());
@@ -20,8 +15,17 @@ std::vector<bool> reduced_axes(const Node& node, int rank) {
 
 }  // namespace
 
-Grower::Grower(FusionGraph& graph, int backbone_node, int group)
-    : graph_(graph), module_(graph.module()), backbone_(backbone_node), group_(group) {
+bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](Dim x, Dim y) { return prove_equal(x, y) == true; });
+}
+
+Grower::Grower(FusionGraph& graph, int backbone_node, int group, bool record_decisions)
+    : graph_(graph),
+      module_(graph.module()),
+      backbone_(backbone_node),
+      group_(group),
+      records_(record_decisions) {
   start();
 }
 
@@ -69,37 +73,49 @@ void Grower::add(int id, Coords coords) {
 }
 
 void Grower::grow() {
-  if (kind_ == Backbone::Host) return;
   while (!unvisited_.empty()) {
     const int id = unvisited_.back();
     unvisited_.pop_back();
-    for (const Edge& edge : graph_.readers(graph_.node(id).outputs[0])) try_consumer(edge.node);
+    for (const ValueId output : graph_.node(id).outputs) {
+      for (const Edge& edge : graph_.readers(output))
+        consider({.node = edge.node, .reads_member = true});
+    }
     for (const ValueId input : graph_.node(id).inputs) {
       const int producer = graph_.root_producer(input);
-      if (producer >= 0) try_producer(producer);
+      if (producer >= 0) consider({.node = producer, .reads_member = false});
     }
   }
 }
 
-void Grower::try_consumer(int id) {
-  if (kind_ == Backbone::Attention || graph_.group_of(id) != no_group || graph_.free(id)) return;
-  const auto coords = place_of_consumer(id);
-  if (coords && operands_fit(id, *coords)) add(id, *coords);
+const FusionRule* Grower::refusal(std::span<const RefusingRule> rules, Candidate& candidate) const {
+  const auto found = std::ranges::find_if(
+      rules, [&](const RefusingRule& rule) { return rule.refuses(*this, candidate); });
+  return found == rules.end() ? nullptr : &*found;
 }
 
-std::optional<Coords> Grower::place_of_consumer(int id) const {
-  if (kind_ == Backbone::Elementwise)
-    return std::nullopt;  // They grow from their last node upwards.
-  const OpClass op_class = graph_.node(id).op->op_class;
-  if (op_class == OpClass::Reduction && kind_ == Backbone::Reduction) return place_of_reduction(id);
-  if (op_class != OpClass::Elementwise) return std::nullopt;
-  auto coords = place_next_to_member(id);
-  const auto& dims = graph_.dims(graph_.node(id).outputs[0]);
-  if (!coords && kind_ == Backbone::Reduction && matches_extents(dims)) {
-    coords = identity_coords(*module_.dims, static_cast<int>(extents_.size()));
+const FusionRule* Grower::give_place(Candidate& candidate) const {
+  for (const JoiningRule& rule : joining_rules()) {
+    auto place = rule.place(*this, candidate);
+    if (!place) continue;
+    candidate.place = std::move(*place);
+    return &rule;
   }
-  if (!coords || !readers_wait(id)) return std::nullopt;
-  return spans(*coords, dims) ? coords : std::nullopt;
+  return &no_place;
+}
+
+void Grower::consider(Candidate candidate) {
+  if (is_member(candidate.node) || graph_.free(candidate.node)) return;
+  const FusionRule* rule = refusal(refusals_by_kind(), candidate);
+  if (rule == nullptr) rule = give_place(candidate);
+  if (rule->joins) {
+    if (const FusionRule* refused = refusal(refusals_at_place(), candidate)) rule = refused;
+  }
+  record(candidate, *rule);
+  if (rule->joins) add(candidate.node, std::move(candidate.place));
+}
+
+void Grower::record(const Candidate& candidate, const FusionRule& rule) {
+  if (records_) decisions_[candidate.node] = {candidate.node, &rule, candidate.about};
 }
 
 std::optional<Coords> Grower::place_of_reduction(int id) const {
@@ -117,33 +133,15 @@ std::optional<Coords> Grower::place_of_reduction(int id) const {
   return coords;
 }
 
-/// A member's place carried along views to an operand of node `id` that has the dims of its result.
-std::optional<Coords> Grower::place_next_to_member(int id) const {
-  const Node& node = graph_.node(id);
-  for (const ValueId input : node.inputs) {
-    const int producer = graph_.root_producer(input);
-    if (producer < 0 || !is_member(producer) ||
-        !same_dims(graph_.dims(input), graph_.dims(node.outputs[0])))
-      continue;
-    std::vector<int> views;
-    for (ValueId value = input; value != graph_.root(input);
-         value = viewed(graph_.node(views.back()))) {
-      views.push_back(module_.value(value).producer);
-    }
-    std::optional<Coords> coords = members_.at(producer);
-    for (; coords && !views.empty(); views.pop_back()) {
-      coords = coords_out_of_view(module_, graph_.node(views.back()), *coords);
-    }
-    if (coords) return coords;
-  }
-  return std::nullopt;
+Coords Grower::whole_space() const {
+  return identity_coords(*module_.dims, static_cast<int>(extents_.size()));
 }
 
 std::optional<Coords> Grower::root_place(int id, int input, const Coords& coords) const {
   const Node& node = graph_.node(id);
   std::optional<Coords> place;
   if (node.op->op_class == OpClass::Reduction) {
-    place = identity_coords(*module_.dims, static_cast<int>(extents_.size()));
+    place = whole_space();
   } else {
     place = operand_place(module_, node, input, coords);
   }
@@ -156,73 +154,6 @@ std::optional<Coords> Grower::root_place(int id, int input, const Coords& coords
   return place;
 }
 
-bool Grower::operands_fit(int id, const Coords& coords) const {
-  for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
-    if (!operand_fits(id, static_cast<int>(i), coords)) return false;
-  }
-  return true;
-}
-
-bool Grower::operand_fits(int id, int input, const Coords& coords) const {
-  const Node& node = graph_.node(id);
-  const ValueId root = graph_.root(node.inputs[static_cast<std::size_t>(input)]);
-  const int producer = module_.value(root).producer;
-  const bool from_memory = producer < 0 || !(is_member(producer) || graph_.free(producer));
-  if (from_memory && graph_.available(root) >= anchor()) {
-    // A producer without a group may still join, as far as it does not need the group itself.
-    return false;
-  }
-  if (reads_memory(node, static_cast<std::size_t>(input))) return from_memory;
-  if (node.op->op_class == OpClass::Indexed && !operand_place(module_, node, input, coords))
-    return false;
-  if (from_memory) return true;
-  const auto place = root_place(id, input, coords);
-  return place && (graph_.free(producer) || *place == members_.at(producer));
-}
-
-void Grower::try_producer(int id) {
-  if (kind_ == Backbone::Attention || graph_.group_of(id) != no_group || graph_.free(id)) return;
-  const OpClass op_class = graph_.node(id).op->op_class;
-  if (contracts(op_class) || op_class == OpClass::Host ||
-      (op_class == OpClass::Indexed && kind_ == Backbone::Matmul))
-    return;
-  if (op_class == OpClass::Reduction && kind_ != Backbone::Reduction) return;
-  const auto coords = place_of_producer(id);
-  if (!coords || (op_class == OpClass::Reduction && place_of_reduction(id) != coords)) return;
-  if (may_repeat(id, *coords) && operands_fit(id, *coords)) add(id, *coords);
-}
-
-/// The one place where all members read the node's result, if there is one, and other readers, if
-/// any, can wait.
-std::optional<Coords> Grower::place_of_producer(int id) const {
-  const ValueId result = graph_.node(id).outputs[0];
-  std::optional<Coords> coords;
-  bool stored = graph_.is_output(result);
-  for (const Edge& edge : graph_.readers(result)) {
-    const auto member = members_.find(edge.node);
-    if (member == members_.end()) {
-      stored = true;
-      continue;
-    }
-    const Node& reader = graph_.node(edge.node);
-    if (reads_memory(reader, static_cast<std::size_t>(edge.input))) return std::nullopt;
-    const auto place = root_place(edge.node, edge.input, member->second);
-    if (!place || (coords && *coords != *place)) return std::nullopt;
-    coords = place;
-  }
-  if (!coords || (stored && (kind_ == Backbone::Matmul || !readers_wait(id)))) return std::nullopt;
-  return stored && !spans(*coords, graph_.dims(result)) ? std::nullopt : coords;
-}
-
-/// Whether everything that reads the node's result outside of the group runs after the group.
-bool Grower::readers_wait(int id) const {
-  return std::ranges::all_of(graph_.readers(graph_.node(id).outputs[0]), [&](const Edge& edge) {
-    return is_member(edge.node) || graph_.time_of(edge.node) > anchor();
-  });
-}
-
-/// Whether the place runs over all of a tensor of these dims, and over every axis that is not
-/// reduced, each once. Of the reduced ones it must run over all or none, and of a matmul's K never.
 bool Grower::spans(const Coords& coords, const std::vector<Dim>& dims) const {
   std::vector<bool> seen(extents_.size(), false);
   for (std::size_t i = 0; i < coords.size(); ++i) {
@@ -247,15 +178,8 @@ bool Grower::matches_extents(const std::vector<Dim>& dims) const {
   return same_dims(dims, extents_);
 }
 
-/// Work along a broadcast axis is done once for each of its indices.
-bool Grower::may_repeat(int id, const Coords& coords) const {
-  if (spans(coords, graph_.dims(graph_.node(id).outputs[0]))) return true;
-  return kind_ != Backbone::Matmul && !graph_.expensive(id);
-}
-
-Group Grower::finish() const {
+Group Grower::finish() {
   Group group;
-  std::set<int> nodes;
   group.backbone = kind_;
   group.backbone_node = backbone_;
   group.extents = extents_;
@@ -264,8 +188,15 @@ Group Grower::finish() const {
     group.nodes = {backbone_};
     group.outputs = graph_.node(backbone_).outputs;
     group.output_coords.resize(group.outputs.size());
-    return group;
+  } else {
+    collect_members(group);
   }
+  for (const auto& [id, decision] : decisions_) group.decisions.push_back(decision);
+  return group;
+}
+
+void Grower::collect_members(Group& group) {
+  std::set<int> nodes;
   for (const auto& [id, coords] : members_) {
     nodes.insert(id);
     collect_free(id, nodes);
@@ -277,14 +208,14 @@ Group Grower::finish() const {
     group.output_coords.push_back(coords);
   }
   group.nodes.assign(nodes.begin(), nodes.end());
-  return group;
 }
 
-void Grower::collect_free(int id, std::set<int>& nodes) const {
+void Grower::collect_free(int id, std::set<int>& nodes) {
   for (const ValueId input : graph_.node(id).inputs) {
     const int producer = graph_.root_producer(input);
-    if (producer >= 0 && graph_.free(producer) && nodes.insert(producer).second)
-      collect_free(producer, nodes);
+    if (producer < 0 || !graph_.free(producer) || !nodes.insert(producer).second) continue;
+    record({.node = producer}, free_work);
+    collect_free(producer, nodes);
   }
 }
 

@@ -4,58 +4,75 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "graph/fusion/fusion_graph.hpp"
+#include "graph/fusion/rules.hpp"
 
 namespace dyn::graph {
 
+/// Rules (graph/fusion/rules.hpp) ask about the group through the const members.
 class Grower {
  public:
   /// A group of `backbone_node` alone.
-  Grower(FusionGraph& graph, int backbone_node, int group);
+  Grower(FusionGraph& graph, int backbone_node, int group, bool record_decisions);
 
-  /// Adds consumers and producers until none fits.
+  /// Adds consumers and producers until the rules let none join.
   void grow();
 
   /// The finished group, but for its name.
-  Group finish() const;
+  Group finish();
+
+  const FusionGraph& graph() const noexcept { return graph_; }
+  const Module& module() const noexcept { return module_; }
+  Backbone kind() const noexcept { return kind_; }
+  bool is_member(int id) const { return members_.contains(id); }
+  /// Where a member's result is computed.
+  const Coords& place_of(int member) const { return members_.at(member); }
+  /// When the group runs.
+  int anchor() const { return graph_.position(backbone_); }
+
+  /// Every index of every axis once.
+  Coords whole_space() const;
+  bool matches_extents(const std::vector<Dim>& dims) const;
+  /// Whether the place runs over all of a tensor of these dims, and over every axis that is not
+  /// reduced, each once. Reduced ones it must run over all or none, and a matmul's K never.
+  bool spans(const Coords& coords, const std::vector<Dim>& dims) const;
+  /// Where the group computes the reduction's result; nothing: it reduces another space or other
+  /// axes.
+  std::optional<Coords> place_of_reduction(int id) const;
+  /// Where the group reads the root of node's input, when it computes the node's result at
+  /// `coords`; nothing: no affine function of the axes tells.
+  std::optional<Coords> root_place(int id, int input, const Coords& coords) const;
 
  private:
-  bool is_member(int id) const { return members_.contains(id); }
-  int anchor() const { return graph_.position(backbone_); }
   void start();
   Dim depth_of(const Node& contraction) const;
   void add(int id, Coords coords);
-
-  void try_consumer(int id);
-  void try_producer(int id);
-
-  std::optional<Coords> place_of_consumer(int id) const;
-  std::optional<Coords> place_of_reduction(int id) const;
-  std::optional<Coords> place_next_to_member(int id) const;
-  std::optional<Coords> place_of_producer(int id) const;
-  /// Where the group reads the root of node's input; nothing: no affine function of the axes tells.
-  std::optional<Coords> root_place(int id, int input, const Coords& coords) const;
-  /// Whether node `id` at `coords` reads nothing that comes too late, and members only where they
-  /// are computed.
-  bool operands_fit(int id, const Coords& coords) const;
-  bool operand_fits(int id, int input, const Coords& coords) const;
-  bool readers_wait(int id) const;
-  bool spans(const Coords& coords, const std::vector<Dim>& dims) const;
-  bool matches_extents(const std::vector<Dim>& dims) const;
-  bool may_repeat(int id, const Coords& coords) const;
-  void collect_free(int id, std::set<int>& nodes) const;
+  void consider(Candidate candidate);
+  /// The first of the rules that refuses the candidate; nullptr: none does.
+  const FusionRule* refusal(std::span<const RefusingRule> rules, Candidate& candidate) const;
+  /// Sets the candidate's place. The rule that gave it, or no_place.
+  const FusionRule* give_place(Candidate& candidate) const;
+  void record(const Candidate& candidate, const FusionRule& rule);
+  void collect_members(Group& group);
+  void collect_free(int id, std::set<int>& nodes);
 
   FusionGraph& graph_;
   const Module& module_;
   const int backbone_, group_;
+  const bool records_;
   Backbone kind_ = Backbone::Elementwise;
   std::vector<Dim> extents_;
   std::vector<bool> reduced_;
   std::map<int, Coords> members_;  ///< place of each member's result
   std::vector<int> unvisited_;     ///< members whose neighbours have not been tried
+  std::map<int, FusionDecision> decisions_;
 };
+
+/// Whether the two are provably the same for all values of the symbols.
+bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b);
 
 /// Where node reads input `input` (before any views) when it computes its result at `coords`.
 /// Reductions: nothing.

@@ -50,6 +50,7 @@ struct Arguments {
   OpArguments op;
   SelectArguments select;
   bool measure = false;  ///< for explain
+  bool fusion = false;   ///< for inspect
 };
 
 /// Options::free_dims of the flags --free INPUT=DIM,DIM,... Throws Error(user).

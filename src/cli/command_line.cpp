@@ -294,9 +294,15 @@ struct Parser {
     add_shape_flags(sub);
     add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
-    sub->add_option("--after", arguments.after,
-                    "Show the model's text after this pass instead: parse, " + graph::pass_names())
-        ->type_name("PASS");
+    CLI::Option* after = sub->add_option("--after", arguments.after,
+                                         "Show the model's text after this pass instead: parse, " +
+                                             graph::pass_names())
+                             ->type_name("PASS");
+    sub->add_flag(
+           "--fusion", arguments.fusion,
+           "Show for each group the nodes that joined it and those that were refused instead, "
+           "and by which rule")
+        ->excludes(after);
   }
 
   void add_explain() {

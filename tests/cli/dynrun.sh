@@ -42,6 +42,13 @@ expect "the text before the passes" 0 "softmax\(" inspect "$scratch/soft.dyn" --
 expect "the text after a pass" 0 "exp\(" inspect "$scratch/soft.dyn" --after decompose
 expect "no passes on the reference" 1 "without passes; take another device, or --after parse" inspect "$scratch/soft.dyn" --after fuse --device reference
 expect "parse on the reference" 0 "softmax\(" inspect "$scratch/soft.dyn" --after parse --device reference
+printf 'dyn 1\ndim S in 1..64\nweight w: f32[8, 8] = random 1\ngraph g(x: f32[S, 8]) -> (y: f32[S, 8]) {\n  a = tanh(x)\n  y = matmul(a, w)\n  return y\n}\n' >"$scratch/fed.dyn"
+expect "fusion: who joined" 0 "joined +mul y +by next-to-member: .*" inspect model.dyn --fusion
+expect "fusion: who was refused, where it is instead, and by which tensor" 0 "refused +tanh a \(in [a-z_0-9]+\) +by read-from-memory: [a-z ,']+ \(" inspect "$scratch/fed.dyn" --fusion --group matmul_0
+check "fusion: of one group" bash -c "[ \$(grep -c '^group ' '$scratch/out') -eq 1 ]"
+expect "fusion: no such group" 1 "no such group" inspect model.dyn --fusion --group nonsense
+expect "fusion: not on the reference" 1 "without passes; take another device" inspect model.dyn --fusion --device reference
+expect "fusion: not beside --after" 2 "excludes" inspect model.dyn --fusion --after fuse
 expect "the text of no file" 1 "nowhere\.dyn" inspect nowhere.dyn --after parse
 DYN_DUMP=passes,ast expect "a kind of dump that does not exist" 1 "nothing called \"ast\" to dump; there are passes, problems, llvm, asm" run "$scratch/soft.dyn" --dims S=3
 DYN_DUMP=passes,problems,llvm,asm DYN_DUMP_DIR="$scratch/dump" expect "a dump" 0 "\[3, 8\]" run "$scratch/soft.dyn" --dims S=3

@@ -59,12 +59,13 @@ std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::s
   for (std::size_t i = 0; i < model.problems().size(); ++i) {
     if (name.empty() || model.fusion().groups[i].name == name) chosen.push_back(i);
   }
-  if (chosen.empty() && !name.empty()) {
-    throw Error(
-        ErrorKind::user,
-        fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name));
-  }
+  if (chosen.empty() && !name.empty()) throw no_such_group(name);
   return chosen;
+}
+
+Error no_such_group(const std::string& name) {
+  return {ErrorKind::user,
+          fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name)};
 }
 
 std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/runtime/load/model.hpp"
 
@@ -14,6 +15,9 @@ namespace dyn::cli {
 /// The groups that --group asks for; all without it. Throws Error(user) where there is none of that
 /// name.
 std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::string& name);
+
+/// The error for a --group that does not exist.
+Error no_such_group(const std::string& name);
 
 /// Layers of a model repeat: groups with the same explanation are printed together.
 struct Explanation {

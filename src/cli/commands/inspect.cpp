@@ -206,6 +206,10 @@ void inspect_model(const Arguments& arguments) {
     fmt::print("{}", text_after_pass(arguments));
     return;
   }
+  if (arguments.fusion) {
+    fmt::print("{}", fusion_text(arguments));
+    return;
+  }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const bool has_segments = !model->segments().empty(),
              has_groups = !has_segments && !model->problems().empty();

@@ -1,0 +1,159 @@
+// Every rule of fusion, on a graph in which it decides.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "graph/fusion/rules.hpp"
+#include "graph/ir/op.hpp"
+#include "graph/text/text.hpp"
+#include "tests/unit/graph/fusion/pipeline.hpp"
+#include "tests/unit/graph/fusion/random_graph.hpp"
+
+namespace dyn::testing {
+namespace {
+
+struct RuleCase {
+  std::string rule;
+  std::string body;   ///< over x: f32[A, 6], q: f32[6, 6], w: f32[6, 6], b: f32[6], ids: i64[A]
+  std::string node;   ///< the result of the node that is decided on
+  std::string group;  ///< where
+  std::string about = "";  ///< the tensor by which
+};
+
+// The graphs return y, and z where they have one.
+const RuleCase rule_cases[] = {
+    {"host-alone", "  c = cumsum(x) axis=1\n  y = relu(c)\n", "y", "cumsum_0"},
+    {"attention-alone",
+     "  s = reshape(q) shape=[1, 6, 6]\n  c = attention(s, s, s)\n  y = tanh(reshape(c) shape=[6, "
+     "6])\n",
+     "y", "attention_0"},
+    {"chain-upwards", "  a = tanh(x)\n  z = exp(a)\n  y = sin(a)\n", "y", "exp_0"},
+    {"contraction-starts", "  a = matmul(x, q)\n  y = matmul(a, w)\n", "y", "matmul_0"},
+    {"indexed-starts", "  a = matmul(x, q)\n  y = concat(a, x) axis=0\n", "y", "matmul_0"},
+    {"indexed-before-matmul", "  g = gather(q, ids) axis=0\n  y = matmul(x, w) + g\n", "g",
+     "matmul_0"},
+    {"reduction-starts", "  a = matmul(x, q)\n  y = reduce_sum(a) axes=[1]\n", "y", "matmul_0"},
+    {"taken", "  a = tanh(matmul(x, q))\n  y = reduce_sum(a) axes=[1]\n", "a", "reduce_sum_0"},
+    {"other-reduction", "  a = reduce_max(x) axes=[1]\n  m = x - a\n  y = reduce_sum(m) axes=[0]\n",
+     "y", "reduce_max_0"},
+    {"read-from-memory", "  a = tanh(x)\n  y = matmul(a, q)\n", "a", "matmul_0", "y"},
+    {"same-reduction", "  a = reduce_max(x) axes=[1]\n  m = x - a\n  y = reduce_sum(m) axes=[1]\n",
+     "y", "reduce_max_0"},
+    {"next-to-member", "  a = matmul(x, q)\n  y = tanh(a)\n", "y", "matmul_0"},
+    {"whole-space", "  a = reduce_max(x) axes=[1]\n  y = x - a\n", "y", "reduce_max_0"},
+    {"feeds-members", "  a = tanh(x)\n  y = reduce_sum(a) axes=[1]\n", "a", "reduce_sum_0"},
+    {"no-place", "  a = matmul(x, reshape(b) shape=[6, 1])\n  y = a * x\n", "y", "matmul_0"},
+    {"kept-before-matmul", "  r = tanh(x)\n  y = matmul(x, q) + r\n  z = exp(r)\n", "r",
+     "matmul_0"},
+    {"two-places", "  a = tanh(q)\n  y = a + transpose(a) perm=[1, 0]\n", "a", "add_0", "y"},
+    {"read-too-early", "  a = tanh(x)\n  z = exp(a)\n  y = sin(a)\n", "a", "sin_0", "z"},
+    {"not-whole", "  z = tanh(reshape(b) shape=[1, 6])\n  y = reduce_sum(x + z) axes=[1]\n", "z",
+     "reduce_sum_0"},
+    {"repeats-work", "  a = tanh(b)\n  y = matmul(x, q) + a\n", "a", "matmul_0"},
+    {"operand-too-late", "  a = matmul(x, q)\n  c = matmul(x, w)\n  y = a + c\n", "y", "matmul_0",
+     "c"},
+    {"operand-without-place",
+     "  c = concat(x, x) axis=1\n  y = reduce_sum(slice(c) axes=[1] starts=[0] ends=[12] "
+     "steps=[2]) axes=[1]\n",
+     "c", "reduce_sum_0"},
+    {"operand-elsewhere", "  a = matmul(q, w)\n  y = a + transpose(a) perm=[1, 0]\n", "y",
+     "matmul_0", "a"},
+    {"free", "  r = range() end=6 dtype=f32\n  y = matmul(x, q) + r\n", "r", "matmul_0"},
+};
+
+std::string text_of(const RuleCase& c) {
+  std::string results = "y: f32[_, _]", values = "y";
+  if (c.body.find("  z =") != std::string::npos) {
+    results += ", z: f32[_, _]";
+    values += ", z";
+  }
+  return "dyn 1\ndim A in 2..100\nweight w: f32[6, 6] = random 1\ngraph g(x: f32[A, 6], q: f32[6, "
+         "6], b: f32[6], ids: i64[A]) -> (" +
+         results + ") {\n" + c.body + "  return " + values + "\n}\n";
+}
+
+std::vector<std::string> decisions_of(const Pipeline& pipeline) {
+  std::vector<std::string> all;
+  for (const graph::Group& group : pipeline.fusion.groups) {
+    for (const graph::FusionDecision& decision : group.decisions) {
+      const graph::Node& node = pipeline.module.nodes[static_cast<std::size_t>(decision.node)];
+      all.push_back(std::string(decision.rule->joins ? "joined " : "refused ") +
+                    pipeline.module.value(node.outputs[0]).name + " at " + group.name + " by " +
+                    std::string(decision.rule->name) +
+                    (decision.about == graph::no_value
+                         ? ""
+                         : " (" + pipeline.module.value(decision.about).name + ")"));
+    }
+  }
+  return all;
+}
+
+TEST_CASE("every rule of fusion decides where it should, and says so") {
+  std::set<std::string> met;
+  for (const RuleCase& c : rule_cases) {
+    CAPTURE(c.rule);
+    met.insert(c.rule);
+    const auto all = graph::fusion_rules();
+    const auto rule = std::ranges::find(all, c.rule, &graph::FusionRule::name);
+    REQUIRE(rule != all.end());
+    const std::string text = text_of(c);
+    CAPTURE(text);
+    const Pipeline pipeline =
+        through_passes(text, {.keep_attention = true}, {.record_decisions = true});
+    const std::string expected = ((*rule)->joins ? "joined " : "refused ") + c.node + " at " +
+                                 c.group + " by " + c.rule +
+                                 (c.about.empty() ? "" : " (" + c.about + ")");
+    const std::vector<std::string> decisions = decisions_of(pipeline);
+    std::string found;
+    for (const std::string& decision : decisions) found += decision + "\n";
+    CAPTURE(found);
+    CHECK(std::ranges::any_of(
+        decisions, [&](const std::string& decision) { return decision.starts_with(expected); }));
+  }
+  for (const graph::FusionRule* rule : graph::fusion_rules()) {
+    CAPTURE(rule->name);
+    CHECK(met.contains(std::string(rule->name)));
+  }
+}
+
+TEST_CASE("rules have names of their own") {
+  std::set<std::string_view> names;
+  for (const graph::FusionRule* rule : graph::fusion_rules()) {
+    CHECK(names.insert(rule->name).second);
+    CHECK_FALSE(rule->says.empty());
+  }
+}
+
+TEST_CASE("decisions are recorded where they are asked for, and change no group") {
+  for (const RuleCase& c : rule_cases) {
+    CAPTURE(c.rule);
+    const std::string text = text_of(c);
+    const Pipeline quiet = through_passes(text, {.keep_attention = true});
+    const Pipeline told =
+        through_passes(text, {.keep_attention = true}, {.record_decisions = true});
+    CHECK(describe(quiet) == describe(told));
+    for (const graph::Group& group : quiet.fusion.groups) CHECK(group.decisions.empty());
+  }
+}
+
+TEST_CASE("a node joins exactly the group in which it ends, by the last decision there") {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 30; ++round) {
+    const Pipeline pipeline =
+        through_passes(random_graph(random, 12), {}, {.record_decisions = true});
+    for (const graph::Group& group : pipeline.fusion.groups) {
+      std::set<int> joined;
+      for (const graph::FusionDecision& decision : group.decisions) {
+        if (decision.rule->joins) joined.insert(decision.node);
+      }
+      if (group.backbone == graph::Backbone::Copy) continue;
+      joined.insert(group.backbone_node);
+      CHECK(joined == std::set<int>(group.nodes.begin(), group.nodes.end()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyn::testing
