@@ -16,6 +16,13 @@ set(warnings -Wall -Wextra -Wpedantic)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND warnings -Wno-restrict)
 endif()
+# Clang reports std::stable_sort of libstdc++ 12, which calls the deprecated std::get_temporary_buffer.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND warnings -Wno-deprecated-declarations)
+endif()
+if(DYN_WERROR)
+  list(APPEND warnings -Werror)
+endif()
 # In a unit of several files GCC takes each file for a header, in which an anonymous namespace would be an error.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
   list(APPEND warnings -Wno-subobject-linkage)

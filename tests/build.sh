@@ -8,7 +8,7 @@ preset=${1:?PRESET}
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if cmake --preset "$preset" -DDYN_TESTS=ON >"$log" 2>&1 && cmake --build "build/$preset" --target "$@" >"$log" 2>&1; then
+if cmake --preset "$preset" -DDYN_WERROR=ON -DDYN_TESTS=ON >"$log" 2>&1 && cmake --build "build/$preset" --target "$@" >"$log" 2>&1; then
   echo "ok build of $preset: $*"
 else
   grep -hE -A4 'error:|CMake Error|FAILED:' "$log" | head -60

@@ -59,7 +59,7 @@ step() {  # name, command...
 }
 own_steps=()
 
-configure() { cmake --preset release -DDYN_TESTS=ON -DDYN_EXAMPLES=ON -DDYN_TOOLS=ON; }
+configure() { cmake --preset release -DDYN_WERROR=ON -DDYN_TESTS=ON -DDYN_EXAMPLES=ON -DDYN_TOOLS=ON; }
 compile() { configure && cmake --build --preset release; }
 names() { ctest --test-dir "$build" -N "$@" 2>/dev/null | sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p'; }
 

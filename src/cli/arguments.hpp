@@ -49,8 +49,9 @@ struct Arguments {
   Format format = Format::md;
   OpArguments op;
   SelectArguments select;
-  bool measure = false;  ///< for explain
-  bool fusion = false;   ///< for inspect
+  bool measure = false;   ///< for explain
+  bool assembly = false;  ///< for explain
+  bool fusion = false;    ///< for inspect
 };
 
 /// Options::free_dims of the flags --free INPUT=DIM,DIM,... Throws Error(user).

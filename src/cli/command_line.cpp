@@ -314,9 +314,13 @@ struct Parser {
     add_shape_flags(sub);
     add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
-    sub->add_flag("--measure", arguments.measure,
-                  "Rank all programs of every policy instead, by time measured in runs of the "
-                  "whole model, beside what was predicted");
+    CLI::Option* measure =
+        sub->add_flag("--measure", arguments.measure,
+                      "Rank all programs of every policy instead, by time measured in runs of the "
+                      "whole model, beside what was predicted");
+    sub->add_flag("--asm", arguments.assembly,
+                  "Print the code of the chosen kernels instead: assembly, or PTX on a GPU")
+        ->excludes(measure);
     sub->add_option(
            "--dump-ptx", arguments.dump_ptx,
            "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")

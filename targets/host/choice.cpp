@@ -154,13 +154,13 @@ Counted count_steps(const Call& call) {
     count = static_cast<std::int64_t>(std::max(steps, 0.0));
   } else {
     // 128 bits hold every difference.
-    const __int128 start = call.inputs[0].integer(), limit = call.inputs[1].integer(),
-                   delta = call.inputs[2].integer();
-    const __int128 span = delta > 0 ? limit - start : start - limit,
-                   size = delta > 0 ? delta : -delta;
+    __extension__ typedef __int128 Wide;
+    const Wide start = call.inputs[0].integer(), limit = call.inputs[1].integer(),
+               delta = call.inputs[2].integer();
+    const Wide span = delta > 0 ? limit - start : start - limit, size = delta > 0 ? delta : -delta;
     if (span > 0)
       count = static_cast<std::int64_t>(
-          std::min<__int128>((span + size - 1) / size, std::numeric_limits<std::int64_t>::max()));
+          std::min<Wide>((span + size - 1) / size, std::numeric_limits<std::int64_t>::max()));
   }
   return {Outcome::Ok, {count}, nullptr};
 }

@@ -139,6 +139,18 @@ expect "inspect: sizes that a window does not fit into, where none were given" 0
 check "inspect: its groups" grep -q "group max_pool_0" "$scratch/out"
 expect "inspect: such sizes that were given" 1 "window is 3" inspect "$scratch/pool.dyn" --dims W=1
 expect "explain" 0 "matmul" explain model.dyn --dims B=1
+expect "explain: assembly of the chosen kernels" 0 "# contraction .*dyn_[0-9a-f]{16}:" explain model.dyn --dims B=1 --asm
+check "explain: assembly of the main loop" grep -q "^# \(main\|dot\) loop" "$scratch/out"
+check "explain: assembly of instructions" grep -qE "^[[:space:]]+(v?movup|v?mul)" "$scratch/out"
+expect "explain: assembly of one group" 0 "^gather_0" explain model.dyn --dims B=1 --asm --group gather_0
+check "explain: assembly of no other" bash -c "! grep -q '# contraction' '$scratch/out'"
+"$dynrun" explain model.dyn --dims B=1 --asm --group gather_0 2>&1 | sed -n '/^# /,$p' | sed '/^$/d' >"$scratch/explained.s"
+DYN_DUMP=asm DYN_DUMP_DIR="$scratch/dump_asm" "$dynrun" run model.dyn --dims B=1 >/dev/null 2>&1
+check "explain: the assembly that DYN_DUMP=asm writes" bash -c "for file in '$scratch'/dump_asm/*.s; do sed '/^$/d' \$file | cmp -s - '$scratch/explained.s' && exit 0; done; exit 1"
+printf 'dyn 1\ngraph g(x: f32[3, 8]) -> (y: f32[3, 8]) {\n  y = cumsum(x) axis=1\n  return y\n}\n' >"$scratch/cumsum.dyn"
+expect "explain: assembly of a function of the host" 0 "no generated code" explain "$scratch/cumsum.dyn" --asm
+expect "explain: PTX of the chosen kernels" 0 "\.visible \.entry" explain model.dyn --dims B=1 --asm --device cuda --gpu a100
+expect "explain: assembly and measured times" 2 "excludes" explain model.dyn --dims B=1 --asm --measure
 expect "devices" 0 "gflops" devices
 check "devices: json" grep -q '"dram_gb_per_s"' < <("$dynrun" devices --format json)
 expect "devices: described GPUs" 0 "a100 +\| NVIDIA A100" devices

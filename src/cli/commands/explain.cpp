@@ -68,17 +68,28 @@ Error no_such_group(const std::string& name) {
           fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name)};
 }
 
-std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan,
-                                      const std::vector<std::size_t>& groups) {
+std::vector<Explanation> explanations(
+    const std::vector<std::size_t>& groups,
+    const std::function<std::string(std::size_t group)>& text_of) {
   std::vector<Explanation> found;
   for (const std::size_t group : groups) {
-    std::string text = model.explain(group, plan);
+    std::string text = text_of(group);
     auto same = std::find_if(found.begin(), found.end(),
                              [&](const Explanation& known) { return known.text == text; });
     if (same == found.end()) same = found.insert(same, {std::move(text), {}});
     same->groups.push_back(group);
   }
   return found;
+}
+
+std::string code_text(const runtime::Model& model, const runtime::Plan& plan, std::size_t group) {
+  std::string text;
+  for (const rkernel::CodeListing& listing :
+       model.kernel(group).listings_at({plan.symbols, model.threads()}))
+    text += listing.text + "\n";
+  if (text.empty())
+    return "no generated code: a function of the host or of a library computes it\n";
+  return text;
 }
 
 std::string names_of(const runtime::Model& model, const Explanation& explanation) {
@@ -97,7 +108,8 @@ void explain_by_measuring(const Arguments& given) {
   const std::vector<std::size_t> chosen = chosen_groups(*model, arguments.group);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
   const runtime::PlanPtr plan = model->plan_uncached(symbols);
-  const std::vector<Explanation> alike = explanations(*model, *plan, chosen);
+  const std::vector<Explanation> alike =
+      explanations(chosen, [&](std::size_t group) { return model->explain(group, *plan); });
   std::vector<std::size_t> first_of_each;
   for (const Explanation& explanation : alike) first_of_each.push_back(explanation.groups.front());
   const std::vector<runtime::MeasuredGroup> measured =

@@ -2,6 +2,7 @@
 // `dynrun inspect` and the two forms of `dynrun explain` share these.
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +25,15 @@ struct Explanation {
   std::string text;
   std::vector<std::size_t> groups;
 };
-std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan,
-                                      const std::vector<std::size_t>& groups);
+/// `text_of` explains one group.
+std::vector<Explanation> explanations(const std::vector<std::size_t>& groups,
+                                      const std::function<std::string(std::size_t group)>& text_of);
 
 /// "2 groups: matmul_3 matmul_7".
 std::string names_of(const runtime::Model& model, const Explanation& explanation);
+
+/// The code that a run of this plan launches for a group, assembly or PTX.
+std::string code_text(const runtime::Model& model, const runtime::Plan& plan, std::size_t group);
 
 /// `dynrun explain --measure`: all programs of every policy, fastest first. Throws
 /// Error(unsupported) where nothing can be measured.

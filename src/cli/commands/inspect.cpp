@@ -239,9 +239,12 @@ void explain_at(const runtime::Model& model, const Arguments& arguments,
   const std::vector<std::size_t> chosen = chosen_groups(model, arguments.group);
   const std::string dumped =
       arguments.dump_ptx.empty() ? std::string() : dump_ptx(model, chosen, arguments.dump_ptx);
-  for (const Explanation& explanation : explanations(model, *plan, chosen)) {
-    fmt::print("{}\n{}\n", names_of(model, explanation), indented(explanation.text, "  "));
-  }
+  const auto text_of = [&](std::size_t group) {
+    return arguments.assembly ? code_text(model, *plan, group)
+                              : indented(model.explain(group, *plan), "  ");
+  };
+  for (const Explanation& explanation : explanations(chosen, text_of))
+    fmt::print("{}\n{}\n", names_of(model, explanation), explanation.text);
   if (chosen.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
   fmt::print("{}", dumped);
 }

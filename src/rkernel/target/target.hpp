@@ -136,6 +136,10 @@ class Kernel {
   /// Kernels with the same key have the same listings but for their names; "": like no other. Much
   /// cheaper than listings().
   virtual std::string listings_key() const { return {}; }
+  /// The generated code that plan(request) launches: of both stages, and of the main loop that a
+  /// tile of a contraction or attention runs in, where that is a function of its own. Generates it
+  /// anew.
+  virtual std::vector<CodeListing> listings_at(const PlanRequest&) const { return {}; }
 };
 
 struct CompileReport {

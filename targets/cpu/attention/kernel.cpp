@@ -9,6 +9,8 @@
 #include "dyn/error.hpp"
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
+#include "targets/llvm/jit/listing.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -247,6 +249,17 @@ rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const
   launch.threads = choice.threads;
   launch.predicted_seconds = choice.seconds;
   return launch;
+}
+
+std::vector<rkernel::CodeListing> AttentionKernel::listings_at(
+    const rkernel::PlanRequest& request) const {
+  const codegen::Isa& isa = context_->isa();
+  auto listings = codegen::list_launched(isa, sources(), addresses_, plan(request));
+  const AttentionStrategy strategy =
+      choices_->choose(context_->machine(), shape(request.symbols), request.threads).strategy;
+  if (auto loop = list_main_loop(isa, {strategy.tile_rows, strategy.tile_columns}))
+    listings.push_back(std::move(*loop));
+  return listings;
 }
 
 std::string AttentionKernel::explain(const rkernel::PlanRequest& request) const {

@@ -26,6 +26,7 @@ class AttentionKernel final : public rkernel::Kernel {
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
+  std::vector<rkernel::CodeListing> listings_at(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "targets/llvm/jit/listing.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -194,6 +195,11 @@ std::vector<choice::ContractionShape> ContractionForms::shapes_of(
     if (covers(forms_[i].form, columns)) shapes.push_back(shape_of(forms_[i].form, ints));
   }
   return shapes;
+}
+
+std::vector<rkernel::CodeListing> ContractionForms::list_launched(
+    const rkernel::Launch& launch) const {
+  return codegen::list_launched(context_->isa(), sources(), addresses_, launch);
 }
 
 rkernel::KernelFunction ContractionForms::function(const BoundForm& bound,

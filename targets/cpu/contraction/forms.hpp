@@ -51,6 +51,8 @@ class ContractionForms {
                                    std::span<const std::int64_t> ints) const;
   rkernel::KernelFunction second_stage(const BoundForm& bound,
                                        std::span<const std::int64_t> ints) const;
+  /// The code of both stages of a launch, as far as it is this contraction's.
+  std::vector<rkernel::CodeListing> list_launched(const rkernel::Launch& launch) const;
 
  private:
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;

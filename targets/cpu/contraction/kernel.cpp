@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "src/choice/calibration/json.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/vendor/cost.hpp"
 
 namespace dyn::cpu {
@@ -148,6 +151,29 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
     text += own_.describe(ints, candidates[i], chosen);
   }
   return text;
+}
+
+std::vector<rkernel::CodeListing> ContractionKernel::listings_at(
+    const rkernel::PlanRequest& request) const {
+  const codegen::Isa& isa = context().isa();
+  const rkernel::Launch launch = plan(request);
+  auto listings = forms_.list_launched(launch);
+  if (listings.empty() || launch.kept != nullptr) return listings;
+  const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
+  const choice::Choice choice = own_.choose({ints, request.threads, context().policy()});
+  std::set<std::pair<int, int>> listed;
+  for (const rkernel::Region& region : choice.program.regions) {
+    const rkernel::Strategy& strategy = region.strategy;
+    if (!listed.emplace(strategy.tile_rows, strategy.tile_columns).second) continue;
+    const choice::ContractionShape shape =
+        forms_.shape_of(forms_.with_lanes(strategy.lanes).form, ints);
+    auto loop =
+        strategy.lanes == rkernel::LaneAxis::K
+            ? list_dot_loop(isa, {strategy.tile_rows, static_cast<int>(shape.n)})
+            : list_main_loop(isa, {strategy.tile_rows, strategy.tile_columns}, shape.b_dtype);
+    if (loop) listings.push_back(std::move(*loop));
+  }
+  return listings;
 }
 
 std::string ContractionKernel::describe() const {

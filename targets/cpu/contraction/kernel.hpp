@@ -36,6 +36,7 @@ class ContractionKernel final : public rkernel::Kernel {
                    bool remembered) const override;
   std::string model_machine() const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
+  std::vector<rkernel::CodeListing> listings_at(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context().isa().name; }
   std::string describe() const override;
 

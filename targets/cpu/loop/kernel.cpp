@@ -5,6 +5,7 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/loop/cost.hpp"
 #include "targets/cpu/loop/emitter.hpp"
+#include "targets/llvm/jit/listing.hpp"
 
 namespace dyn::cpu {
 
@@ -123,6 +124,11 @@ std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {
   return fmt::format(
       "  {}: class {} of {}\n{}", problem_->problem.name, chosen, classes_.size(),
       to_string(loop_cost(*problem_, classes_[chosen], ints, *machine_, request.threads)));
+}
+
+std::vector<rkernel::CodeListing> LoopKernel::listings_at(
+    const rkernel::PlanRequest& request) const {
+  return codegen::list_launched(problem_->isa, sources(), addresses_, plan(request));
 }
 
 std::string LoopKernel::target_name() const { return "cpu/" + problem_->isa.name; }

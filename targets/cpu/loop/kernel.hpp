@@ -34,6 +34,7 @@ class LoopKernel : public rkernel::Kernel {
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
+  std::vector<rkernel::CodeListing> listings_at(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override;
   std::string describe() const override;
 

@@ -8,6 +8,7 @@
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/cpu/x86/vector_code.hpp"
 #include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/jit/listing.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -191,6 +192,12 @@ std::vector<codegen::KernelSource> dot_loop_sources(const codegen::Isa& isa) {
   std::vector<codegen::KernelSource> sources;
   for (const Tile& tile : dot_tiles(isa)) sources.push_back(dot_loop_source(isa, tile));
   return sources;
+}
+
+std::optional<rkernel::CodeListing> list_dot_loop(const codegen::Isa& isa, const Tile& tile) {
+  const std::vector<Tile> tiles = dot_tiles(isa);
+  if (std::ranges::find(tiles, tile) == tiles.end()) return std::nullopt;
+  return codegen::list_code(isa, dot_loop_source(isa, tile));
 }
 
 }  // namespace dyn::cpu

@@ -2,6 +2,7 @@
 // Main loops whose lanes run along K, for outputs of few columns: both sides are read as contiguous
 // rows, each element once for a tile.
 
+#include <optional>
 #include <vector>
 
 #include "targets/cpu/tile/main_loop.hpp"
@@ -22,5 +23,8 @@ std::vector<Tile> dot_tiles(const codegen::Isa& isa);
 /// the number of rows changes a bit; blocks of K do where their depth is no multiple of the lanes.
 codegen::KernelSource dot_loop_source(const codegen::Isa& isa, const Tile& tile);
 std::vector<codegen::KernelSource> dot_loop_sources(const codegen::Isa& isa);
+
+/// As list_main_loop().
+std::optional<rkernel::CodeListing> list_dot_loop(const codegen::Isa& isa, const Tile& tile);
 
 }  // namespace dyn::cpu

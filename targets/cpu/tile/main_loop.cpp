@@ -7,6 +7,7 @@
 
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/x86/functions.hpp"
+#include "targets/llvm/jit/listing.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -149,6 +150,15 @@ std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa, DT
   for (const Tile& tile : main_loop_tiles(isa))
     sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));
   return sources;
+}
+
+std::optional<rkernel::CodeListing> list_main_loop(const codegen::Isa& isa, const Tile& tile,
+                                                   DType weights) {
+  const std::vector<Tile> tiles = main_loop_tiles(isa);
+  const auto found = std::ranges::find(tiles, tile);
+  if (found == tiles.end()) return std::nullopt;
+  return codegen::list_code(
+      isa, main_loop_sources(isa, weights)[static_cast<std::size_t>(found - tiles.begin())]);
 }
 
 }  // namespace dyn::cpu

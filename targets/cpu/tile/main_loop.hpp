@@ -3,6 +3,7 @@
 // them.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,5 +60,9 @@ codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::L
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
 std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa,
                                                      DType weights = DType::f32);
+
+/// Assembly of a tile's main loop, for people; nothing where the ISA has no such tile.
+std::optional<rkernel::CodeListing> list_main_loop(const codegen::Isa& isa, const Tile& tile,
+                                                   DType weights = DType::f32);
 
 }  // namespace dyn::cpu

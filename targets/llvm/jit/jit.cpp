@@ -25,6 +25,7 @@
 #include "targets/llvm/jit/code_stamp.hpp"
 #include "targets/llvm/jit/compiler.hpp"
 #include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/jit/listing.hpp"
 #include "targets/llvm/jit/object_cache.hpp"
 #include "targets/llvm/jit/perf_map.hpp"
 
@@ -182,7 +183,7 @@ class Store final : public CodeStore {
         Compiler compiler(isa_, options_.effort);
         for (std::size_t i = next++; i < which.size(); i = next++) {
           const KernelSource& source = *missing[which[i]];
-          objects[which[i]] = compiler.compile(source, symbol_of(source.key));
+          objects[which[i]] = compiler.compile(source, symbol_of(source));
           dump(compiler, source);
           const std::string problem = disk_.store(source.key, objects[which[i]]);
           if (!problem.empty()) {
@@ -210,7 +211,7 @@ class Store final : public CodeStore {
   void link(const std::vector<const KernelSource*>& missing,
             const std::vector<std::string>& objects) {
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      const std::string symbol = symbol_of(missing[i]->key);
+      const std::string symbol = symbol_of(*missing[i]);
       linker_.add(symbol, objects[i]);
       void* address = linker_.address(symbol);
       addresses_.emplace(missing[i]->key, address);
@@ -223,16 +224,11 @@ class Store final : public CodeStore {
   }
 
   void dump(Compiler& compiler, const KernelSource& source) const {
-    const std::string symbol = symbol_of(source.key);
+    const std::string symbol = symbol_of(source);
     if (options_.dump.wants(DumpKind::Llvm))
       options_.dump.write(symbol + ".ll", "; " + source.key + "\n" + compiler.ir(source, symbol));
     if (options_.dump.wants(DumpKind::Assembly))
-      options_.dump.write(symbol + ".s",
-                          "# " + source.key + "\n" + compiler.assembly(source, symbol));
-  }
-
-  static std::string symbol_of(const std::string& key) {
-    return fmt::format("dyn_{:016x}", checksum(key));
+      options_.dump.write(symbol + ".s", assembly_text(compiler, source));
   }
 
   void warn(const std::string& message) const {

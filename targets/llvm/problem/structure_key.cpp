@@ -53,8 +53,10 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
     key += fmt::format(" attention {},{},{},{},{},{},{},{},{}", a.q, a.k, a.v, a.mask, a.m, a.n,
                        a.keys, a.d, int{a.causal});
   }
-  for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i)
-    key += " " + operand_key(problem, slots, i);
+  for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) {
+    key += ' ';
+    key += operand_key(problem, slots, i);
+  }
   for (const rkernel::Expr& expr : problem.exprs) {
     key += fmt::format("; {} {} {},{},{}", name_of(expr.op), name_of(expr.dtype), expr.args[0],
                        expr.args[1], expr.args[2]);

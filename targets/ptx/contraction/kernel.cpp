@@ -186,14 +186,26 @@ class GpuContractionKernel final : public ContractionKernel {
   std::vector<rkernel::CodeListing> listings() const override {
     std::vector<rkernel::CodeListing> listings;
     const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i)
-      listings.push_back(list_code(listing_name(problem_->name, manifest_.classes()[i]), all[i]));
+    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_class(i, all));
     return listings;
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
 
+  std::vector<rkernel::CodeListing> listings_at(
+      const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuProgram choice = remembered_choice(ints);
+    if (choice.regions.empty()) return {};
+    return {list_class(class_of(choice.regions, ints), sources())};
+  }
+
  private:
+  rkernel::CodeListing list_class(std::size_t index,
+                                  const std::vector<codegen::KernelSource>& all) const {
+    return list_code(listing_name(problem_->name, manifest_.classes()[index]), all[index]);
+  }
+
   std::int64_t extent(std::span<const std::int64_t> ints, int axis) const {
     return ints[static_cast<std::size_t>(slots_.extent(axis))];
   }

@@ -93,7 +93,7 @@ std::string module_hash(const llvm::Module& module) {
   for (const char* line : {"; ModuleID = ", "source_filename = "}) {
     if (text.starts_with(line)) text.erase(0, text.find('\n') + 1);
   }
-  const std::string name = "@" + kernel_shape(module).symbol + "(";
+  const std::string name = fmt::format("@{}(", kernel_shape(module).symbol);
   if (const std::size_t at = text.find(name); at != std::string::npos)
     text.replace(at, name.size(), "@kernel(");
   return fmt::format("{:016x}", llvm::xxh3_64bits(text));

@@ -124,15 +124,23 @@ class GpuLoopKernel final : public LoopKernel {
   std::vector<rkernel::CodeListing> listings() const override {
     std::vector<rkernel::CodeListing> listings;
     const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i)
-      listings.push_back(
-          list_code(file_name(loop_->problem.name + "-" + (*classes_)[i].name), all[i]));
+    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_class(i, all));
     return listings;
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
 
+  std::vector<rkernel::CodeListing> listings_at(
+      const rkernel::PlanRequest& request) const override {
+    return {list_class(class_for(loop_->slots.evaluate(request.symbols)), sources())};
+  }
+
  private:
+  rkernel::CodeListing list_class(std::size_t index,
+                                  const std::vector<codegen::KernelSource>& all) const {
+    return list_code(file_name(loop_->problem.name + "-" + (*classes_)[index].name), all[index]);
+  }
+
   std::int64_t extent(std::span<const std::int64_t> ints, int axis) const {
     return ints[static_cast<std::size_t>(loop_->slots.extent(axis))];
   }

@@ -38,8 +38,8 @@ class Fiber {
   std::size_t memory_bytes_ = 0;
   const void* stack_ = nullptr;
   std::size_t stack_bytes_ = 0;
-  void* fake_stack_ = nullptr;       ///< for the address sanitizer
-  void* sanitizer_fiber_ = nullptr;  ///< for the thread sanitizer
+  void* fake_stack_ = nullptr;                        ///< for the address sanitizer
+  [[maybe_unused]] void* sanitizer_fiber_ = nullptr;  ///< for the thread sanitizer
   void (*main_)(void*) = nullptr;
   void* argument_ = nullptr;
 };

@@ -73,7 +73,7 @@ ShapeRecord bench(const OpCase& test, const std::vector<Policy>& policies) {
   Options options;
   options.cache_dir = "none";
   options.threads = 1;
-  const runtime::LoadRequest request{model_text(test.problem, 1), "op", ".", nullptr};
+  const runtime::LoadRequest request{model_text(test.problem, 1), "op", ".", nullptr, {}};
   const auto model = runtime::Model::load(
       request, options, [](const Options& given, int threads, const Dump& dump) {
         return std::make_shared<LazyTarget>(runtime::make_target(given, threads, dump));

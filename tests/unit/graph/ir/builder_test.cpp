@@ -32,7 +32,7 @@ TEST_CASE(
     "a symbol without a name that needs one is declared in its place, so that products of dims are "
     "read as they were written") {
   Builder builder("net", "net.x");
-  const Dim unnamed = builder.dims().symbol({}), n = builder.symbol({.name = "N"});
+  const Dim unnamed = builder.dims().symbol({}), n = builder.symbol({.name = "N", .hint = {}});
   const ValueId x = builder.input("x", {DType::f32, {unnamed, n}});
   const ValueId y = builder.add("reshape", {x}, "y", {{"shape", std::vector<Dim>{unnamed * n}}});
   const std::string text = print(builder.finish({y}, {"y"}, {}));

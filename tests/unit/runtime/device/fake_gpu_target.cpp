@@ -48,7 +48,7 @@ class FakeGpuKernel final : public rkernel::Kernel {
   std::string describe() const override { return rkernel::to_string(function_.problem); }
   rkernel::Space space() const override { return rkernel::Space::Device; }
   std::vector<rkernel::CodeListing> listings() const override {
-    return {{"same", "// for all\n", "01"}, {function_.problem.name, "// own\n", "02"}};
+    return {{"same", "// for all\n", "", "01"}, {function_.problem.name, "// own\n", "", "02"}};
   }
 
  private:

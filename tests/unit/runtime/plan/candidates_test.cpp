@@ -44,7 +44,7 @@ graph two(ids: i64[S]) -> (y: f32[S, 4]) {
 std::shared_ptr<const runtime::Model> load_for_policy(const std::string& policy, int threads = 2) {
   Options options = testing::uncached(threads);
   options.policy = policy;
-  return runtime::Model::load({text, "two", ".", nullptr}, options, testing::make_fake_target);
+  return runtime::Model::load({text, "two", ".", nullptr, {}}, options, testing::make_fake_target);
 }
 
 std::vector<float> run(const std::shared_ptr<const runtime::Model>& model,
@@ -176,7 +176,7 @@ TEST_CASE("oracle: threads that meet new shapes at once get the results of one")
 TEST_CASE("oracle: a model that cannot be measured is refused") {
   Options options = testing::uncached(1, "reference");
   options.policy = "oracle";
-  const auto reference = runtime::Model::load({text, "two", ".", nullptr}, options);
+  const auto reference = runtime::Model::load({text, "two", ".", nullptr, {}}, options);
   testing::check_error(
       ErrorKind::unsupported, [&] { run(reference, {1}); }, "device 'cpu' only",
       "take another policy");
@@ -185,7 +185,7 @@ TEST_CASE("oracle: a model that cannot be measured is refused") {
       "dyn 1\nstate last: f32[2, 2]\ngraph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn "
       "append(last, x) at=1\n}\n";
   const auto model =
-      runtime::Model::load({stateful, "g", ".", nullptr}, options, testing::make_fake_target);
+      runtime::Model::load({stateful, "g", ".", nullptr, {}}, options, testing::make_fake_target);
   testing::check_error(
       ErrorKind::unsupported, [&] { model->plan(model->bind_dims({})); }, "state 'last'",
       "take another policy");
