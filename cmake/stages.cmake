@@ -91,6 +91,7 @@ dyn_program_stage(kernels PROGRAM ${tests}/test_kernels FOLDERS kernels INPUTS $
 dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} examples tests/examples.sh)
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
 dyn_stage(format KIND lines COMMAND bash tests/format.sh)
+dyn_stage(tidy ALL ALONE KIND lines COMMAND bash tests/tidy.sh INPUTS ${inputs_product} .clang-tidy tests/tidy.sh)
 foreach(script cache_faults dynrun gpu_operators language_id op ptx select)
   set(lone)
   if(script MATCHES "^(op|select)$")

@@ -2,7 +2,7 @@
 # Installs what dyn needs to be built and tested, from Debian's own archive, and only what is missing.
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
-#   --tests   also what the tests need: clang and its sanitizers, a fast linker, clang-format, pip for what comes from PyPI, and, where this system has it, the
+#   --tests   also what the tests need: clang and its sanitizers, a fast linker, clang-format, clang-tidy, pip for what comes from PyPI, and, where this system has it, the
 #             emulated CPU of tests/avx512, without which that test is skipped
 set -euo pipefail
 
@@ -23,7 +23,7 @@ for option in "$@"; do
     --tests)
       packages+=(clang-19 libclang-rt-19-dev lld-19)
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
-      optional+=(clang-format-19 "${emulator_packages[@]}")
+      optional+=(clang-format-19 clang-tidy-19 "${emulator_packages[@]}")
       ;;
     *) echo "usage: $0 [--peers] [--tests]" >&2; exit 2 ;;
   esac

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "graph/ir/scalars.hpp"
 #include "graph/ops/scalar_values.hpp"
 #include "targets/reference/ops.hpp"
 

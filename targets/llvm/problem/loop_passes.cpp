@@ -6,7 +6,6 @@
 namespace dyn::codegen {
 
 using rkernel::Expr;
-using rkernel::ExprOp;
 
 namespace {
 
