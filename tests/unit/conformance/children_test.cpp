@@ -19,7 +19,7 @@ TEST_CASE("a child that crashes, exits or never ends is told, and takes nothing 
   const auto work = [](std::size_t i) -> std::string {
     if (i == 1) raise(SIGKILL);
     if (i == 3) _exit(7);
-    for (; i == 4;) pause();
+    while (i == 4) pause();
     return std::string(i == 5 ? 1000000 : 3, static_cast<char>('a' + i));
   };
   std::map<std::size_t, Ended> all;
