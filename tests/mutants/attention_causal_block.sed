@@ -1,5 +1,5 @@
 # Under a causal mask blocks of keys end one key early.
-# file: targets/cpu/attention/emitter.cpp
+# file: targets/cpu/attention/ticket.cpp
 # target: test_cpu
 # test: attention of all sizes*
-s/end_key_ = code_.minimum(end_key_, seen_by(builder_.CreateAdd(block_.start, block_.size)))/end_key_ = code_.minimum(end_key_, seen_by(builder_.CreateSub(builder_.CreateAdd(block_.start, block_.size), number(1))))/
+s/end_key = code.minimum(end_key, seen_by(function, sizes, end_row));/end_key = code.minimum(end_key, seen_by(function, sizes, builder.CreateSub(end_row, code.number(1))));/

@@ -6,87 +6,98 @@
 
 namespace dyn::cpu {
 
-using codegen::CountedLoop;
+namespace {
+
+std::vector<llvm::Value*> load_extents(const rkernel::Problem& problem,
+                                       const codegen::SlotTable& slots,
+                                       codegen::Operands& operands) {
+  std::vector<llvm::Value*> extents;
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
+    extents.push_back(operands.slot(slots.extent(axis)));
+  return extents;
+}
+
+}  // namespace
 
 AttentionFunction::AttentionFunction(llvm::Module& module, const std::string& symbol,
-                                     const rkernel::RKernel& kernel, const codegen::Isa& isa,
-                                     const codegen::SlotTable& slots,
-                                     const AttentionSlots& strategy,
-                                     const AttentionClass& shape_class)
-    : builder_(module.getContext()),
-      code_(builder_, isa),
-      kernel_(kernel),
-      problem_(*kernel.problem),
-      attention_(*problem_.attention),
-      slots_(slots),
-      strategy_(strategy),
-      class_(shape_class),
-      math_(builder_, {.fma = isa.fma}) {
-  function_ = create_kernel_function(builder_, module, symbol);
-  args_ = codegen::load_kernel_args(builder_, function_->getArg(0));
-  shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
-  operands_.emplace(builder_, problem_, slots_, class_.lanes, args_, isa.f32_lanes);
-  compiler_.emplace(builder_, problem_, *operands_, codegen::MathOptions{.fma = isa.fma});
-  for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis)
-    extents_.push_back(slot(slots_.extent(axis)));
+                                     const rkernel::RKernel& source, const codegen::Isa& isa,
+                                     const codegen::SlotTable& slot_table,
+                                     const AttentionSlots& strategy_slots,
+                                     const AttentionClass& made_for)
+    : builder(module.getContext()),
+      code(builder, isa),
+      kernel(source),
+      problem(*source.problem),
+      attention(*problem.attention),
+      slots(slot_table),
+      strategy(strategy_slots),
+      shape_class(made_for),
+      math(builder, {.fma = isa.fma}),
+      function(create_kernel_function(builder, module, symbol)),
+      args(codegen::load_kernel_args(builder, function->getArg(0))),
+      scratch(function->getArg(3)),
+      shared(codegen::load_shared_memory(builder, function->getArg(0))),
+      operands(builder, problem, slots, shape_class.lanes, args, isa.f32_lanes),
+      compiler(builder, problem, operands, codegen::MathOptions{.fma = isa.fma}),
+      extents(load_extents(problem, slots, operands)) {}
+
+llvm::Value* AttentionFunction::scratch_at(int byte_offset_slot) {
+  return builder.CreateGEP(builder.getInt8Ty(), scratch, slot(byte_offset_slot));
 }
 
-llvm::Value* AttentionFunction::scratch(int byte_offset_slot) {
-  return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), slot(byte_offset_slot));
+AttentionFunction::Digit AttentionFunction::take(llvm::Value* ticket, llvm::Value* trips) {
+  llvm::Value* index = builder.CreateURem(ticket, trips);
+  return {index, builder.CreateUDiv(ticket, trips)};
 }
 
-llvm::Value* AttentionFunction::take(llvm::Value*& ticket, llvm::Value* trips) {
-  llvm::Value* index = builder_.CreateURem(ticket, trips);
-  ticket = builder_.CreateUDiv(ticket, trips);
-  return index;
-}
-
-void AttentionFunction::locate_batch(llvm::Value* batch) {
-  batch_index_.assign(static_cast<std::size_t>(attention_.m), nullptr);
-  for (int axis = attention_.m; axis-- > 0;) {
-    batch_index_[static_cast<std::size_t>(axis)] = take(batch, extent(axis));
-    operands_->set_index(axis, batch_index_[static_cast<std::size_t>(axis)]);
+AttentionBatch AttentionFunction::locate_batch(llvm::Value* batch) {
+  AttentionBatch located{batch, std::vector<llvm::Value*>(static_cast<std::size_t>(attention.m))};
+  llvm::Value* left = batch;
+  for (int axis = attention.m; axis-- > 0;) {
+    const Digit digit = take(left, extent(axis));
+    located.along[static_cast<std::size_t>(axis)] = digit.index;
+    operands.set_index(axis, digit.index);
+    left = digit.left;
   }
+  return located;
 }
 
-llvm::Value* AttentionFunction::batch_base(int operand) {
-  llvm::Type* pointer = builder_.getPtrTy();
-  llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, args_.pointers,
-                                                           static_cast<std::uint64_t>(operand));
-  llvm::Value* base = builder_.CreateAlignedLoad(pointer, field, llvm::Align(8));
-  llvm::Value* offset = slot(slots_.offset(operand));
-  for (int axis = 0; axis < attention_.m; ++axis) {
-    offset = builder_.CreateAdd(
-        offset,
-        builder_.CreateMul(batch_index_[static_cast<std::size_t>(axis)], stride(operand, axis)));
+llvm::Value* AttentionFunction::batch_base(const AttentionBatch& batch, int operand) {
+  llvm::Type* pointer = builder.getPtrTy();
+  llvm::Value* field = builder.CreateConstInBoundsGEP1_64(pointer, args.pointers,
+                                                          static_cast<std::uint64_t>(operand));
+  llvm::Value* base = builder.CreateAlignedLoad(pointer, field, llvm::Align(8));
+  llvm::Value* offset = slot(slots.offset(operand));
+  for (int axis = 0; axis < attention.m; ++axis) {
+    llvm::Value* term =
+        builder.CreateMul(batch.along[static_cast<std::size_t>(axis)], stride(operand, axis));
+    offset = builder.CreateAdd(offset, term);
   }
-  return code_.element(base, offset);
+  return code.element(base, offset);
 }
 
 llvm::Value* AttentionFunction::record(llvm::Value* batch, llvm::Value* row, llvm::Value* part) {
-  llvm::Value* rows = builder_.CreateAdd(builder_.CreateMul(batch, extent(attention_.m)), row);
-  llvm::Value* index = builder_.CreateAdd(builder_.CreateMul(rows, slot(strategy_.splits)), part);
-  return code_.element(shared_, builder_.CreateMul(index, slot(strategy_.record)));
+  llvm::Value* rows = builder.CreateAdd(builder.CreateMul(batch, extent(attention.m)), row);
+  llvm::Value* index = builder.CreateAdd(builder.CreateMul(rows, slot(strategy.splits)), part);
+  return code.element(shared, builder.CreateMul(index, slot(strategy.record)));
 }
 
 void AttentionFunction::store_row(
     llvm::Value* row, const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& value) {
   std::vector<int> roots;
-  for (const rkernel::Store& store : problem_.stores) roots.push_back(store.expr);
-  operands_->set_index(attention_.m, row);
-  compiler_->enter(codegen::axis_bit(attention_.n), roots);
-  code_.for_each_vector(extent(attention_.n), "result",
-                        [&](llvm::Value* column, llvm::Value* mask) {
-                          operands_->set_index(attention_.n, column);
-                          operands_->set_mask(mask);
-                          compiler_->enter(0);
-                          compiler_->bind_accumulator(value(column, mask));
-                          for (const rkernel::Store& store : problem_.stores)
-                            compiler_->store(store);
-                          compiler_->leave();
-                          operands_->set_mask(nullptr);
-                        });
-  compiler_->leave();
+  for (const rkernel::Store& store : problem.stores) roots.push_back(store.expr);
+  operands.set_index(attention.m, row);
+  compiler.enter(codegen::axis_bit(attention.n), roots);
+  code.for_each_vector(extent(attention.n), "result", [&](llvm::Value* column, llvm::Value* mask) {
+    operands.set_index(attention.n, column);
+    operands.set_mask(mask);
+    compiler.enter(0);
+    compiler.bind_accumulator(value(column, mask));
+    for (const rkernel::Store& store : problem.stores) compiler.store(store);
+    compiler.leave();
+    operands.set_mask(nullptr);
+  });
+  compiler.leave();
 }
 
 }  // namespace dyn::cpu

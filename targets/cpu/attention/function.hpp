@@ -2,8 +2,9 @@
 // What the two kernels of attention have in common: their arguments, tickets, and how rows of the
 // result are stored.
 
-#include <map>
-#include <optional>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "targets/cpu/attention/emitter.hpp"
 #include "targets/cpu/x86/vector_code.hpp"
@@ -12,31 +13,40 @@
 
 namespace dyn::cpu {
 
-class AttentionFunction {
- public:
-  AttentionFunction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel,
-                    const codegen::Isa& isa, const codegen::SlotTable& slots,
-                    const AttentionSlots& strategy, const AttentionClass& shape_class);
+/// The index of a batch, as one number and along each batch axis.
+struct AttentionBatch {
+  llvm::Value* index;
+  std::vector<llvm::Value*> along;
+};
 
- protected:
-  llvm::ConstantInt* number(std::int64_t value) { return code_.number(value); }
+/// A function while it is written: the builder stands where the next instruction goes.
+struct AttentionFunction {
+  AttentionFunction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& source,
+                    const codegen::Isa& isa, const codegen::SlotTable& slot_table,
+                    const AttentionSlots& strategy_slots, const AttentionClass& made_for);
+
+  llvm::ConstantInt* number(std::int64_t value) { return code.number(value); }
   llvm::Value* slot(int index) {
-    return index == codegen::SlotTable::none ? number(0) : operands_->slot(index);
+    return index == codegen::SlotTable::none ? number(0) : operands.slot(index);
   }
-  llvm::Value* extent(int axis) { return extents_[static_cast<std::size_t>(axis)]; }
-  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
-  llvm::Value* scratch(int byte_offset_slot);
+  llvm::Value* extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+  llvm::Value* stride(int operand, int axis) { return slot(slots.stride(operand, axis)); }
+  /// The place in scratch whose offset a slot has.
+  llvm::Value* scratch_at(int byte_offset_slot);
   codegen::Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) {
-    return codegen::equal_part(builder_, value, parts, index);
+    return codegen::equal_part(builder, value, parts, index);
   }
 
-  /// Splits a ticket into indices of these loops, the last running fastest; returns what is left:
-  /// the index of the batch.
-  llvm::Value* take(llvm::Value*& ticket, llvm::Value* trips);
-  /// The index of each batch axis, for operands too.
-  void locate_batch(llvm::Value* batch);
+  /// The index of the loop that runs fastest among those of a ticket, and what is left of the
+  /// ticket for the others.
+  struct Digit {
+    llvm::Value *index, *left;
+  };
+  Digit take(llvm::Value* ticket, llvm::Value* trips);
+  /// Sets the index of each batch axis for the operands.
+  AttentionBatch locate_batch(llvm::Value* batch);
   /// Element (batch, 0, 0) of an operand.
-  llvm::Value* batch_base(int operand);
+  llvm::Value* batch_base(const AttentionBatch& batch, int operand);
   /// Address of a row's partial result of one part.
   llvm::Value* record(llvm::Value* batch, llvm::Value* row, llvm::Value* part);
 
@@ -44,21 +54,22 @@ class AttentionFunction {
   void store_row(llvm::Value* row,
                  const std::function<llvm::Value*(llvm::Value* column, llvm::Value* mask)>& value);
 
-  codegen::Builder builder_;
-  VectorCode code_;
-  const rkernel::RKernel& kernel_;
-  const rkernel::Problem& problem_;
-  const rkernel::Attention& attention_;
-  const codegen::SlotTable& slots_;
-  const AttentionSlots& strategy_;
-  const AttentionClass& class_;
-  codegen::Math math_;
-  llvm::Function* function_ = nullptr;
-  codegen::KernelArgsValues args_;
-  llvm::Value* shared_ = nullptr;
-  std::optional<codegen::Operands> operands_;
-  std::optional<codegen::ExprCompiler> compiler_;
-  std::vector<llvm::Value*> extents_, batch_index_;
+  codegen::Builder builder;
+  VectorCode code;
+  const rkernel::RKernel& kernel;
+  const rkernel::Problem& problem;
+  const rkernel::Attention& attention;
+  const codegen::SlotTable& slots;
+  const AttentionSlots& strategy;
+  const AttentionClass& shape_class;
+  codegen::Math math;
+  llvm::Function* const function;
+  const codegen::KernelArgsValues args;
+  llvm::Value* const scratch;  ///< memory of the thread that runs the ticket
+  llvm::Value* const shared;   ///< memory of partial results
+  codegen::Operands operands;
+  codegen::ExprCompiler compiler;
+  const std::vector<llvm::Value*> extents;
 };
 
 }  // namespace dyn::cpu

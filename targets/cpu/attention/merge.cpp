@@ -9,78 +9,86 @@ namespace dyn::cpu {
 namespace {
 
 using codegen::CountedLoop;
+using llvm::Value;
 
-class AttentionMergeEmitter final : private AttentionFunction {
+/// Merges the partial results of one row.
+class RowMerge {
  public:
-  using AttentionFunction::AttentionFunction;
+  /// `splits`: the number of parts; `acc_row`: floats of an accumulator.
+  RowMerge(AttentionFunction& function, Value* splits, Value* acc_row, Value* batch, Value* row)
+      : function_(function),
+        builder_(function.builder),
+        code_(function.code),
+        splits_(splits),
+        acc_row_(acc_row),
+        batch_(batch),
+        row_(row) {}
 
-  void emit() {
-    splits_ = slot(strategy_.splits);
-    acc_row_ = slot(strategy_.acc_row);
-    CountedLoop tickets(builder_, function_->getArg(1),
-                        builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1),
-                        "ticket");
-    llvm::Value* ticket = tickets.index();
-    llvm::Value* m_blocks = slot(strategy_.m_blocks);
-    const codegen::Part block = part(extent(attention_.m), m_blocks, take(ticket, m_blocks));
-    locate_batch(ticket);
-    CountedLoop rows(builder_, block.start, builder_.CreateAdd(block.start, block.size), number(1),
-                     "row");
-    merge_row(ticket, rows.index());
-    rows.close();
-    tickets.close();
-    builder_.CreateRetVoid();
-  }
+  void emit() const;
 
  private:
-  llvm::Value* maximum_of(llvm::Value* part) {
-    return code_.load(code_.element(record(batch_, row_, part), acc_row_));
-  }
-  llvm::Value* sum_of(llvm::Value* part) {
-    return code_.load(
-        code_.element(record(batch_, row_, part), builder_.CreateAdd(acc_row_, number(1))));
-  }
+  Value* record(Value* part) const { return function_.record(batch_, row_, part); }
+  Value* maximum_of(Value* part) const { return code_.load(code_.element(record(part), acc_row_)); }
+  Value* sum_of(Value* part) const;
+  /// The largest maximum of all parts; 0 where no part sees a key.
+  Value* largest_maximum() const;
+  /// Leaves each part's weight in scratch; returns the sum of all parts.
+  Value* weigh(Value* maximum) const;
+  /// The vector of the accumulator at a column.
+  Value* accumulator_at(Value* column) const;
+  llvm::ConstantInt* number(std::int64_t value) const { return code_.number(value); }
+  Value* weight_at(Value* part) const { return code_.element(function_.scratch, part); }
 
-  void merge_row(llvm::Value* batch, llvm::Value* row) {
-    batch_ = batch;
-    row_ = row;
-    llvm::Type* f32 = builder_.getFloatTy();
-    llvm::Value* zero = llvm::ConstantFP::get(f32, 0);
-    llvm::Value* maximum = llvm::ConstantFP::get(f32, -std::numeric_limits<double>::infinity());
-    llvm::Value* none = maximum;
-    CountedLoop largest(builder_, number(0), splits_, number(1), "largest", std::span(&maximum, 1));
-    llvm::Value* larger = code_.larger(maximum_of(largest.index()), largest.carried(0));
-    maximum = largest.close(std::span(&larger, 1))[0];
-    maximum = builder_.CreateSelect(builder_.CreateFCmpOEQ(maximum, none), zero, maximum);
-    // Weights of the parts stay in scratch, one each.
-    CountedLoop weigh(builder_, number(0), splits_, number(1), "weigh", std::span(&zero, 1));
-    llvm::Value* difference = builder_.CreateFSub(maximum_of(weigh.index()), maximum);
-    llvm::Value* weight = builder_.CreateExtractElement(
-        math_.exp_not_positive(code_.splat(difference)), std::uint64_t{0});
-    code_.store(weight, code_.element(function_->getArg(3), weigh.index()));
-    llvm::Value* total = code_.fused(weight, sum_of(weigh.index()), weigh.carried(0));
-    total = weigh.close(std::span(&total, 1))[0];
-    llvm::Value* empty = code_.splat(builder_.CreateFCmpOEQ(total, zero));
-    llvm::Value* factor = code_.splat(builder_.CreateFDiv(llvm::ConstantFP::get(f32, 1), total));
-    store_row(row, [&](llvm::Value* column, llvm::Value*) {
-      llvm::Value* value = builder_.CreateFMul(sum_at(column), factor);
-      return builder_.CreateSelect(empty, code_.splat(0.0), value);
-    });
-  }
-
-  llvm::Value* sum_at(llvm::Value* column) {
-    llvm::Value* none = code_.splat(0.0);
-    CountedLoop parts(builder_, number(0), splits_, number(1), "part", std::span(&none, 1));
-    llvm::Value* weight =
-        code_.splat(code_.load(code_.element(function_->getArg(3), parts.index())));
-    llvm::Value* partial =
-        code_.load_vector(code_.element(record(batch_, row_, parts.index()), column));
-    llvm::Value* sum = code_.fused(weight, partial, parts.carried(0));
-    return parts.close(std::span(&sum, 1))[0];
-  }
-
-  llvm::Value *splits_ = nullptr, *acc_row_ = nullptr, *batch_ = nullptr, *row_ = nullptr;
+  AttentionFunction& function_;
+  codegen::Builder& builder_;
+  VectorCode& code_;
+  Value *splits_, *acc_row_, *batch_, *row_;
 };
+
+Value* RowMerge::sum_of(Value* part) const {
+  return code_.load(code_.element(record(part), builder_.CreateAdd(acc_row_, number(1))));
+}
+
+Value* RowMerge::largest_maximum() const {
+  llvm::Type* f32 = builder_.getFloatTy();
+  Value* none = llvm::ConstantFP::get(f32, -std::numeric_limits<double>::infinity());
+  CountedLoop largest(builder_, number(0), splits_, number(1), "largest", std::span(&none, 1));
+  Value* larger = code_.larger(maximum_of(largest.index()), largest.carried(0));
+  Value* maximum = largest.close(std::span(&larger, 1))[0];
+  return builder_.CreateSelect(builder_.CreateFCmpOEQ(maximum, none), llvm::ConstantFP::get(f32, 0),
+                               maximum);
+}
+
+Value* RowMerge::weigh(Value* maximum) const {
+  Value* zero = llvm::ConstantFP::get(builder_.getFloatTy(), 0);
+  CountedLoop weigh(builder_, number(0), splits_, number(1), "weigh", std::span(&zero, 1));
+  Value* difference = builder_.CreateFSub(maximum_of(weigh.index()), maximum);
+  Value* weight = builder_.CreateExtractElement(
+      function_.math.exp_not_positive(code_.splat(difference)), std::uint64_t{0});
+  code_.store(weight, weight_at(weigh.index()));
+  Value* total = code_.fused(weight, sum_of(weigh.index()), weigh.carried(0));
+  return weigh.close(std::span(&total, 1))[0];
+}
+
+void RowMerge::emit() const {
+  llvm::Type* f32 = builder_.getFloatTy();
+  Value* total = weigh(largest_maximum());
+  Value* empty = code_.splat(builder_.CreateFCmpOEQ(total, llvm::ConstantFP::get(f32, 0)));
+  Value* factor = code_.splat(builder_.CreateFDiv(llvm::ConstantFP::get(f32, 1), total));
+  function_.store_row(row_, [&](Value* column, Value*) {
+    Value* value = builder_.CreateFMul(accumulator_at(column), factor);
+    return builder_.CreateSelect(empty, code_.splat(0.0), value);
+  });
+}
+
+Value* RowMerge::accumulator_at(Value* column) const {
+  Value* none = code_.splat(0.0);
+  CountedLoop parts(builder_, number(0), splits_, number(1), "part", std::span(&none, 1));
+  Value* weight = code_.splat(code_.load(weight_at(parts.index())));
+  Value* partial = code_.load_vector(code_.element(record(parts.index()), column));
+  Value* sum = code_.fused(weight, partial, parts.carried(0));
+  return parts.close(std::span(&sum, 1))[0];
+}
 
 }  // namespace
 
@@ -88,7 +96,24 @@ void emit_attention_merge(llvm::Module& module, const std::string& symbol,
                           const rkernel::RKernel& kernel, const codegen::Isa& isa,
                           const codegen::SlotTable& slots, const AttentionSlots& strategy,
                           const AttentionClass& shape_class) {
-  AttentionMergeEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
+  AttentionFunction function(module, symbol, kernel, isa, slots, strategy, shape_class);
+  codegen::Builder& builder = function.builder;
+  const rkernel::Attention& attention = function.attention;
+  Value* splits = function.slot(strategy.splits);
+  Value* acc_row = function.slot(strategy.acc_row);
+  Value* first = function.function->getArg(1);
+  CountedLoop tickets(builder, first, builder.CreateAdd(first, function.function->getArg(2)),
+                      function.number(1), "ticket");
+  Value* m_blocks = function.slot(strategy.m_blocks);
+  const AttentionFunction::Digit digit = function.take(tickets.index(), m_blocks);
+  const codegen::Part block = function.part(function.extent(attention.m), m_blocks, digit.index);
+  const AttentionBatch batch = function.locate_batch(digit.left);
+  CountedLoop rows(builder, block.start, builder.CreateAdd(block.start, block.size),
+                   function.number(1), "row");
+  RowMerge(function, splits, acc_row, batch.index, rows.index()).emit();
+  rows.close();
+  tickets.close();
+  builder.CreateRetVoid();
 }
 
 }  // namespace dyn::cpu
