@@ -85,7 +85,7 @@ Unifier::Freedom Unifier::freedom(int symbol) const {
 /// theirs.
 std::optional<Unifier::Solution> Unifier::solve_for(const Polynomial& zero,
                                                     std::size_t term) const {
-  const Term chosen = zero[term];
+  const Term& chosen = zero[term];
   const std::optional<int> symbol =
       chosen.atoms.size() == 1 ? chosen.atoms[0].symbol() : std::nullopt;
   if (!symbol) return std::nullopt;
