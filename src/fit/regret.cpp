@@ -85,8 +85,9 @@ std::vector<SuiteRegret> regrets(std::span<const MeasuredShape> shapes,
       return one.regret.suite == shape.suite && one.regret.threads == shape.threads;
     });
     if (group == groups.end()) {
-      groups.push_back({{.suite = shape.suite, .threads = shape.threads}, {}, {}});
-      group = std::prev(groups.end());
+      group = groups.insert(groups.end(), Group());
+      group->regret.suite = shape.suite;
+      group->regret.threads = shape.threads;
     }
     group->add(shape, judge(shape, machine->second));
   }

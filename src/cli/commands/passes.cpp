@@ -131,8 +131,8 @@ std::string text_after_pass(const Arguments& arguments) {
   }
   refuse_reference(arguments, fmt::format("--after {}", arguments.after),
                    fmt::format(", or --after {}", before_all));
-  const graph::PipelineOptions options =
-      runtime::pipeline_options(*runtime::make_target(arguments.options, 1));
+  const graph::PipelineOptions options = runtime::pipeline_options(
+      *runtime::make_target(arguments.options, 1, dyn::Dump::from_environment()));
   for (graph::Module& module : modules) {
     graph::run_pipeline(module, options, [&](const graph::Pass& pass, const graph::Module& now) {
       if (pass.name == arguments.after) add(now);
