@@ -32,7 +32,7 @@ graph picked(x: f32[N, 2], mark: f32[N]) -> (y: f32[_, 2]) {
 )";
 
 ModelPtr load(const char* text, const Options& options) {
-  return Model::load({text, "a test", ".", nullptr}, options, testing::make_fake_target);
+  return Model::load({text, "a test", ".", nullptr, {}}, options, testing::make_fake_target);
 }
 
 Options with_policy(const std::string& policy) {
