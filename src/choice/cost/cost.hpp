@@ -83,7 +83,7 @@ struct ContractionShape {
 
 /// Whether the row tiles of a block ask for the panel that comes next, which has so many bytes.
 /// From memory it comes in time only so. From L3 hardware brings it in time, and two panels that
-/// take more than half of L2 push each other out (docs/selection.md has the measurements).
+/// take more than half of L2 push each other out (docs/calibration.md has the measurements).
 inline bool asks_ahead(const Machine& machine, const ContractionShape& shape,
                        std::int64_t panel_bytes) {
   return shape.b_level + 1 == machine.levels.size() || machine.level_of(4 * panel_bytes) <= 1;

@@ -4,13 +4,11 @@
 #include <array>
 
 #include "src/base/rounding.hpp"
+#include "src/choice/calibration/calibration.hpp"
 
 namespace dyn::choice {
 namespace {
 
-constexpr double worth_two_regions =
-    0.97;  ///< of the time of one region: predictions of two are no better than that
-constexpr double nearly_full = 0.9;  ///< of a last wave that two regions hardly shorten
 constexpr std::int64_t column_unit =
     16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
@@ -69,7 +67,8 @@ void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for,
                               ceil_div(shape.n, alone.block_n),
                      wave = wave_blocks({&alone, 1});
   if (wave == 0 || blocks % wave == 0 ||
-      static_cast<double>(blocks % wave) > nearly_full * static_cast<double>(wave))
+      static_cast<double>(blocks % wave) >
+          default_calibration().gpu_nearly_full * static_cast<double>(wave))
     return;
   for (const GpuPair& pair : pairs) {
     const std::array both{tiles[pair.first], tiles[pair.second]};
@@ -93,7 +92,7 @@ GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shap
   const GpuTile& tile = tiles[static_cast<std::size_t>(alone.tile)];
   const GpuContraction shape = shape_for(tile);
   GpuProgram best{{{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n}}, alone.seconds};
-  double least = worth_two_regions * alone.seconds;
+  double least = default_calibration().gpu_worth_two_regions * alone.seconds;
   for_each_gpu_cut(machine, shape_for, tiles, pairs, tile, [&](const GpuProgram& program) {
     if (program.seconds >= least) return;
     least = program.seconds;

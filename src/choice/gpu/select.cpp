@@ -1,14 +1,9 @@
 #include <limits>
 
+#include "src/choice/calibration/calibration.hpp"
 #include "src/choice/gpu/gpu.hpp"
 
 namespace dyn::choice {
-namespace {
-
-constexpr double equal_within = 1.02;  ///< predictions this close are equal: the fixed order
-                                       ///< decides, so that equal inputs choose the same
-
-}  // namespace
 
 GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for,
                           const std::vector<GpuTile>& tiles) {
@@ -22,7 +17,8 @@ GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_fo
     least = std::min(least, costs.back());
   }
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (costs[i] <= least * equal_within && costs[i] < std::numeric_limits<double>::infinity())
+    if (costs[i] <= least * default_calibration().gpu_equal_within &&
+        costs[i] < std::numeric_limits<double>::infinity())
       return {static_cast<int>(i), costs[i]};
   }
   return {};

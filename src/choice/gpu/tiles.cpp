@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "src/choice/calibration/calibration.hpp"
 #include "src/choice/gpu/wave.hpp"
 
 namespace dyn::choice {
@@ -111,9 +112,6 @@ Rated rated(const GpuMachine& machine, const GpuTile& tile) {
   return {tile, full, std::sqrt(rate(1) * full)};
 }
 
-constexpr double worth_replacing =
-    0.99;  ///< of the time of the one before: less is no reason to replace it
-
 // For each block_m x block_n the fastest way to fill it; and first of all the fastest tile on a GPU
 // that is full, for large shapes.
 std::vector<Rated> fastest_of_each_block(const GpuMachine& machine,
@@ -122,13 +120,14 @@ std::vector<Rated> fastest_of_each_block(const GpuMachine& machine,
   for (const GpuTile& tile : tiles) {
     const Rated next = rated(machine, tile);
     if (fastest.empty()) fastest.push_back(next);
-    if (next.full < worth_replacing * fastest.front().full) fastest.front() = next;
+    if (next.full < default_calibration().gpu_worth_replacing * fastest.front().full)
+      fastest.front() = next;
     const auto same = std::find_if(fastest.begin() + 1, fastest.end(), [&](const Rated& other) {
       return other.tile.block_m == tile.block_m && other.tile.block_n == tile.block_n;
     });
     if (same == fastest.end())
       fastest.push_back(next);
-    else if (next.typical < worth_replacing * same->typical)
+    else if (next.typical < default_calibration().gpu_worth_replacing * same->typical)
       *same = next;
   }
   const GpuTile first = fastest.empty() ? GpuTile{} : fastest.front().tile;

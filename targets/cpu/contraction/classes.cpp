@@ -14,13 +14,6 @@ namespace dyn::cpu {
 namespace {
 
 constexpr std::size_t most_contraction_classes = 32;
-// For one vector of outputs: a tile's rows become columns in registers.
-constexpr double transposed_epilogue_operations = 8;
-constexpr double store_operations = 2;  ///< the tile is read, the result stored
-// Full tiles of an epilogue of more instructions go through scratch as all others do: with less
-// LLVM keeps a tile in registers from the loop over K to the stores without spills, and what calls
-// and scratch cost is little beside more.
-constexpr double most_inlined_operations = 8;
 
 bool may_be_unit(graph::Dim stride) {
   const auto classes = codegen::possible_classes(stride);
@@ -85,7 +78,7 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
 
 // Vector instructions of an epilogue, for one vector of outputs.
 double operations_of(const rkernel::Problem& problem, const ContractionClass& shape_class) {
-  double operations = store_operations;
+  double operations = choice::default_calibration().store_operations;
   for (const rkernel::Expr& expr : problem.exprs) {
     const auto lane_class = expr.operand < 0
                                 ? codegen::StrideClass::Unit
@@ -131,9 +124,10 @@ std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
 int inlined_rows(const codegen::Isa& isa, double operations) {
   constexpr int registers_of_epilogue = 3;
   const int vectors = isa.panel_f32 / isa.f32_lanes;
-  const int most = (isa.vector_registers - vectors - 1 -
-                    (operations > store_operations ? registers_of_epilogue : 0)) /
-                   vectors;
+  const int most =
+      (isa.vector_registers - vectors - 1 -
+       (operations > choice::default_calibration().store_operations ? registers_of_epilogue : 0)) /
+      vectors;
   return std::ranges::count_if(main_loop_tiles(isa), [&](const Tile& tile) {
     return tile.columns == isa.panel_f32 && tile.rows <= most;
   });
@@ -143,7 +137,7 @@ int inlined_rows(const codegen::Isa& isa, double operations) {
 // may have them.
 std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
                              double operations) {
-  if (operations > most_inlined_operations) return {};
+  if (operations > choice::default_calibration().most_inlined_operations) return {};
   const int rows = inlined_rows(isa, operations);
   const std::optional<std::int64_t> n =
       problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
@@ -181,7 +175,8 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   form.epilogue_bytes = dense_bytes(problem);
   const std::vector<Tile>& inlined = form.classes.front().full_tiles;
   form.inlined_rows = inlined.empty() ? 0 : inlined.front().rows;
-  if (lanes == rkernel::LaneAxis::M) form.epilogue_operations += transposed_epilogue_operations;
+  if (lanes == rkernel::LaneAxis::M)
+    form.epilogue_operations += choice::default_calibration().transposed_epilogue_operations;
   return form;
 }
 

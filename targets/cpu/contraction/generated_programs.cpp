@@ -158,7 +158,8 @@ rkernel::Launch GeneratedPrograms::launch(std::span<const std::int64_t> ints,
   launch.threads = choice.threads;
   // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the
   // last ones balanced.
-  launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
+  launch.grain = std::max<std::int64_t>(
+      1, launch.tickets / (context.machine().fitted.grains_per_thread * choice.threads));
   launch.predicted_seconds = choice.seconds;
   launch.unused_lanes = choice::unused_lanes(context.machine(), shape, choice.program);
   set_work(shape, bound.form, launch);

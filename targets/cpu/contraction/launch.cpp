@@ -242,7 +242,7 @@ void write_program(const ContractionContext& context, const StrategySlots& slots
 void write_merge(const ContractionContext& context, const StrategySlots& slots,
                  const ContractionShape& shape, const Strategy& strategy, int threads,
                  rkernel::Launch& launch) {
-  constexpr std::int64_t tickets_per_thread = 2;
+  const std::int64_t tickets_per_thread = context.machine().fitted.merge_tickets_per_thread;
   const std::int64_t sums_row = round_up(shape.n, context.isa().panel_f32);
   const std::int64_t row_blocks =
       std::clamp<std::int64_t>(ceil_div(tickets_per_thread * threads, shape.batch), 1, shape.m);

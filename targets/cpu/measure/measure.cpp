@@ -91,20 +91,16 @@ MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const Main
     cycle = std::min(cycle, tile.seconds_per_k * 2 * isa.f32_lanes /
                                 (static_cast<double>(tile.rows) * tile.columns));
   }
-  // Cycles, from counting instructions of the generated code: what a kernel does for each tile and
-  // ticket beside what is measured.
-  constexpr double vector_operation_cycles = 0.75, tile_cycles = 15, ticket_cycles = 150;
-  // A stage's description goes to the helper, and its report comes back.
-  constexpr double handovers_of_stage = 2;
+  const choice::Calibration& fitted = machine.fitted;
   start = now_seconds();
   const std::size_t standard = standard_tile(isa, loops);
   const Overheads overheads =
       measure_overheads(loops.functions[standard], loops.tiles[standard], threads, processors);
   report.machine_seconds += now_seconds() - start;
-  machine.seconds_per_vector_operation = vector_operation_cycles * cycle;
-  machine.seconds_per_call = overheads.call_seconds + tile_cycles * cycle;
-  machine.seconds_per_ticket = overheads.ticket_seconds + ticket_cycles * cycle;
-  machine.seconds_per_wakeup = handovers_of_stage * overheads.handover_seconds;
+  machine.seconds_per_vector_operation = fitted.vector_operation_cycles * cycle;
+  machine.seconds_per_call = overheads.call_seconds + fitted.tile_cycles * cycle;
+  machine.seconds_per_ticket = overheads.ticket_seconds + fitted.ticket_cycles * cycle;
+  machine.seconds_per_wakeup = fitted.handovers_per_wakeup * overheads.handover_seconds;
   return measured;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/choice/calibration/calibration.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/ptx/ir/device_module.hpp"
@@ -20,12 +21,6 @@
 namespace dyn::ptx {
 
 namespace {
-
-constexpr int thread_registers = 48;  ///< registers of a typical loop kernel, for occupancy
-constexpr int waves =
-    4;  ///< waves of blocks that one launch starts; each block then goes on to more tickets
-constexpr double combine_instructions =
-    40;  ///< instructions of one thread, to combine one reduction over its row
 
 bool is_supported(const rkernel::Problem& problem) {
   if (problem.contraction || problem.operands.empty()) return false;
@@ -164,14 +159,19 @@ class GpuLoopKernel final : public LoopKernel {
     const std::int64_t rows = loop_threads / loop_class.row_threads;
     size.tickets = (size.points + rows - 1) / rows;
     const int resident = std::max(
-        1, choice::occupancy(machine_, loop_threads, thread_registers, shared_bytes(loop_class))
-               .blocks);
-    size.blocks = std::min<std::int64_t>(size.tickets,
-                                         std::int64_t{machine_.multiprocessors} * resident * waves);
+        1,
+        choice::occupancy(machine_, loop_threads,
+                          static_cast<int>(choice::default_calibration().gpu_loop_launch_registers),
+                          shared_bytes(loop_class))
+            .blocks);
+    size.blocks =
+        std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident *
+                                                 choice::default_calibration().gpu_loop_waves);
     size.bytes = codegen::bytes_of(loop_->problem, loop_->slots, loop_class.lane_classes, ints);
     const double in_rows = instructions_ * padded;
     const double between = loop_class.row_threads > 1
-                               ? combine_instructions * reductions_ * loop_class.row_threads
+                               ? choice::default_calibration().gpu_combine_instructions *
+                                     reductions_ * loop_class.row_threads
                                : 0;
     const double elements = static_cast<double>(size.points) *
                             static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
