@@ -44,8 +44,8 @@ void Team::fill(const TicketCost& group) {
                 : std::transform_reduce(first.begin(), first.end(), std::int64_t{0}, std::plus(),
                                         wanted);
     if (until_next > left) {
-      for (double& seconds : first)
-        seconds += static_cast<double>(left / static_cast<std::int64_t>(sharing)) * group.seconds;
+      const std::int64_t for_each = left / static_cast<std::int64_t>(sharing);
+      for (double& seconds : first) seconds += static_cast<double>(for_each) * group.seconds;
       for (auto ticket = left % static_cast<std::int64_t>(sharing); ticket > 0; --ticket)
         *std::ranges::min_element(first) += group.seconds;
       break;

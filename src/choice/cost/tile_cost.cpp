@@ -25,9 +25,8 @@ double share_within_lines(std::int64_t row_bytes) {
 double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == rkernel::LaneAxis::K) return 1;
-  const auto distinct =
-      static_cast<double>(l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes));
-  const double rows_per_set = rows / std::min(distinct, rows);
+  const std::int64_t distinct = l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes);
+  const double rows_per_set = rows / std::min(static_cast<double>(distinct), rows);
   return rows_per_set > static_cast<double>(rows_without_conflicts(machine))
              ? machine.fitted.conflict_refetches
              : 1;
@@ -172,7 +171,7 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
                                  : first_level > 1 ? machine.fitted.seconds_per_shared_run
                                                    : 0;
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
-  const double panels = strategy.tile_columns / machine.panel;
+  const int panels = strategy.tile_columns / machine.panel;
   const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1
                              ? 1 + machine.fitted.share_of_stream * (panels - 1)
                              : 1;

@@ -32,8 +32,9 @@ std::vector<BlockKernel> all_blocks(const Machine& machine) {
 // The time of one block over the synthetic depth: its tiles, or what they read from beyond L2,
 // whichever takes longer.
 double block_seconds(const Machine& machine, const BlockKernel& block) {
-  const double tiles = static_cast<double>(block.rows / block.tile_rows) *
-                       static_cast<double>(block.columns / block.tile_columns);
+  const std::int64_t row_tiles = block.rows / block.tile_rows,
+                     column_tiles = block.columns / block.tile_columns;
+  const double tiles = static_cast<double>(row_tiles) * static_cast<double>(column_tiles);
   const double compute =
       tiles *
       (synthetic_depth * machine.find_tile(block.tile_rows, block.tile_columns)->seconds_per_k +

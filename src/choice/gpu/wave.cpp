@@ -79,8 +79,8 @@ LayerTerms warp_terms(const GpuMachine& machine, const GpuTile& tile, const Shar
   LayerTerms terms{.name = "warp"};
   const bool tensor = tile.engine == Engine::TensorCores;
   const double step_k = tensor ? (size_of(tile.operands) == 2 ? 16 : 8) : 1;
-  terms.spatial_trips =
-      tensor ? static_cast<double>(tile.warp_m / tile.thread_m) * (tile.warp_n / tile.thread_n) : 1;
+  const int row_steps = tile.warp_m / tile.thread_m, column_steps = tile.warp_n / tile.thread_n;
+  terms.spatial_trips = tensor ? static_cast<double>(row_steps) * column_steps : 1;
   terms.reduction_trips = tile.block_k / step_k;
   // Fragments are read once for each step of K (on CUDA cores by each lane: what lanes share costs
   // as if they did not), and every byte that a stage brings is written once.

@@ -89,7 +89,7 @@ std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const TensorExpr& pl
       const TensorExpr inside = is_inside(at, border.extent);
       weight = weight ? where(inside, *weight, 0.0) : cast(inside, DType::f32);
     }
-    taps.push_back({cast(clamped(moved, border.extent), DType::i64), std::move(weight)});
+    taps.push_back({cast(clamped(moved, border.extent), DType::i64), weight});
   };
   if (sampling.curve == Resizing::Curve::Nearest) {
     add(place, std::nullopt);
