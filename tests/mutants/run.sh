@@ -107,9 +107,10 @@ passes() {  # program, test case, folder
   DYN_CACHE_DIR=$3/cache DYN_SEED=1 DYN_SWEEP_SEED=1 timeout "$time_limit" "$1" --test-case="$2" >"$3/log" 2>&1
 }
 
-# A sweep that the default lane thins may notice in full only.
+# A sweep that the default lane thins may notice in full only. What hangs, as a mutant that spoils memory may, is noticed after many times
+# what the sound program took.
 noticed() {  # program, test case, folder
-  ! passes "$@" || ! DYN_TEST_LANE=all passes "$@"
+  ! time_limit=$hang_limit passes "$@" || ! DYN_TEST_LANE=all passes "$@"
 }
 
 try_mutant() {  # name
@@ -121,9 +122,10 @@ try_mutant() {  # name
   mkdir -p "$folder/tree/$(dirname "$file")"
   sed -f "$here/$name.sed" "$root/$file" >"$folder/tree/$file"
   if cmp -s "$folder/tree/$file" "$root/$file"; then echo "failed $name: its edit finds nothing in $file"; return; fi
+  local began=$SECONDS
   if ! passes "$build/tests/$target" "$test" "$folder/sound"; then echo "failed $name: its test fails without the mutant as well"; return; fi
   if ! grep -qE 'test cases: +[1-9]' "$folder/sound/log"; then echo "failed $name: $target has no test case '$test' (a comma in a name needs a wildcard)"; return; fi
-  local objects
+  local hang_limit=$((30 + 20 * (SECONDS - began))) objects
   mapfile -t objects < <(objects_with "$file" "$target")
   for object in "${objects[@]}"; do
     compile "$folder" "$object" "$file" >"$folder/log" 2>&1 || { echo "failed $name: it does not build: $(grep -m1 'error' "$folder/log")"; return; }
