@@ -20,7 +20,7 @@ struct FusionRule {
   bool joins = false;     ///< else it refuses
 };
 
-/// What a rule decided on a node at a group.
+/// A rule's decision on a node at a group.
 struct FusionDecision {
   int node = -1;
   const FusionRule* rule = nullptr;

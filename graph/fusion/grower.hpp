@@ -36,7 +36,7 @@ class Grower {
   /// Every index of every axis once.
   Coords whole_space() const;
   bool matches_extents(const std::vector<Dim>& dims) const;
-  /// Whether the place runs over all of a tensor of these dims, and over every axis that is not
+  /// True where the place runs over all of a tensor of these dims, and over every axis that is not
   /// reduced, each once. Reduced ones it must run over all or none, and a matmul's K never.
   bool spans(const Coords& coords, const std::vector<Dim>& dims) const;
   /// Where the group computes the reduction's result; nothing: it reduces another space or other
@@ -71,7 +71,7 @@ class Grower {
   std::map<int, FusionDecision> decisions_;
 };
 
-/// Whether the two are provably the same for all values of the symbols.
+/// True where both are provably the same for all values of the symbols.
 bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b);
 
 /// Where node reads input `input` (before any views) when it computes its result at `coords`.

@@ -108,8 +108,8 @@ class Layouter {
     return stored_view(module_, id, choose_storage(graph_, id, views));
   }
 
-  /// Whether a group that does nothing but put results side by side can go, as all of them are
-  /// computed in their places; then they are.
+  /// Removes a group that does nothing but put results side by side, and computes all of them in
+  /// their places. False, and nothing done, where some cannot be.
   bool place_parts(const Group& group) {
     const Node& node = graph_.node(group.backbone_node);
     if (group.nodes.size() != 1 || node.op->id != OpId::Concat) return false;

@@ -123,7 +123,8 @@ struct GpuChoice {
   int tile = -1;  ///< index into the candidates
   double seconds = 0;
 };
-/// The cheapest of `tiles` that fits the machine; ties (2 %) go to the earlier. tile -1: none fits.
+/// The cheapest of `tiles` that fits the machine; ties (Calibration::gpu_equal_within) go to the
+/// earlier. tile -1: none fits.
 /// `shape_for`, where given, is the contraction as that tile would meet it.
 using GpuShapeFor = std::function<GpuContraction(const GpuTile&)>;
 GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for,

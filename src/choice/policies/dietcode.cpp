@@ -39,8 +39,7 @@ std::vector<std::int64_t> voting_extents() {
 /// Section 4.3: choose() does not evaluate that. At construction each shape of a range votes for
 /// its kernel, a decision tree (CART, with Gini impurity) is grown from the votes, and dispatches
 /// every shape. Votes: M and N up to 8192, by factors of about 2^(1/4), K and batch in fewer steps;
-/// what lies between or beyond goes where its neighbours go. On random shapes and kernels that
-/// costs 3 to 7 % of the merit.
+/// what lies between or beyond goes where its neighbours go.
 class DietCode final : public OneRegionPolicy {
  public:
   explicit DietCode(const MicroKernels& kernels)

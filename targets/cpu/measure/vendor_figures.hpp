@@ -12,7 +12,7 @@
 namespace dyn::cpu {
 
 /// Times a small and a large product with a fresh right side, and the same with a packed one, on
-/// one thread: the least of 5; some 30 ms in all. Throws vendor::Unsupported where the library does
+/// one thread: the least of several rounds. Throws vendor::Unsupported where the library does
 /// not do them.
 VendorFigures measure_vendor(const std::shared_ptr<const vendor::OneDnn>& library,
                              const codegen::Isa& isa);

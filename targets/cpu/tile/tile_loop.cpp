@@ -12,8 +12,8 @@
 namespace dyn::cpu {
 namespace {
 
-// Steps of K in one iteration: 4 hides the loop's overhead (97 % of the peak against 74 % for 1); 8
-// loses to decoding.
+// Steps of K in one iteration: four hide the loop's overhead, eight lose to decoding
+// (docs/calibration.md has the measurement).
 constexpr int k_unroll = steps_of_ahead;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a
 // second register.
