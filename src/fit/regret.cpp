@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "src/base/statistics.hpp"
 #include "src/choice/cost/program_cost.hpp"
 
 namespace dyn::fit {
@@ -38,11 +39,6 @@ Judged judge(const MeasuredShape& shape, const choice::Machine& machine) {
   return {shape.best_seconds() / chosen->seconds, std::abs(std::log(least / chosen->seconds))};
 }
 
-double quantile(std::vector<double>& values, double share) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
-
 /// The shapes of one suite on one number of threads, judged.
 struct Group {
   SuiteRegret regret;
@@ -58,12 +54,10 @@ struct Group {
   }
 
   SuiteRegret result() && {
-    double logarithms = 0;
-    for (const double ratio : ratios) logarithms += std::log(ratio);
     regret.shapes = ratios.size();
-    regret.geometric_mean = std::exp(logarithms / static_cast<double>(ratios.size()));
-    regret.p5 = quantile(ratios, 0.05);
-    regret.error = quantile(errors, 0.5);
+    regret.geometric_mean = geometric_mean(ratios);
+    regret.p5 = percentile(ratios, 5);
+    regret.error = percentile(errors, 50);
     return regret;
   }
 };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <set>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -64,41 +65,10 @@ class CpuTarget final : public rkernel::Target {
     }
     if (contracts && !context_) context_ = make_context(problems, report);
     const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
-    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
-    std::vector<codegen::KernelSource> sources;
-    std::vector<std::function<void(std::vector<void*>)>> binders;
-    std::vector<std::size_t> counts;
-    const auto add = [&]<class Kernel>(std::unique_ptr<Kernel> kernel) {
-      const std::vector<codegen::KernelSource> own = kernel->sources();
-      sources.insert(sources.end(), own.begin(), own.end());
-      counts.push_back(own.size());
-      binders.push_back(
-          [raw = kernel.get()](std::vector<void*> addresses) { raw->bind(std::move(addresses)); });
-      kernels.push_back(std::move(kernel));
-    };
-    for (const rkernel::Problem& problem : problems) {
-      if (problem.host) {
-        counts.push_back(0);
-        binders.emplace_back([](const std::vector<void*>&) {});
-        kernels.push_back(host::make_kernel(
-            problem, machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1)));
-      } else if (problem.attention) {
-        add(std::make_unique<AttentionKernel>(problem, context_, attention_choices_));
-      } else if (problem.contraction) {
-        add(std::make_unique<ContractionKernel>(problem, context_, constant_level));
-      } else {
-        add(LoopKernel::create(problem, isa_, machine_));
-      }
-    }
-    const std::vector<void*> addresses = store_->resolve(sources, options_.threads, report);
-    compiled_ += report.compiled;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      binders[i]({addresses.begin() + static_cast<std::ptrdiff_t>(next),
-                  addresses.begin() + static_cast<std::ptrdiff_t>(next + counts[i])});
-      next += counts[i];
-    }
-    return {std::move(problems), std::move(kernels), report};
+    std::vector<Draft> drafts;
+    for (const rkernel::Problem& problem : problems)
+      drafts.push_back(draft_of(problem, constant_level));
+    return {std::move(problems), with_code(std::move(drafts), report), report};
   }
 
   std::int64_t functions_compiled() const override { return compiled_; }
@@ -118,6 +88,52 @@ class CpuTarget final : public rkernel::Target {
   }
 
  private:
+  /// A kernel of any kind; those of the host have their code.
+  using Draft = std::variant<std::unique_ptr<rkernel::Kernel>, AttentionKernel::Draft,
+                             ContractionKernel::Draft, LoopKernel::Draft>;
+
+  Draft draft_of(const rkernel::Problem& problem, std::size_t constant_level) const {
+    if (problem.host)
+      return host::make_kernel(problem,
+                               machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1));
+    if (problem.attention) return AttentionKernel::draft(problem, context_, attention_choices_);
+    if (problem.contraction) return ContractionKernel::draft(problem, context_, constant_level);
+    return LoopKernel::draft(problem, isa_, machine_);
+  }
+
+  /// Compiles the code of all at once.
+  std::vector<std::unique_ptr<rkernel::Kernel>> with_code(std::vector<Draft> drafts,
+                                                          rkernel::CompileReport& report) {
+    std::vector<codegen::KernelSource> sources;
+    std::vector<std::size_t> ends;  // of each draft's sources
+    for (const Draft& draft : drafts) {
+      const auto list = [&](const auto& one) {
+        if constexpr (requires { one.sources(); }) {
+          const std::vector<codegen::KernelSource> own = one.sources();
+          sources.insert(sources.end(), own.begin(), own.end());
+        }
+      };
+      std::visit(list, draft);
+      ends.push_back(sources.size());
+    }
+    const std::vector<void*> addresses = store_->resolve(sources, options_.threads, report);
+    compiled_ += report.compiled;
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+    auto next = addresses.begin();
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+      const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(ends[i]);
+      const auto finish = [&](auto&& one) -> std::unique_ptr<rkernel::Kernel> {
+        if constexpr (requires { one.sources(); })
+          return std::move(one).with_code({next, end});
+        else
+          return std::move(one);
+      };
+      kernels.push_back(std::visit(finish, std::move(drafts[i])));
+      next = end;
+    }
+    return kernels;
+  }
+
   // A constant right side without batch axes is packed at load.
   static void mark_packed(std::vector<rkernel::Problem>& problems,
                           const std::function<bool(graph::ValueId)>& constant) {
@@ -162,25 +178,23 @@ class CpuTarget final : public rkernel::Target {
   std::shared_ptr<const ContractionContext> make_context(
       const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
     choice::Machine machine = *machine_;
-    std::map<DType, MainLoopTable> narrow;
+    ContractionLoops loops{main_loops(DType::f32, report), dot_loops(problems, report)};
     for (const DType dtype : packed_dtypes(problems)) {
       if (dtype == DType::f32) continue;
-      const MainLoopTable& loops = narrow[dtype] = main_loops(dtype, report);
+      const MainLoopTable& narrow = loops.narrow[dtype] = main_loops(dtype, report);
       machine.narrow_tiles[dtype] =
-          tile_figures(isa_, dtype, [&] { return loops; }, options_.cache_dir, report);
+          tile_figures(isa_, dtype, [&] { return narrow; }, options_.cache_dir, report);
     }
-    auto context = std::make_shared<ContractionContext>(
-        isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
-        options_.deterministic, narrow);
-    std::vector<BlockSpeed> speeds;
+    ContractionSettings settings{.deterministic = options_.deterministic,
+                                 .policy = options_.policy};
     if (rkernel::uses_micro_kernels(options_.policy)) {
-      speeds = block_figures(
+      settings.speeds = block_figures(
           isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir,
           options_.log, report);
     }
-    context->set_policy(options_.policy, speeds);
-    if (uses_vendor()) context->set_library(open_vendor(report));
-    return context;
+    if (uses_vendor()) settings.library = open_vendor(report);
+    return std::make_shared<const ContractionContext>(isa_, std::move(machine), loops,
+                                                      std::move(settings));
   }
 
   std::shared_ptr<const ContractionLibrary> open_vendor(rkernel::CompileReport& report) const {

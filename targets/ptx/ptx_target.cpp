@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <unordered_map>
+#include <variant>
 
 #include "dyn/error.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
@@ -13,23 +14,30 @@
 namespace dyn::ptx {
 namespace {
 
-// A kernel of either kind.
-struct PreparedKernel {
-  std::unique_ptr<rkernel::Kernel> kernel;  ///< nullptr: no kernel of this target
-  std::function<std::vector<codegen::KernelSource>()> sources;
-  std::function<void(std::vector<const void*>)> bind;
-};
+/// A kernel of either kind, or none of this target.
+using Draft = std::variant<std::monostate, ContractionKernel::Draft, LoopKernel::Draft>;
 
-template <class Own>
-PreparedKernel prepared(std::unique_ptr<Own> kernel) {
-  if (!kernel) return {};
-  PreparedKernel result;
-  result.sources = [own = kernel.get()] { return own->sources(); };
-  result.bind = [own = kernel.get()](std::vector<const void*> functions) {
-    own->bind(std::move(functions));
+bool is_none(const Draft& draft) { return std::holds_alternative<std::monostate>(draft); }
+
+std::vector<codegen::KernelSource> sources_of(const Draft& draft) {
+  const auto list = [](const auto& one) -> std::vector<codegen::KernelSource> {
+    if constexpr (requires { one.sources(); })
+      return one.sources();
+    else
+      return {};
   };
-  result.kernel = std::move(kernel);
-  return result;
+  return std::visit(list, draft);
+}
+
+/// nullptr of none.
+std::unique_ptr<rkernel::Kernel> finished(Draft draft, std::vector<const void*> functions) {
+  const auto finish = [&](auto&& one) -> std::unique_ptr<rkernel::Kernel> {
+    if constexpr (requires { one.sources(); })
+      return std::move(one).with_code(std::move(functions));
+    else
+      return nullptr;
+  };
+  return std::visit(finish, std::move(draft));
 }
 
 bool touches_state(const rkernel::Problem& problem, const rkernel::BufferFacts& buffers) {
@@ -58,21 +66,18 @@ class PtxTarget final : public rkernel::Target {
     rkernel::CompileReport report;
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems)
-      own.push_back(!touches_state(problem, buffers) && make(problem).kernel != nullptr);
+      own.push_back(!touches_state(problem, buffers) && !is_none(draft_of(problem)));
     narrow_buffers(problems, own, buffers, options_.precision);
-    std::vector<PreparedKernel> all;
+    std::vector<Draft> drafts;
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      all.push_back(own[i] ? make(problems[i]) : PreparedKernel{});
-      if (own[i] && !all.back().kernel) {
+      drafts.push_back(own[i] ? draft_of(problems[i]) : Draft());
+      if (own[i] && is_none(drafts.back())) {
         throw Error(ErrorKind::internal, "the kernel of " + problems[i].name +
                                              " does not exist in " +
                                              std::string(name_of(options_.precision)));
       }
     }
-    load(all, report);
-    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
-    for (PreparedKernel& one : all) kernels.push_back(std::move(one.kernel));
-    return {std::move(problems), std::move(kernels), report};
+    return {std::move(problems), with_code(std::move(drafts), report), report};
   }
 
   std::int64_t panel_width(DType) const override { return 1; }
@@ -83,40 +88,49 @@ class PtxTarget final : public rkernel::Target {
   }
 
  private:
-  PreparedKernel make(const rkernel::Problem& problem) const {
+  Draft draft_of(const rkernel::Problem& problem) const {
+    const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
     if (problem.host) return {};
     if (problem.contraction)
-      return prepared(ContractionKernel::create(problem, options_.machine, options_.precision,
-                                                tiles_, name_, options_.policy, pairs_));
-    return prepared(LoopKernel::create(problem, options_.machine, name_));
+      return made(ContractionKernel::draft(problem, options_.machine, options_.precision, tiles_,
+                                           name_, options_.policy, pairs_));
+    return made(LoopKernel::draft(problem, options_.machine, name_));
   }
 
-  // Lists each distinct source once: problems of one structure share their code.
-  void load(const std::vector<PreparedKernel>& all, rkernel::CompileReport& report) {
+  /// Loads each distinct source once: problems of one structure share their code. Without a device
+  /// the functions are nullptr.
+  std::vector<std::unique_ptr<rkernel::Kernel>> with_code(std::vector<Draft> drafts,
+                                                          rkernel::CompileReport& report) {
     std::vector<codegen::KernelSource> distinct;
     std::unordered_map<std::string, std::size_t> index_of;
-    std::vector<std::vector<std::size_t>> indices(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].kernel) continue;
-      for (codegen::KernelSource& source : all[i].sources()) {
+    std::vector<std::vector<std::size_t>> indices(drafts.size());
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+      for (codegen::KernelSource& source : sources_of(drafts[i])) {
         const auto [found, added] = index_of.emplace(source.key, distinct.size());
         indices[i].push_back(found->second);
         if (added) distinct.push_back(std::move(source));
       }
     }
-    if (!options_.device) {
-      report.kernels += static_cast<int>(distinct.size());
-      return;
-    }
-    const int before = report.compiled;
-    const std::vector<const void*> handles =
-        options_.device->load(distinct, options_.threads, report);
-    compiled_ += report.compiled - before;
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<const void*> handles = load(distinct, report);
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
       std::vector<const void*> functions;
       for (const std::size_t index : indices[i]) functions.push_back(handles.at(index));
-      if (all[i].kernel) all[i].bind(std::move(functions));
+      kernels.push_back(finished(std::move(drafts[i]), std::move(functions)));
     }
+    return kernels;
+  }
+
+  std::vector<const void*> load(const std::vector<codegen::KernelSource>& sources,
+                                rkernel::CompileReport& report) {
+    if (!options_.device) {
+      report.kernels += static_cast<int>(sources.size());
+      return std::vector<const void*>(sources.size(), nullptr);
+    }
+    const int before = report.compiled;
+    std::vector<const void*> handles = options_.device->load(sources, options_.threads, report);
+    compiled_ += report.compiled - before;
+    return handles;
   }
 
   TargetOptions options_;

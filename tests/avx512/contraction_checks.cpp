@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "targets/cpu/contraction/kernel.hpp"
 #include "targets/cpu/move/pack.hpp"
@@ -122,16 +123,16 @@ class ContractionCheck final : public Check {
         all_loops_(all_loops) {
     // Addresses of main loops come with run(); the code does not depend on them.
     const std::vector<cpu::MainLoop> none(tiles_.size());
-    kernel_ = std::make_unique<cpu::ContractionKernel>(
+    draft_.emplace(cpu::ContractionKernel::draft(
         built_.problem, context_with({none, none, std::vector<cpu::MainLoop>(dot_tiles_.size())}),
-        2);
+        2));
   }
 
   std::vector<codegen::KernelSource> sources() const override {
     std::vector<codegen::KernelSource> all = cpu::main_loop_sources(isa_);
     for (const std::vector<codegen::KernelSource>& more :
          {cpu::main_loop_sources(isa_, form_.weights), cpu::dot_loop_sources(isa_),
-          kernel_->sources()})
+          draft_->sources()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -142,10 +143,10 @@ class ContractionCheck final : public Check {
                 main_loops(addresses.subspan(2 * tiles_.size(), dot_tiles_.size()))};
     std::vector<cpu::MainLoop>& counted = form_.weights == DType::f32 ? loops.f32 : loops.weights;
     counted = CountedLoops::wrap(counted);
-    cpu::ContractionKernel kernel(built_.problem, context_with(loops), 2);
     const std::span<void* const> own = addresses.subspan(2 * tiles_.size() + dot_tiles_.size());
-    kernel.bind({own.begin(), own.end()});
-    for (const Case& c : sizes()) run_size(kernel, c);
+    const auto kernel = cpu::ContractionKernel::draft(built_.problem, context_with(loops), 2)
+                            .with_code({own.begin(), own.end()});
+    for (const Case& c : sizes()) run_size(*kernel, c);
     for (std::size_t i = 0; all_loops_ && i < tiles_.size(); ++i) {
       if (CountedLoops::calls(i) == 0)
         throw Failure(
@@ -164,11 +165,9 @@ class ContractionCheck final : public Check {
   };
 
   std::shared_ptr<const cpu::ContractionContext> context_with(const Loops& loops) const {
-    std::map<DType, cpu::MainLoopTable> narrow;
-    if (form_.weights != DType::f32) narrow[form_.weights] = {tiles_, loops.weights};
-    return std::make_shared<const cpu::ContractionContext>(
-        isa_, plain_machine(isa_), cpu::MainLoopTable{tiles_, loops.f32},
-        cpu::MainLoopTable{dot_tiles_, loops.dot}, false, narrow);
+    cpu::ContractionLoops tables{{tiles_, loops.f32}, {dot_tiles_, loops.dot}};
+    if (form_.weights != DType::f32) tables.narrow[form_.weights] = {tiles_, loops.weights};
+    return std::make_shared<const cpu::ContractionContext>(isa_, plain_machine(isa_), tables);
   }
 
   /// As many rows as each main loop has, columns around its own; then edges, and long K.
@@ -292,7 +291,7 @@ class ContractionCheck final : public Check {
   std::mt19937_64 random_;
   bool all_loops_;
   std::vector<cpu::Tile> tiles_ = cpu::main_loop_tiles(isa_), dot_tiles_ = cpu::dot_tiles(isa_);
-  std::unique_ptr<cpu::ContractionKernel> kernel_;
+  std::optional<cpu::ContractionKernel::Draft> draft_;
 };
 
 }  // namespace

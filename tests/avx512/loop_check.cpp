@@ -63,10 +63,10 @@ std::size_t plain_class(const std::vector<codegen::KernelSource>& sources, std::
 void LoopCheck::add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed,
                     double tolerance, bool specials,
                     std::map<int, std::vector<std::uint8_t>> given) {
-  auto kernel = cpu::LoopKernel::create(
-      builder->problem, isa_, std::make_shared<choice::Machine>(testing::round_machine()));
-  auto sources = kernel->sources();
-  items_.push_back({std::move(builder), std::move(kernel), std::move(sources), seed, tolerance,
+  auto draft = cpu::LoopKernel::draft(builder->problem, isa_,
+                                      std::make_shared<choice::Machine>(testing::round_machine()));
+  auto sources = draft.sources();
+  items_.push_back({std::move(builder), std::move(draft), std::move(sources), seed, tolerance,
                     specials, std::move(given)});
 }
 
@@ -90,8 +90,8 @@ void LoopCheck::run(std::span<void* const> addresses) {
 }
 
 void LoopCheck::run_item(const LoopCheck& check, Item& item, std::span<void* const> addresses) {
-  item.kernel->bind({addresses.begin(), addresses.end()});
-  rkernel::Launch launch = item.kernel->plan({item.builder->values, 2});
+  const auto kernel = std::move(item.draft).with_code({addresses.begin(), addresses.end()});
+  rkernel::Launch launch = kernel->plan({item.builder->values, 2});
   const Contents initial = random_contents(*item.builder, item.seed, item.specials, item.given);
   const Contents wanted = interpreted(*item.builder, initial);
   check.compare(item, run_launch(launch, std::max<std::int64_t>(launch.tickets, 1), initial),

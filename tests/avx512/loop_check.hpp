@@ -24,7 +24,7 @@ class LoopCheck : public Check {
   using Contents = std::vector<std::vector<std::uint8_t>>;
   struct Item {
     std::unique_ptr<testing::ProblemBuilder> builder;
-    std::unique_ptr<cpu::LoopKernel> kernel;
+    cpu::LoopKernel::Draft draft;  ///< empty after run()
     std::vector<codegen::KernelSource> sources;
     unsigned seed;
     double tolerance;

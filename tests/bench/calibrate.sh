@@ -14,13 +14,20 @@ trap 'rm -rf "$work"' EXIT
 
 if [ "${1:-}" = --measure ]; then
   name=${2:?calibrate.sh --measure NAME}
+  measure() {
+    "$build/bin/dynrun" select "$@" --policies dyn,oracle --rounds 4 --slice-ms 0.6 --measurements "$work/part" --format csv > /dev/null
+    cat "$work/part" >> "$work/all"
+  }
   for threads in 1 2; do
     for suite in gnn transformer cnn deepbench; do
-      "$build/bin/dynrun" select "tests/bench/suites/gemm-$suite.txt" --most-gflop 2 --threads $threads --policies dyn,oracle \
-        --rounds 4 --measurements "$work/part" --format csv > /dev/null
-      cat "$work/part" >> "$work/all"
+      measure "tests/bench/suites/gemm-$suite.txt" --most-gflop 2 --threads $threads
+      measure "tests/bench/suites/gemm-$suite.txt" --most-gflop 1 --threads $threads --random 30 --random-only
     done
   done
+  # Shapes that single terms of the model are about.
+  measure tests/bench/suites/term-narrow.txt --most-gflop 2 --threads 2
+  measure tests/bench/suites/term-far.txt --most-gflop 2 --threads 2
+  measure tests/bench/suites/term-beyond.txt --most-gflop 8 --threads 1
   gzip -9nc "$work/all" > "$kept/$name.jsonl.gz"
   rm "$work"/*
   shift 2

@@ -14,9 +14,9 @@
 
 #include <fmt/format.h>
 
+#include "src/base/statistics.hpp"
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/session.hpp"
-#include "src/cli/report/statistics.hpp"
 #include "src/runtime/executables/planned_executable.hpp"
 #include "src/runtime/run/call_state.hpp"
 
@@ -94,10 +94,10 @@ void bench(const cli::Arguments& arguments, std::size_t count, double seconds) {
     const double of_stages =
         stages.stages > 0 ? static_cast<double>(stages.alone) / static_cast<double>(stages.stages)
                           : 0;
-    fmt::print("| {} | 1 | {:.1f} | | {:.1f} | {:.4f} |\n", shape, cli::percentile(one, 50),
+    fmt::print("| {} | 1 | {:.1f} | | {:.1f} | {:.4f} |\n", shape, percentile(one, 50),
                static_cast<double>(stages.stages) / runs, of_stages);
-    fmt::print("| {} | {} | {:.1f} | {:.3f} | | |\n", shape, count, cli::percentile(many, 50),
-               cli::percentile(ratios, 50));
+    fmt::print("| {} | {} | {:.1f} | {:.3f} | | |\n", shape, count, percentile(many, 50),
+               percentile(ratios, 50));
   }
 }
 

@@ -40,13 +40,12 @@ BenchMatmul::BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape&
       shape_(shape),
       problem_(matmul_problem(dtype, shape.n, shape.k)),
       copies_stream_(device.make_stream()) {
-  kernel_ =
-      ptx::ContractionKernel::create(problem_.problem, device.machine(), dtype, false, "cuda");
-  if (kernel_ == nullptr)
-    throw Error(ErrorKind::internal, "no GPU kernel for a plain matrix product");
+  auto draft =
+      ptx::ContractionKernel::draft(problem_.problem, device.machine(), dtype, false, "cuda");
+  if (!draft) throw Error(ErrorKind::internal, "no GPU kernel for a plain matrix product");
   rkernel::CompileReport report;
-  const auto sources = kernel_->sources();
-  kernel_->bind(device.load(sources, 4, report));
+  auto functions = device.load(draft->sources(), 4, report);
+  kernel_ = (*std::move(draft)).with_code(std::move(functions));
   const std::int64_t symbols[] = {shape.m};
   launch_ = kernel_->plan({symbols, 1});
   upload(seed, copies);

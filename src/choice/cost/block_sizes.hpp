@@ -12,9 +12,7 @@ struct BlockSizes {
   double row_tiles, column_tiles, k_blocks;
   double block_m, block_n, block_k;
   double m_blocks, n_blocks, slices;
-  double seconds_per_k;          ///< one step of K of one tile, the mean over all blocks
-  double longest_seconds_per_k;  ///< the same over the block that takes longest
-  bool longest = false;          ///< of all this is about that one, not the mean
+  double seconds_per_k;  ///< one step of K of one tile, the mean over all blocks
 };
 
 /// Seconds of one vector's multiply-add, at the speed of the tallest tile of a panel.

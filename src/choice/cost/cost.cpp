@@ -116,12 +116,6 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape,
   return terms;
 }
 
-BlockSizes of_longest(BlockSizes sizes) {
-  sizes.seconds_per_k = sizes.longest_seconds_per_k;
-  sizes.longest = true;
-  return sizes;
-}
-
 double tickets_of(const ContractionShape& shape, const BlockSizes& sizes) {
   return static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
 }
@@ -137,18 +131,15 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape,
   top.fixed = machine.seconds_per_ticket;
   const int active =
       static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
-  const bool few = threads > 1 && sizes.n_blocks > 1 &&
-                   top.parallel_trips < machine.fitted.few_tickets_per_thread * threads;
-  const BlockSizes counted = few ? of_longest(sizes) : sizes;
-  const double moves = move_seconds(machine, shape, strategy, counted, active);
+  const double moves = move_seconds(machine, shape, strategy, sizes, active);
   // Moves and multiply-adds are known before anything else; dots may spare some of these.
   const double least = layer_cost(
       top,
       sizes.k_blocks *
-          (moves + sizes.row_tiles * sizes.column_tiles * sizes.block_k * counted.seconds_per_k),
+          (moves + sizes.row_tiles * sizes.column_tiles * sizes.block_k * sizes.seconds_per_k),
       false);
   if (!has_dots(shape, strategy) && least * (1 - rounding) >= enough) return least;
-  const TicketTerms ticket = ticket_terms(machine, shape, strategy, counted, moves, active);
+  const TicketTerms ticket = ticket_terms(machine, shape, strategy, sizes, moves, active);
   const double seconds =
       layer_cost(top, ticket.l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
   if (breakdown != nullptr) {
@@ -175,8 +166,7 @@ namespace {
 double least_ticket(const Machine& machine, const ContractionShape& shape,
                     const rkernel::Strategy& strategy, const BlockSizes& sizes, double spared,
                     int active) {
-  LayerTerms terms{
-      .exposed = std::min(machine.fitted.exposed_loads, machine.fitted.exposed_loads_beyond_l2)};
+  LayerTerms terms{.exposed = machine.fitted.exposed_loads};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;

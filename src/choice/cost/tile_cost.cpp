@@ -101,9 +101,7 @@ double store_seconds(const Machine& machine, const ContractionShape& shape, cons
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
-double of_last_columns(const BlockSizes& sizes, double seconds) {
-  return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks;
-}
+double of_last_columns(const BlockSizes& sizes, double seconds) { return seconds / sizes.n_blocks; }
 
 double mean_rest_seconds(const Machine& machine, const ContractionShape& shape,
                          const BlockSizes& sizes) {
@@ -176,16 +174,11 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
                              ? 1 + machine.fitted.share_of_stream * (panels - 1)
                              : 1;
   const bool far_tile = strategy.direct_b && near_level > 1;
-  const bool far_block =
-      strategy.direct_b && machine.level_of(static_cast<std::int64_t>(block_bytes * lines)) > 1;
-  const auto again = [&](std::size_t level, bool far_rows) {
-    return std::max(read_seconds(machine, bytes, level, active),
-                    far_rows ? sizes.block_k * lines * machine.fitted.seconds_per_far_row : 0);
-  };
+  const double from_near = read_seconds(machine, bytes, near_level, active);
   const double first =
       (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks +
-      again(again_level, far_block) * (1 - 1 / sizes.m_blocks);
-  return {first, again(near_level, far_tile), far_tile && sizes.row_tiles > 1};
+      read_seconds(machine, bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
+  return {first, from_near, far_tile && sizes.row_tiles > 1};
 }
 
 // How much longer the mean tile takes where row tiles do not ask for the next columns: the first
@@ -218,19 +211,11 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
   const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a
                                   ? std::max(block_level, shape.a_level)
                                   : block_level;
-  // The panel that comes next is asked for from memory while row tiles, or other blocks, read this
-  // one again: where both take more than half of L2, each comes late.
-  const bool from_memory = shape.b_packed && shape.b_level + 1 == machine.levels.size();
-  const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
-  const bool crowded =
-      from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   const bool cuts_rows = sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
   const double a_seconds = read_seconds(machine, a_bytes, a_level, active) +
                            (cuts_rows ? rows * machine.fitted.seconds_per_row_run : 0);
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
-  terms.exposed = of_columns.far ? 1
-                  : crowded      ? machine.fitted.exposed_loads_beyond_l2
-                                 : machine.fitted.exposed_loads;
+  terms.exposed = of_columns.far ? 1 : machine.fitted.exposed_loads;
   terms.load =
       a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
   if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < machine.fitted.exposed_far_rows)

@@ -30,8 +30,7 @@ double call_seconds(const Machine& machine, const ContractionShape& shape,
 double store_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes,
                      double rows, double outputs, double register_tile, int active);
 
-/// The share of `seconds`, which only blocks with the last columns take, in the mean block. Where
-/// each thread has a few blocks, all wait for the longest.
+/// The share of `seconds`, which only blocks with the last columns take, in the mean block.
 double of_last_columns(const BlockSizes& sizes, double seconds);
 
 /// How much longer the mean tile takes where dots compute the last columns. Only the last column

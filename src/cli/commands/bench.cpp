@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/statistics.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/cli/commands/load_times.hpp"
 #include "src/cli/input/inputs.hpp"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/report/statistics.hpp"
+#include "src/base/statistics.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/statistics.hpp"
 #include "src/cli/report/statistics.hpp"
 
 namespace dyn::cli {

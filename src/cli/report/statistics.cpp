@@ -18,20 +18,6 @@ double seconds_of(const std::function<void()>& work) {
   return seconds_since(start);
 }
 
-double percentile(std::vector<double> samples, double percent) {
-  std::sort(samples.begin(), samples.end());
-  const double position = percent / 100 * static_cast<double>(samples.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, samples.size() - 1);
-  return std::lerp(samples[below], samples[above], position - std::floor(position));
-}
-
-double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
-}
-
 std::vector<double> repeat(const Repetition& repetition, const std::function<void()>& work) {
   const Clock::time_point warmup_start = Clock::now();
   while (seconds_since(warmup_start) < repetition.warmup_seconds) work();

@@ -41,9 +41,9 @@ void MeasurementFile::add(const OpCase& test, const std::string& shape, int thre
   json programs = json::array();
   for (std::size_t i = 0; i < candidates.programs.size(); ++i) {
     const rkernel::Candidate& program = candidates.programs[i];
-    if (program.model_program.empty()) continue;
-    programs.push_back(
-        {place_in(sizes, program.model_sizes), json::parse(program.model_program), seconds[i]});
+    if (!program.model_input) continue;
+    const rkernel::ModelInput input = program.model_input();
+    programs.push_back({place_in(sizes, input.sizes), json::parse(input.program), seconds[i]});
   }
   if (programs.empty()) return;
   if (machine != machine_) write(json{{"machine", json::parse(machine)}}.dump() + "\n");

@@ -1,6 +1,6 @@
 #include "src/cli/select/record.hpp"
 
-#include "src/cli/report/statistics.hpp"
+#include "src/base/statistics.hpp"
 #include "src/cli/report/units.hpp"
 
 namespace dyn::cli {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "src/cli/report/statistics.hpp"
+#include "src/base/statistics.hpp"
 
 namespace dyn::cli {
 namespace {

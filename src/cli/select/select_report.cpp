@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/report/statistics.hpp"
+#include "src/base/statistics.hpp"
 #include "src/cli/report/units.hpp"
 
 namespace dyn::cli {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/base/statistics.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/slices.hpp"
-#include "src/cli/report/statistics.hpp"
 #include "src/cli/select/choosing_time.hpp"
 #include "src/cli/select/compare.hpp"
 #include "src/runtime/plan/candidates.hpp"

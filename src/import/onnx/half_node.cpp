@@ -1,6 +1,5 @@
 #include "src/import/onnx/half_node.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -11,47 +10,6 @@
 
 namespace dyn::onnx {
 namespace {
-
-/// Operators without products, whose weights stay in 16 bits. DeformConv is here too, since f16
-/// could not tell its places apart.
-constexpr std::string_view of_several[] = {"AffineGrid",
-                                           "BatchNormalization",
-                                           "Celu",
-                                           "DFT",
-                                           "DeformConv",
-                                           "DequantizeLinear",
-                                           "Elu",
-                                           "GridSample",
-                                           "GroupNormalization",
-                                           "HardSigmoid",
-                                           "HardSwish",
-                                           "InstanceNormalization",
-                                           "LRN",
-                                           "LayerNormalization",
-                                           "LogSoftmax",
-                                           "LpNormalization",
-                                           "LpPool",
-                                           "GlobalLpPool",
-                                           "MaxRoiPool",
-                                           "MeanVarianceNormalization",
-                                           "Mish",
-                                           "NegativeLogLikelihoodLoss",
-                                           "QLinearConv",
-                                           "QLinearMatMul",
-                                           "QuantizeLinear",
-                                           "ReduceL1",
-                                           "ReduceL2",
-                                           "ReduceLogSum",
-                                           "ReduceLogSumExp",
-                                           "ReduceSumSquare",
-                                           "Resize",
-                                           "RoiAlign",
-                                           "STFT",
-                                           "Selu",
-                                           "SoftmaxCrossEntropyLoss",
-                                           "Softplus",
-                                           "Softsign",
-                                           "Upsample"};
 
 Tensor converted(const Tensor& tensor, DType dtype) {
   Tensor result{dtype, tensor.dims, {}};
@@ -135,12 +93,12 @@ class HalfNode {
 
 }  // namespace
 
-void convert_halves(GraphState& state, NodeProto& node, NodeContext& context, Convert convert) {
-  if (std::ranges::find(of_several, node.op_type()) == std::end(of_several))
-    return convert(context);
+void convert_halves(GraphState& state, NodeProto& node, NodeContext& context,
+                    const Conversion& conversion) {
+  if (conversion.halves == Halves::AsGiven) return conversion.convert(context);
   HalfNode halves(state, node, context);
   halves.widen_inputs();
-  convert(context);
+  conversion.convert(context);
   halves.round_outputs();
 }
 

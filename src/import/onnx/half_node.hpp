@@ -4,8 +4,8 @@
 
 namespace dyn::onnx {
 
-/// Converts a node. Where it has inputs of f16 or bf16 and its operator is made of several dyn
-/// operators, these compute in f32, and its results are rounded once.
-void convert_halves(GraphState& state, NodeProto& node, NodeContext& context, Convert convert);
+/// Converts a node, with its inputs of f16 and bf16 as Conversion::halves says.
+void convert_halves(GraphState& state, NodeProto& node, NodeContext& context,
+                    const Conversion& conversion);
 
 }  // namespace dyn::onnx

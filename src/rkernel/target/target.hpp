@@ -82,14 +82,20 @@ struct PlanRequest {
   int threads = 1;
 };
 
+/// The sizes and the program of a candidate as the target's cost model takes them, in JSON, for
+/// fitting the model (src/choice/calibration).
+struct ModelInput {
+  std::string sizes, program;
+};
+
 /// One way to run a problem at one shape.
 struct Candidate {
   std::string program;                      ///< in words: regions, tiles, blocks, moves, threads
   std::optional<double> predicted_seconds;  ///< none where the policy predicts no time
   Launch launch;
-  /// The sizes and the program as the target's cost model takes them, in JSON, for fitting it
-  /// (src/choice/calibration); "" where it has none.
-  std::string model_sizes = {}, model_program = {};
+  /// What the target's cost model is given, written when it is asked for; empty where the target
+  /// has no such model.
+  std::function<ModelInput()> model_input = {};
 };
 
 /// The candidates of a policy for a problem at one shape. Candidates that differ neither in code

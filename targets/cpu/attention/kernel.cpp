@@ -100,6 +100,13 @@ AttentionKernel::AttentionKernel(const rkernel::Problem& problem,
   }
 }
 
+AttentionKernel::Draft AttentionKernel::draft(const rkernel::Problem& problem,
+                                              std::shared_ptr<const ContractionContext> context,
+                                              std::shared_ptr<const AttentionChoices> choices) {
+  return Draft(std::unique_ptr<AttentionKernel>(
+      new AttentionKernel(problem, std::move(context), std::move(choices))));
+}
+
 std::vector<codegen::KernelSource> AttentionKernel::sources() const {
   const std::string structure = codegen::structure_key(*problem_, slots_);
   const auto emitted = [this](const AttentionClass& made, auto emit) {
@@ -217,7 +224,7 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   launch.scratch_bytes = static_cast<std::size_t>(bytes);
   launch.tickets = shape.queries > 0 && shape.value_depth > 0 ? shape.batch * m_blocks * splits : 0;
   if (splits > 1) {
-    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.back());
+    launch.merge = reinterpret_cast<rkernel::KernelFunction>(functions_.back());
     launch.merge_tickets = launch.tickets / splits;
     launch.shared_bytes =
         static_cast<std::size_t>(shape.batch * shape.queries * splits * record * 4);
@@ -231,7 +238,7 @@ rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols
   const AttentionShape shape = shape_of(launch.ints);
   fill_strategy(shape, strategy, launch);
   launch.function = reinterpret_cast<rkernel::KernelFunction>(
-      addresses_.at(class_for(launch.ints, strategy.form)));
+      functions_.at(class_for(launch.ints, strategy.form)));
   const double rows = static_cast<double>(shape.batch * shape.queries),
                keys = static_cast<double>(shape.batch * shape.keys);
   const double depths = static_cast<double>(shape.depth + shape.value_depth);
@@ -254,7 +261,7 @@ rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const
 std::vector<rkernel::CodeListing> AttentionKernel::listings_at(
     const rkernel::PlanRequest& request) const {
   const codegen::Isa& isa = context_->isa();
-  auto listings = codegen::list_launched(isa, sources(), addresses_, plan(request));
+  auto listings = codegen::list_launched(isa, sources(), functions_, plan(request));
   const AttentionStrategy strategy =
       choices_->choose(context_->machine(), shape(request.symbols), request.threads).strategy;
   if (auto loop = list_main_loop(isa, {strategy.tile_rows, strategy.tile_columns}))

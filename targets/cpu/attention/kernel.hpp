@@ -10,19 +10,20 @@
 #include "targets/cpu/attention/choices.hpp"
 #include "targets/cpu/attention/emitter.hpp"
 #include "targets/cpu/contraction/kernel.hpp"
+#include "targets/llvm/problem/kernel_draft.hpp"
 
 namespace dyn::cpu {
 
 class AttentionKernel final : public rkernel::Kernel {
  public:
+  using Draft = codegen::KernelDraft<AttentionKernel, void*>;
   /// Throws Error(unsupported) for operands that are not f32.
-  AttentionKernel(const rkernel::Problem& problem,
-                  std::shared_ptr<const ContractionContext> context,
-                  std::shared_ptr<const AttentionChoices> choices);
+  static Draft draft(const rkernel::Problem& problem,
+                     std::shared_ptr<const ContractionContext> context,
+                     std::shared_ptr<const AttentionChoices> choices);
 
   /// For each class its kernel; the merges of all lane classes after them.
   std::vector<codegen::KernelSource> sources() const;
-  void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
@@ -37,6 +38,11 @@ class AttentionKernel final : public rkernel::Kernel {
                             const choice::AttentionStrategy& strategy) const;
 
  private:
+  friend Draft;
+  AttentionKernel(const rkernel::Problem& problem,
+                  std::shared_ptr<const ContractionContext> context,
+                  std::shared_ptr<const AttentionChoices> choices);
+  void take_code(std::vector<void*> functions) { functions_ = std::move(functions); }
   choice::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
   std::size_t class_for(std::span<const std::int64_t> ints, choice::ScoreForm form) const;
   void fill_strategy(const choice::AttentionShape& shape, const choice::AttentionStrategy& strategy,
@@ -48,7 +54,7 @@ class AttentionKernel final : public rkernel::Kernel {
   codegen::SlotTable slots_;
   AttentionSlots strategy_;
   std::vector<AttentionClass> classes_;
-  std::vector<void*> addresses_;
+  std::vector<void*> functions_;  ///< of sources()
 };
 
 }  // namespace dyn::cpu

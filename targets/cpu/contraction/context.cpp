@@ -52,27 +52,20 @@ std::shared_ptr<const ContractionLibrary> no_library() {
 }
 
 ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine machine,
-                                       const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                                       bool deterministic,
-                                       const std::map<DType, MainLoopTable>& narrow_loops)
+                                       const ContractionLoops& loops, ContractionSettings settings)
     : isa_(isa),
       machine_(std::move(machine)),
-      deterministic_(deterministic),
+      settings_(std::move(settings)),
       candidates_(choice::make_candidates(machine_)),
-      dot_tables_(by_columns(dot_loops)),
+      dot_tables_(by_columns(loops.dot)),
       memory_(memory_bytes) {
-  tables_.emplace(DType::f32, by_columns(loops));
-  for (const auto& [dtype, narrow] : narrow_loops) tables_.emplace(dtype, by_columns(narrow));
+  tables_.emplace(DType::f32, by_columns(loops.f32));
+  for (const auto& [dtype, narrow] : loops.narrow) tables_.emplace(dtype, by_columns(narrow));
   machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
   for (const Tile& tile : dot_tiles(isa))
     machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
-}
-
-void ContractionContext::set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds) {
-  policy_ = policy;
-  policies_ = rkernel::uses_micro_kernels(policy)
-                  ? std::make_unique<const PaperPolicies>(machine_, speeds, policy)
-                  : nullptr;
+  if (rkernel::uses_micro_kernels(policy()))
+    policies_ = std::make_unique<const PaperPolicies>(machine_, settings_.speeds, policy());
 }
 
 std::int64_t ContractionContext::address(const Tables& tables, int columns) {

@@ -18,35 +18,37 @@ namespace dyn::cpu {
 /// No library: its providers have nothing, and say that the policy uses none.
 std::shared_ptr<const ContractionLibrary> no_library();
 
+struct ContractionLoops {
+  MainLoopTable f32;
+  MainLoopTable dot = {};  ///< empty where no contraction has a form with lanes along K
+  std::map<DType, MainLoopTable> narrow = {};  ///< for weights in other dtypes than f32
+};
+
+struct ContractionSettings {
+  bool deterministic = false;  ///< K is split by the shape alone
+  rkernel::Policy policy = rkernel::Policy::Dyn;
+  std::vector<BlockSpeed> speeds = {};  ///< of the block kernels, where the policy uses them
+  std::shared_ptr<const ContractionLibrary> library = no_library();
+};
+
 /// What all contraction kernels of one target share. Immutable after load but for the memory of
 /// choices, which is thread-safe.
 class ContractionContext {
  public:
-  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
-  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in
-  /// other dtypes than f32.
-  ContractionContext(const codegen::Isa& isa, choice::Machine machine, const MainLoopTable& loops,
-                     const MainLoopTable& dot_loops, bool deterministic = false,
-                     const std::map<DType, MainLoopTable>& narrow_loops = {});
-  /// Choices are made by this policy from now on; before the context is shared. `speeds`: of
-  /// block_kernels(machine()), where it uses micro-kernels.
-  void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
-  /// Before kernels are made.
-  void set_library(std::shared_ptr<const ContractionLibrary> library) {
-    library_ = std::move(library);
-  }
+  ContractionContext(const codegen::Isa& isa, choice::Machine machine,
+                     const ContractionLoops& loops, ContractionSettings settings = {});
 
   const codegen::Isa& isa() const noexcept { return isa_; }
   const choice::Machine& machine() const noexcept { return machine_; }
-  rkernel::Policy policy() const noexcept { return policy_; }
+  rkernel::Policy policy() const noexcept { return settings_.policy; }
   /// The papers' policies that are ready; nullptr: none.
   const PaperPolicies* policies() const noexcept { return policies_.get(); }
-  const ContractionLibrary& library() const noexcept { return *library_; }
+  const ContractionLibrary& library() const noexcept { return *settings_.library; }
   /// Never where it is deterministic: the library's sums are its own.
-  bool library_beside_dyn() const noexcept { return library_->beside_dyn() && !deterministic_; }
-  bool deterministic() const noexcept { return deterministic_; }
+  bool library_beside_dyn() const noexcept { return library().beside_dyn() && !deterministic(); }
+  bool deterministic() const noexcept { return settings_.deterministic; }
   /// Whether any choice may split K.
-  bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
+  bool splits() const noexcept { return deterministic() || machine_.threads > 1; }
   const choice::CandidateSet& candidates() const noexcept { return candidates_; }
   /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this
   /// dtype; 0: none.
@@ -61,14 +63,12 @@ class ContractionContext {
 
   const codegen::Isa& isa_;
   choice::Machine machine_;
-  bool deterministic_;
+  ContractionSettings settings_;
   choice::CandidateSet candidates_;
   std::map<DType, Tables> tables_;
   Tables dot_tables_;
   mutable choice::ChoiceMemory memory_;
-  rkernel::Policy policy_ = rkernel::Policy::Dyn;
   std::unique_ptr<const PaperPolicies> policies_;
-  std::shared_ptr<const ContractionLibrary> library_ = no_library();
 };
 
 }  // namespace dyn::cpu

@@ -19,13 +19,13 @@ ContractionForms::ContractionForms(const rkernel::Problem& problem,
       slots_(problem),
       strategy_(add_strategy_slots(slots_)),
       constant_level_(constant_level) {
-  std::size_t address = 0;
+  std::size_t function = 0;
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
     const std::size_t classes = form.classes.size();
     const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
                         (context_->library().is_there() && form.lanes == LaneAxis::N);
-    forms_.push_back({std::move(form), address, splits});
-    address += splits ? 2 * classes : classes;
+    forms_.push_back({std::move(form), function, splits});
+    function += splits ? 2 * classes : classes;
   }
 }
 
@@ -199,19 +199,19 @@ std::vector<choice::ContractionShape> ContractionForms::shapes_of(
 
 std::vector<rkernel::CodeListing> ContractionForms::list_launched(
     const rkernel::Launch& launch) const {
-  return codegen::list_launched(context_->isa(), sources(), addresses_, launch);
+  return codegen::list_launched(context_->isa(), sources(), functions_, launch);
 }
 
 rkernel::KernelFunction ContractionForms::function(const BoundForm& bound,
                                                    std::span<const std::int64_t> ints) const {
   return reinterpret_cast<rkernel::KernelFunction>(
-      addresses_.at(bound.first_address + class_for(bound.form, slots_, ints)));
+      functions_.at(bound.first_function + class_for(bound.form, slots_, ints)));
 }
 
 rkernel::KernelFunction ContractionForms::second_stage(const BoundForm& bound,
                                                        std::span<const std::int64_t> ints) const {
-  return reinterpret_cast<rkernel::KernelFunction>(addresses_.at(
-      bound.first_address + bound.form.classes.size() + class_for(bound.form, slots_, ints)));
+  return reinterpret_cast<rkernel::KernelFunction>(functions_.at(
+      bound.first_function + bound.form.classes.size() + class_for(bound.form, slots_, ints)));
 }
 
 void set_work(const choice::ContractionShape& shape, const ContractionForm& form,

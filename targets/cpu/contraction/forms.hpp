@@ -13,15 +13,15 @@
 
 namespace dyn::cpu {
 
-/// A form, and where its classes' code begins; behind it lies that of their second stages, where K
-/// may be split.
+/// A form, and where its classes' functions begin; behind it lies that of their second stages,
+/// where K may be split.
 struct BoundForm {
   ContractionForm form;
-  std::size_t first_address = 0;
+  std::size_t first_function = 0;
   bool splits = false;
 };
 
-/// Immutable once its code is bound; thread-safe. The sources refer to it.
+/// Immutable once its kernel has its code; thread-safe. The sources refer to it.
 class ContractionForms {
  public:
   /// `constant_level`: the level of memory where packed weights are expected when a kernel starts.
@@ -31,8 +31,6 @@ class ContractionForms {
   ContractionForms& operator=(const ContractionForms&) = delete;
 
   std::vector<codegen::KernelSource> sources() const;
-  /// `addresses`: of the sources' functions, in their order.
-  void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
   const ContractionContext& context() const noexcept { return *context_; }
   const codegen::SlotTable& slots() const noexcept { return slots_; }
@@ -55,6 +53,8 @@ class ContractionForms {
   std::vector<rkernel::CodeListing> list_launched(const rkernel::Launch& launch) const;
 
  private:
+  friend class ContractionKernel;  // hands its code on
+
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   choice::WindowStrips strips_of_a(const rkernel::WindowRows& window,
                                    std::span<const std::int64_t> ints) const;
@@ -67,7 +67,7 @@ class ContractionForms {
   std::size_t constant_level_;
   std::vector<BoundForm>
       forms_;  ///< as the problem came, then with sides exchanged where that may pay
-  std::vector<void*> addresses_;
+  std::vector<void*> functions_;  ///< of sources()
 };
 
 /// Sets what does not depend on who computes it: operations and bytes.

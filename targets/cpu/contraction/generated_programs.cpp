@@ -117,8 +117,11 @@ rkernel::Choices GeneratedPrograms::candidates(const ContractionRequest& request
     const auto place = static_cast<std::size_t>(known - result.candidates.begin());
     const auto seconds = predicted ? std::optional(considered.seconds) : std::nullopt;
     if (known == result.candidates.end()) {
-      result.candidates.push_back({words_of(shape, choice), seconds, std::move(made),
-                                   nlohmann::json(shape).dump(), nlohmann::json(choice).dump()});
+      result.candidates.push_back(
+          {words_of(shape, choice), seconds, std::move(made), [shape, choice] {
+             return rkernel::ModelInput{nlohmann::json(shape).dump(),
+                                        nlohmann::json(choice).dump()};
+           }});
     } else if (seconds) {
       // Micro-kernels that are too large for the sizes run as a smaller one does: what the policy
       // takes it for is the best of them.

@@ -37,6 +37,13 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem,
       own_(forms_),
       library_(forms_.context().library().provider_for(forms_)) {}
 
+ContractionKernel::Draft ContractionKernel::draft(const rkernel::Problem& problem,
+                                                  std::shared_ptr<const ContractionContext> context,
+                                                  std::size_t constant_level) {
+  return Draft(std::unique_ptr<ContractionKernel>(
+      new ContractionKernel(problem, std::move(context), constant_level)));
+}
+
 std::optional<rkernel::Launch> ContractionKernel::library_beside(const ContractionRequest& request,
                                                                  double own_seconds) const {
   if (!context().library_beside_dyn()) return std::nullopt;
@@ -52,12 +59,11 @@ rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) con
   if (wanted.policy == Policy::Vendor) {
     if (auto launch = launch_by(*library_, wanted)) return *std::move(launch);
   }
-  std::string why_not;
-  const auto own = own_.offer(wanted, why_not);
+  const choice::Choice own = own_.choose(wanted);
   if (wanted.policy == Policy::Dyn) {
-    if (auto launch = library_beside(wanted, own->seconds())) return *std::move(launch);
+    if (auto launch = library_beside(wanted, own.seconds)) return *std::move(launch);
   }
-  return own->launch(why_not).value();
+  return own_.launch(ints, own);
 }
 
 rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request,
@@ -84,9 +90,8 @@ void ContractionKernel::choose_only(const rkernel::PlanRequest& request, Policy 
     launch_by(*library_, wanted);
     return;
   }
-  std::string why_not;
-  const auto own = own_.offer(wanted, why_not);
-  if (policy == Policy::Dyn) library_beside(wanted, own->seconds());
+  const choice::Choice own = own_.choose(wanted);
+  if (policy == Policy::Dyn) library_beside(wanted, own.seconds);
 }
 
 rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,

@@ -11,17 +11,18 @@
 #include "targets/cpu/contraction/forms.hpp"
 #include "targets/cpu/contraction/generated_programs.hpp"
 #include "targets/cpu/contraction/provider.hpp"
+#include "targets/llvm/problem/kernel_draft.hpp"
 
 namespace dyn::cpu {
 
 class ContractionKernel final : public rkernel::Kernel {
  public:
+  using Draft = codegen::KernelDraft<ContractionKernel, void*>;
   /// `constant_level`: the level of memory where packed weights are expected when a kernel starts.
-  ContractionKernel(const rkernel::Problem& problem,
-                    std::shared_ptr<const ContractionContext> context, std::size_t constant_level);
+  static Draft draft(const rkernel::Problem& problem,
+                     std::shared_ptr<const ContractionContext> context, std::size_t constant_level);
 
   std::vector<codegen::KernelSource> sources() const { return forms_.sources(); }
-  void bind(std::vector<void*> addresses) { forms_.bind(std::move(addresses)); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
   /// What plan() gives, for a choice of the caller's.
@@ -41,6 +42,10 @@ class ContractionKernel final : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
+  friend Draft;
+  ContractionKernel(const rkernel::Problem& problem,
+                    std::shared_ptr<const ContractionContext> context, std::size_t constant_level);
+  void take_code(std::vector<void*> functions) { forms_.functions_ = std::move(functions); }
   const ContractionContext& context() const noexcept { return forms_.context(); }
   /// The library's launch where policy Dyn takes it instead of dyn's own program, which is expected
   /// to take `own_seconds`.

@@ -17,10 +17,9 @@ LoopKernel::LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa,
       machine_(std::move(machine)),
       classes_(loop_classes(*problem_)) {}
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem,
-                                               const codegen::Isa& isa,
-                                               std::shared_ptr<const choice::Machine> machine) {
-  return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine)));
+LoopKernel::Draft LoopKernel::draft(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                    std::shared_ptr<const choice::Machine> machine) {
+  return Draft(std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine))));
 }
 
 std::vector<codegen::KernelSource> LoopKernel::sources() const {
@@ -39,8 +38,6 @@ std::vector<codegen::KernelSource> LoopKernel::sources() const {
          }});
   return sources;
 }
-
-void LoopKernel::bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
 std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
   const int lane = problem_->problem.lane_axis;
@@ -74,7 +71,7 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   const std::size_t chosen = class_for(launch.ints);
   const LoopCost cost =
       loop_cost(*problem_, classes_[chosen], launch.ints, *machine_, request.threads);
-  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(chosen));
+  launch.function = reinterpret_cast<rkernel::KernelFunction>(functions_.at(chosen));
   launch.tickets = cost.tickets;
   launch.grain = cost.grain;
   launch.threads = cost.threads;
@@ -110,7 +107,7 @@ void LoopKernel::fill_slices(std::size_t chosen, const LoopCost& cost,
   set(slots.merge_chunk, cost.merge_chunk);
   set(slots.merge_chunks, cost.merge_chunks);
   if (cost.slices.count == 1) return;
-  launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(classes_.size() + chosen));
+  launch.merge = reinterpret_cast<rkernel::KernelFunction>(functions_.at(classes_.size() + chosen));
   launch.merge_tickets = cost.rows * cost.merge_chunks;
   launch.merge_grain = cost.merge_grain;
   launch.shared_bytes =
@@ -128,7 +125,7 @@ std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {
 
 std::vector<rkernel::CodeListing> LoopKernel::listings_at(
     const rkernel::PlanRequest& request) const {
-  return codegen::list_launched(problem_->isa, sources(), addresses_, plan(request));
+  return codegen::list_launched(problem_->isa, sources(), functions_, plan(request));
 }
 
 std::string LoopKernel::target_name() const { return "cpu/" + problem_->isa.name; }

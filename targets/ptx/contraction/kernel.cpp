@@ -88,7 +88,6 @@ class GpuContractionKernel final : public ContractionKernel {
         pair_slots_(*problem_),
         pair_grid_(add_pair_slots(pair_slots_)),
         manifest_(*problem_, tiles, useful_pairs(*problem_, machine, tiles, pairs)),
-        functions_(manifest_.classes().size(), nullptr),
         policies_(machine, manifest_.tiles(), manifest_.pairs()) {
     const auto [a, b, m, n, k] = *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
@@ -121,8 +120,6 @@ class GpuContractionKernel final : public ContractionKernel {
     }
     return sources;
   }
-
-  void bind(std::vector<const void*> functions) override { functions_ = std::move(functions); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
     std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
@@ -201,6 +198,8 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
  private:
+  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+
   rkernel::CodeListing list_class(std::size_t index,
                                   const std::vector<codegen::KernelSource>& all) const {
     return list_code(listing_name(problem_->name, manifest_.classes()[index]), all[index]);
@@ -353,21 +352,21 @@ class GpuContractionKernel final : public ContractionKernel {
 
 }  // namespace
 
-std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem,
-                                                             const GpuMachine& machine,
-                                                             DType compute, bool allow_tf32,
-                                                             const std::string& target_name) {
-  return create(problem, machine, compute, choice::gpu_tiles(machine, compute, allow_tf32),
-                target_name);
+std::optional<ContractionKernel::Draft> ContractionKernel::draft(const Problem& problem,
+                                                                 const GpuMachine& machine,
+                                                                 DType compute, bool allow_tf32,
+                                                                 const std::string& target_name) {
+  return draft(problem, machine, compute, choice::gpu_tiles(machine, compute, allow_tf32),
+               target_name);
 }
 
-std::unique_ptr<ContractionKernel> ContractionKernel::create(
+std::optional<ContractionKernel::Draft> ContractionKernel::draft(
     const Problem& problem, const GpuMachine& machine, DType compute,
     const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
     const std::vector<choice::GpuPair>& pairs) {
-  if (tiles.empty() || !supported(problem, compute)) return nullptr;
-  return std::make_unique<GpuContractionKernel>(problem, machine, tiles, pairs, policy,
-                                                target_name);
+  if (tiles.empty() || !supported(problem, compute)) return std::nullopt;
+  return Draft(
+      std::make_unique<GpuContractionKernel>(problem, machine, tiles, pairs, policy, target_name));
 }
 
 }  // namespace dyn::ptx

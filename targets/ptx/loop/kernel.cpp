@@ -46,8 +46,7 @@ class GpuLoopKernel final : public LoopKernel {
       : loop_(std::make_shared<LoopProblem>(problem)),
         classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
         machine_(machine),
-        target_name_(target_name),
-        functions_(classes_->size(), nullptr) {
+        target_name_(target_name) {
     const std::vector<codegen::StrideClass>& lanes = classes_->front().lane_classes;
     const codegen::LoopPasses passes =
         codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
@@ -67,8 +66,6 @@ class GpuLoopKernel final : public LoopKernel {
                          }});
     return sources;
   }
-
-  void bind(std::vector<const void*> functions) override { functions_ = std::move(functions); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
     rkernel::Launch launch;
@@ -131,6 +128,8 @@ class GpuLoopKernel final : public LoopKernel {
   }
 
  private:
+  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+
   rkernel::CodeListing list_class(std::size_t index,
                                   const std::vector<codegen::KernelSource>& all) const {
     return list_code(file_name(loop_->problem.name + "-" + (*classes_)[index].name), all[index]);
@@ -159,11 +158,10 @@ class GpuLoopKernel final : public LoopKernel {
     const std::int64_t rows = loop_threads / loop_class.row_threads;
     size.tickets = (size.points + rows - 1) / rows;
     const int resident = std::max(
-        1,
-        choice::occupancy(machine_, loop_threads,
-                          static_cast<int>(choice::default_calibration().gpu_loop_launch_registers),
-                          shared_bytes(loop_class))
-            .blocks);
+        1, choice::occupancy(machine_, loop_threads,
+                             static_cast<int>(choice::default_calibration().gpu_loop_registers),
+                             shared_bytes(loop_class))
+               .blocks);
     size.blocks =
         std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident *
                                                  choice::default_calibration().gpu_loop_waves);
@@ -206,18 +204,18 @@ class GpuLoopKernel final : public LoopKernel {
   std::shared_ptr<const std::vector<LoopClass>> classes_;
   choice::GpuMachine machine_;
   std::string target_name_;
-  std::vector<const void*> functions_;
+  std::vector<const void*> functions_;  ///< of sources()
   int reductions_ = 0;       ///< reductions of all passes; classes differ in threads alone
   double instructions_ = 0;  ///< for one element
 };
 
 }  // namespace
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem,
-                                               const choice::GpuMachine& machine,
-                                               const std::string& target_name) {
-  if (!is_supported(problem)) return nullptr;
-  return std::make_unique<GpuLoopKernel>(problem, machine, target_name);
+std::optional<LoopKernel::Draft> LoopKernel::draft(const rkernel::Problem& problem,
+                                                   const choice::GpuMachine& machine,
+                                                   const std::string& target_name) {
+  if (!is_supported(problem)) return std::nullopt;
+  return Draft(std::make_unique<GpuLoopKernel>(problem, machine, target_name));
 }
 
 }  // namespace dyn::ptx

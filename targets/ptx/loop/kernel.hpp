@@ -3,12 +3,13 @@
 // normalisation, gathers, copies.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/target.hpp"
-#include "targets/llvm/problem/kernel_source.hpp"
+#include "targets/llvm/problem/kernel_draft.hpp"
 
 namespace dyn::ptx {
 
@@ -16,18 +17,21 @@ namespace dyn::ptx {
 /// the grid.
 class LoopKernel : public rkernel::Kernel {
  public:
-  /// nullptr where the problem uses something that device code lacks (the caller then gives it to
+  using Draft = codegen::KernelDraft<LoopKernel, const void*>;
+  /// Nothing where the problem uses something that device code lacks (the caller then gives it to
   /// another target).
-  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem,
-                                            const choice::GpuMachine& machine,
-                                            const std::string& target_name);
+  static std::optional<Draft> draft(const rkernel::Problem& problem,
+                                    const choice::GpuMachine& machine,
+                                    const std::string& target_name);
 
   /// The manifest: one source for each class that a shape can need.
   virtual std::vector<codegen::KernelSource> sources() const = 0;
-  /// Handles from PtxDevice::load() for sources(), in that order; without a call the kernel plans
-  /// with a null function.
-  virtual void bind(std::vector<const void*> functions) = 0;
   rkernel::Space space() const override { return rkernel::Space::Device; }
+
+ private:
+  friend Draft;
+  /// Handles from PtxDevice::load() for sources(), in that order.
+  virtual void take_code(std::vector<const void*> functions) = 0;
 };
 
 }  // namespace dyn::ptx

@@ -7,6 +7,7 @@
 
 #include "graph/fusion/group.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/ptx_target.hpp"
 
 namespace dyn::ptx::testing {
@@ -29,6 +30,9 @@ LoweredGraph lowered(const std::string& text);
 
 /// y[B, M, N] = a[B, M, K] b[B, K, N], all sizes symbols: nothing is known of strides.
 extern const char* const product;
+
+/// A kernel whose handles are 1 + the index of the source.
+std::unique_ptr<ContractionKernel> numbered(ContractionKernel::Draft draft);
 
 /// Keeps the sources that it is asked to load; handles are distinct, and nothing runs.
 class RecordingDevice final : public PtxDevice {

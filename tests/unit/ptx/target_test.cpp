@@ -139,9 +139,9 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   CHECK(prepared.report.kernels == static_cast<int>(expected));
   CHECK(target->functions_compiled() == static_cast<std::int64_t>(expected));
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32,
-                                               tiles, "t", rkernel::Policy::Dyn,
-                                               dyn::choice::gpu_pairs(described_gpu("a100"), tiles))
+    const auto own = ContractionKernel::draft(graph.problems[i], described_gpu("a100"), DType::f32,
+                                              tiles, "t", rkernel::Policy::Dyn,
+                                              dyn::choice::gpu_pairs(described_gpu("a100"), tiles))
                          ->sources();
     for (const std::int64_t m : {1, 17, 300, 5000}) {
       const rkernel::Launch launch = kernels[i]->plan({graph.symbols({{"M", m}}), 1});

@@ -175,9 +175,9 @@ Family conv_pool_operators() {
           {"AveragePool", convert_average_pool},
           {"GlobalAveragePool", convert_global_average_pool},
           {"GlobalMaxPool", convert_global_max_pool},
-          {"LpPool", convert_lp_pool},
-          {"GlobalLpPool", convert_global_lp_pool},
-          {"LRN", convert_lrn}};
+          {"LpPool", convert_lp_pool, Halves::InF32},
+          {"GlobalLpPool", convert_global_lp_pool, Halves::InF32},
+          {"LRN", convert_lrn, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

@@ -145,6 +145,7 @@ void convert_deform_conv(NodeContext& node) {
 
 }  // namespace
 
-Family deform_conv_operators() { return {{"DeformConv", convert_deform_conv}}; }
+// f16 could not tell its places apart.
+Family deform_conv_operators() { return {{"DeformConv", convert_deform_conv, Halves::InF32}}; }
 
 }  // namespace dyn::onnx

@@ -262,8 +262,8 @@ Family elementwise_operators() {
                 {"Cast", convert_cast},
                 {"CastLike", convert_cast_like}};
   for (const graph::ScalarOpInfo& op : graph::scalar_ops())
-    if (!op.onnx.empty()) family.emplace_back(op.onnx, convert_same);
-  for (const Alias& alias : aliases) family.emplace_back(alias.onnx, convert_same);
+    if (!op.onnx.empty()) family.push_back({op.onnx, convert_same});
+  for (const Alias& alias : aliases) family.push_back({alias.onnx, convert_same});
   return family;
 }
 

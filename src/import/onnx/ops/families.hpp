@@ -1,8 +1,8 @@
 #pragma once
 // Converters of operators by family, each under its ONNX name.
 
+#include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "src/import/onnx/node_context.hpp"
@@ -12,7 +12,22 @@ namespace dyn::onnx {
 /// Gives a value to every output that may be read. Throws Error(model) for a broken node,
 /// Error(unsupported) for a valid one that dyn cannot run.
 using Convert = void (*)(NodeContext&);
-using Family = std::vector<std::pair<std::string_view, Convert>>;
+
+/// What becomes of inputs of f16 and bf16.
+enum class Halves : std::uint8_t {
+  AsGiven,
+  /// The conversion computes in f32, and its results are rounded once: for an operator that several
+  /// dyn operators make up, of which each would round.
+  InF32,
+};
+
+struct Conversion {
+  std::string_view name;  ///< of the ONNX operator
+  Convert convert;
+  Halves halves = Halves::AsGiven;
+};
+
+using Family = std::vector<Conversion>;
 
 Family elementwise_operators();
 Family activation_operators();
@@ -47,6 +62,6 @@ Family unpool_operators();
 void convert_steps(NodeContext& node);
 
 /// nullptr where dyn has no such operator.
-Convert find_converter(std::string_view op_type);
+const Conversion* find_conversion(std::string_view op_type);
 
 }  // namespace dyn::onnx

@@ -187,7 +187,8 @@ void convert_affine_grid(NodeContext& node) {
 }  // namespace
 
 Family grid_operators() {
-  return {{"GridSample", convert_grid_sample}, {"AffineGrid", convert_affine_grid}};
+  return {{"GridSample", convert_grid_sample, Halves::InF32},
+          {"AffineGrid", convert_affine_grid, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

@@ -74,9 +74,9 @@ void convert_lp_norm(NodeContext& node) {
 }  // namespace
 
 Family group_normalization_operators() {
-  return {{"GroupNormalization", convert_group_norm},
-          {"MeanVarianceNormalization", convert_mean_variance_norm},
-          {"LpNormalization", convert_lp_norm}};
+  return {{"GroupNormalization", convert_group_norm, Halves::InF32},
+          {"MeanVarianceNormalization", convert_mean_variance_norm, Halves::InF32},
+          {"LpNormalization", convert_lp_norm, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

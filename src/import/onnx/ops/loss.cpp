@@ -63,8 +63,8 @@ void convert_softmax_cross_entropy(NodeContext& node) {
 }  // namespace
 
 Family loss_operators() {
-  return {{"NegativeLogLikelihoodLoss", convert_negative_log_likelihood},
-          {"SoftmaxCrossEntropyLoss", convert_softmax_cross_entropy}};
+  return {{"NegativeLogLikelihoodLoss", convert_negative_log_likelihood, Halves::InF32},
+          {"SoftmaxCrossEntropyLoss", convert_softmax_cross_entropy, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

@@ -175,10 +175,10 @@ void convert_instance_norm(NodeContext& node) {
 
 Family normalization_operators() {
   return {{"Softmax", convert_softmax},
-          {"LogSoftmax", convert_softmax},
-          {"LayerNormalization", convert_layer_norm},
-          {"BatchNormalization", convert_batch_norm},
-          {"InstanceNormalization", convert_instance_norm}};
+          {"LogSoftmax", convert_softmax, Halves::InF32},
+          {"LayerNormalization", convert_layer_norm, Halves::InF32},
+          {"BatchNormalization", convert_batch_norm, Halves::InF32},
+          {"InstanceNormalization", convert_instance_norm, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

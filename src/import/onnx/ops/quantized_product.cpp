@@ -143,8 +143,8 @@ void convert_qlinear_conv(NodeContext& node) {
 Family quantized_product_operators() {
   return {{"MatMulInteger", convert_matmul_integer},
           {"ConvInteger", convert_conv_integer},
-          {"QLinearMatMul", convert_qlinear_matmul},
-          {"QLinearConv", convert_qlinear_conv}};
+          {"QLinearMatMul", convert_qlinear_matmul, Halves::InF32},
+          {"QLinearConv", convert_qlinear_conv, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

@@ -12,6 +12,10 @@ struct Reduction {
   std::string_view onnx, dyn;
   enum class Before : std::uint8_t { Nothing, Abs, Square } before = Before::Nothing;
   enum class After : std::uint8_t { Nothing, Sqrt, Log } after = After::Nothing;
+
+  constexpr Halves halves() const {
+    return before == Before::Nothing && after == After::Nothing ? Halves::AsGiven : Halves::InF32;
+  }
 };
 using Before = Reduction::Before;
 using After = Reduction::After;
@@ -75,9 +79,9 @@ void convert_log_sum_exp(NodeContext& node) {
 }  // namespace
 
 Family reduction_operators() {
-  Family family{{"ReduceLogSumExp", convert_log_sum_exp}};
+  Family family{{"ReduceLogSumExp", convert_log_sum_exp, Halves::InF32}};
   for (const Reduction& reduction : reductions)
-    family.emplace_back(reduction.onnx, convert_reduction);
+    family.push_back({reduction.onnx, convert_reduction, reduction.halves()});
   return family;
 }
 

@@ -232,7 +232,8 @@ void convert_max_roi_pool(NodeContext& node) {
 }  // namespace
 
 Family region_operators() {
-  return {{"RoiAlign", convert_roi_align}, {"MaxRoiPool", convert_max_roi_pool}};
+  return {{"RoiAlign", convert_roi_align, Halves::InF32},
+          {"MaxRoiPool", convert_max_roi_pool, Halves::InF32}};
 }
 
 }  // namespace dyn::onnx

@@ -1,12 +1,15 @@
+#include <fmt/format.h>
+
 #include <unordered_map>
 
+#include "dyn/error.hpp"
 #include "src/import/onnx/ops/families.hpp"
 
 namespace dyn::onnx {
 
-Convert find_converter(std::string_view op_type) {
-  static const std::unordered_map<std::string_view, Convert> converters = [] {
-    std::unordered_map<std::string_view, Convert> all;
+const Conversion* find_conversion(std::string_view op_type) {
+  static const std::unordered_map<std::string_view, Conversion> conversions = [] {
+    std::unordered_map<std::string_view, Conversion> all;
     for (const auto family : {elementwise_operators,
                               activation_operators,
                               constant_operators,
@@ -35,12 +38,16 @@ Convert find_converter(std::string_view op_type) {
                               recurrence_operators,
                               deform_conv_operators,
                               unpool_operators}) {
-      for (const auto& [name, convert] : family()) all.emplace(name, convert);
+      for (const Conversion& conversion : family()) {
+        if (!all.emplace(conversion.name, conversion).second)
+          throw Error(ErrorKind::internal,
+                      fmt::format("operator {} has two conversions", conversion.name));
+      }
     }
     return all;
   }();
-  const auto found = converters.find(op_type);
-  return found == converters.end() ? nullptr : found->second;
+  const auto found = conversions.find(op_type);
+  return found == conversions.end() ? nullptr : &found->second;
 }
 
 }  // namespace dyn::onnx

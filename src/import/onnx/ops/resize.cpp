@@ -243,6 +243,8 @@ void convert_resize(NodeContext& node) {
 
 }  // namespace
 
-Family resize_operators() { return {{"Resize", convert_resize}, {"Upsample", convert_resize}}; }
+Family resize_operators() {
+  return {{"Resize", convert_resize, Halves::InF32}, {"Upsample", convert_resize, Halves::InF32}};
+}
 
 }  // namespace dyn::onnx

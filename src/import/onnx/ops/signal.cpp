@@ -239,12 +239,9 @@ void convert_mel_weight_matrix(NodeContext& node) {
 }  // namespace
 
 Family signal_operators() {
-  return {{"DFT", convert_dft},
-          {"STFT", convert_stft},
-          {"HannWindow", convert_hann},
-          {"HammingWindow", convert_hamming},
-          {"BlackmanWindow", convert_blackman},
-          {"MelWeightMatrix", convert_mel_weight_matrix}};
+  return {{"DFT", convert_dft, Halves::InF32},  {"STFT", convert_stft, Halves::InF32},
+          {"HannWindow", convert_hann},         {"HammingWindow", convert_hamming},
+          {"BlackmanWindow", convert_blackman}, {"MelWeightMatrix", convert_mel_weight_matrix}};
 }
 
 }  // namespace dyn::onnx

@@ -169,8 +169,8 @@ void convert_dynamic_quantize(NodeContext& node) {
 }  // namespace
 
 Family quantization_operators() {
-  return {{"QuantizeLinear", convert_quantize},
-          {"DequantizeLinear", convert_dequantize},
+  return {{"QuantizeLinear", convert_quantize, Halves::InF32},
+          {"DequantizeLinear", convert_dequantize, Halves::InF32},
           {"DynamicQuantizeLinear", convert_dynamic_quantize}};
 }
 

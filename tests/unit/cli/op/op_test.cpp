@@ -9,18 +9,19 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
+#include "src/base/statistics.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/op_report.hpp"
 #include "src/cli/op/operand.hpp"
 #include "src/cli/op/peer_process.hpp"
 #include "src/cli/op/slices.hpp"
 #include "src/cli/op/suite.hpp"
-#include "src/cli/report/statistics.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/cli/input/temporary_file.hpp"
 
 using namespace dyn::cli;
 using dyn::DType;
+using dyn::geometric_mean;
 using dyn::testing::TemporaryFile;
 
 namespace {

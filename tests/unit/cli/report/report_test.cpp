@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "dyn/error.hpp"
+#include "src/base/statistics.hpp"
 #include "src/cli/report/child.hpp"
 #include "src/cli/report/gpu_peak.hpp"
 #include "src/cli/report/peak.hpp"
@@ -32,12 +33,12 @@ TEST_CASE("tables: one set of rows in three formats") {
 }
 
 TEST_CASE("statistics: percentiles interpolate, and need no order") {
-  CHECK(dyn::cli::percentile({3, 1, 2}, 50) == doctest::Approx(2));
-  CHECK(dyn::cli::percentile({4, 1, 3, 2}, 50) == doctest::Approx(2.5));
-  CHECK(dyn::cli::percentile({5}, 95) == doctest::Approx(5));
-  CHECK(dyn::cli::percentile({0, 10}, 95) == doctest::Approx(9.5));
-  CHECK(dyn::cli::percentile({7, 1}, 0) == doctest::Approx(1));
-  CHECK(dyn::cli::percentile({7, 1}, 100) == doctest::Approx(7));
+  CHECK(dyn::percentile({3, 1, 2}, 50) == doctest::Approx(2));
+  CHECK(dyn::percentile({4, 1, 3, 2}, 50) == doctest::Approx(2.5));
+  CHECK(dyn::percentile({5}, 95) == doctest::Approx(5));
+  CHECK(dyn::percentile({0, 10}, 95) == doctest::Approx(9.5));
+  CHECK(dyn::percentile({7, 1}, 0) == doctest::Approx(1));
+  CHECK(dyn::percentile({7, 1}, 100) == doctest::Approx(7));
 }
 
 TEST_CASE("statistics: --iterations is exact, a duration runs at least three times") {

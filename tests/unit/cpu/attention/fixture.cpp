@@ -205,13 +205,14 @@ std::vector<float> kernel_output(const AttentionCase& c, const codegen::Isa& isa
   std::vector<float> output(
       static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements,
       guard);
-  AttentionKernel kernel(built.problem, context_for(isa, store),
-                         std::make_shared<const AttentionChoices>());
+  AttentionKernel::Draft draft = AttentionKernel::draft(built.problem, context_for(isa, store),
+                                                        std::make_shared<const AttentionChoices>());
   rkernel::CompileReport report;
-  kernel.bind(store.resolve(kernel.sources(), 2, report));
+  std::vector<void*> functions = store.resolve(draft.sources(), 2, report);
+  const auto kernel = std::move(draft).with_code(std::move(functions));
   rkernel::Launch launch =
-      choose ? kernel.plan_with(built.symbols, choose(kernel.shape(built.symbols)))
-             : kernel.plan({built.symbols, 2});
+      choose ? kernel->plan_with(built.symbols, choose(kernel->shape(built.symbols)))
+             : kernel->plan({built.symbols, 2});
   std::vector<void*> pointers{inputs[0].data(), inputs[1].data(), inputs[2].data()};
   if (c.mask != MaskKind::None) pointers.push_back(inputs[3].data());
   pointers.push_back(output.data() + guard_elements);

@@ -51,12 +51,10 @@ std::vector<Case> random_cases(int count) {
 /// A kernel of a case that can be planned and run.
 struct Ready {
   Ready(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store)
-      : built(testing::build(c)), kernel(built.problem, context, 2) {
-    CompileReport report;
-    kernel.bind(store.resolve(kernel.sources(), 2, report));
-  }
+      : built(testing::build(c)),
+        kernel(testing::compiled(ContractionKernel::draft(built.problem, context, 2), store)) {}
   testing::Built built;
-  ContractionKernel kernel;
+  std::unique_ptr<const ContractionKernel> kernel;
 };
 
 auto identity_of(const Launch& launch) {
@@ -123,22 +121,22 @@ TEST_CASE("choices of every policy are distinct, and the chosen one is what a pl
       const dyn::rkernel::PlanRequest request{ready.built.symbols, threads};
       INFO(fmt::format("batch {} M {} N {} K {} {}, {} threads", c.batch, c.m, c.n, c.k,
                        c.packed ? "packed" : "fresh", threads));
-      CHECK(ready.kernel.choices(request, Policy::Vendor).candidates.empty());
-      check_choices(ready.kernel.choices(request, Policy::Oracle), c, Policy::Oracle);
+      CHECK(ready.kernel->choices(request, Policy::Vendor).candidates.empty());
+      check_choices(ready.kernel->choices(request, Policy::Oracle), c, Policy::Oracle);
       for (std::size_t i = 0; i < planning.size(); ++i) {
         CAPTURE(name_of(planning[i]));
-        const Choices choices = ready.kernel.choices(request, planning[i]);
+        const Choices choices = ready.kernel->choices(request, planning[i]);
         check_choices(choices, c, planning[i]);
         check_chosen(choices, planning[i]);
         if (choices.candidates.empty()) continue;
-        const Launch plan = Ready(c, contexts[i], *store).kernel.plan(request);
+        const Launch plan = Ready(c, contexts[i], *store).kernel->plan(request);
         CHECK(partition_of(plan) == partition_of(choices.candidates[choices.chosen].launch));
       }
       // Choosing alone changes nothing.
-      const Choices before = ready.kernel.choices(request, Policy::Dyn);
+      const Choices before = ready.kernel->choices(request, Policy::Dyn);
       for (const bool remembered : {false, true})
-        ready.kernel.choose_only(request, Policy::Dyn, remembered);
-      const Choices after = ready.kernel.choices(request, Policy::Dyn);
+        ready.kernel->choose_only(request, Policy::Dyn, remembered);
+      const Choices after = ready.kernel->choices(request, Policy::Dyn);
       CHECK(before.chosen == after.chosen);
       CHECK(before.candidates.size() == after.candidates.size());
     }
@@ -154,7 +152,7 @@ TEST_CASE(
   for (const Policy policy :
        {Policy::Vortex, Policy::MikPoly, Policy::TSCompiler, Policy::DietCode}) {
     CAPTURE(name_of(policy));
-    const Choices choices = ready.kernel.choices({ready.built.symbols, 2}, policy);
+    const Choices choices = ready.kernel->choices({ready.built.symbols, 2}, policy);
     REQUIRE(choices.candidates.size() == 1);
     CHECK(choices.candidates.front().program.starts_with(
         fmt::format("tile 1x{}, rows 1 x 1, block 1 x {} x 64", isa.panel_f32, isa.panel_f32)));
@@ -171,8 +169,8 @@ TEST_CASE("explain names the policy's program, and the terms of its cost") {
                       testing::policy_context(isa, *store, {.threads = 2, .policy = policy}),
                       *store);
     const dyn::rkernel::PlanRequest request{ready.built.symbols, 2};
-    const Choices choices = ready.kernel.choices(request, policy);
-    const std::string text = ready.kernel.explain(request);
+    const Choices choices = ready.kernel->choices(request, policy);
+    const std::string text = ready.kernel->explain(request);
     CHECK(text.find("batch 1 M 53 N 770 K 300") != std::string::npos);
     CHECK(text.find("unused lanes") != std::string::npos);
     CHECK(text.find("F_parallel") != std::string::npos);
@@ -205,7 +203,7 @@ TEST_CASE("with determinism every policy's plans have the same bits for any numb
         for (int threads = 1; threads <= machine_threads; threads += 2) {
           std::vector<float> output(static_cast<std::size_t>(c.m * c.n));
           const dyn::rkernel::PlanRequest request{ready.built.symbols, threads};
-          testing::run_stages(ready.kernel.plan(request),
+          testing::run_stages(ready.kernel->plan(request),
                               {a[i].data(), b[i].data(), output.data()});
           if (expected[i].empty()) expected[i] = output;
           INFO(name_of(policy) << " M " << c.m << " N " << c.n << " K " << c.k << ", " << threads

@@ -236,6 +236,22 @@ MainLoopTable loops_for(const codegen::Isa& isa, codegen::CodeStore& store, DTyp
                          store.resolve(main_loop_sources(isa, weights), 2, report));
 }
 
+ContractionLoops all_loops(const codegen::Isa& isa, codegen::CodeStore& store) {
+  rkernel::CompileReport report;
+  ContractionLoops loops{
+      loops_for(isa, store, DType::f32),
+      main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report))};
+  for (const DType dtype : weight_dtypes(isa)) loops.narrow[dtype] = loops_for(isa, store, dtype);
+  return loops;
+}
+
+std::unique_ptr<ContractionKernel> compiled(ContractionKernel::Draft draft,
+                                            codegen::CodeStore& store) {
+  rkernel::CompileReport report;
+  std::vector<void*> functions = store.resolve(draft.sources(), 2, report);
+  return std::move(draft).with_code(std::move(functions));
+}
+
 std::vector<DType> weight_dtypes(const codegen::Isa& isa) {
   std::vector<DType> dtypes;
   for (const DType dtype : {DType::bf16, DType::f16, DType::i8}) {
@@ -252,24 +268,20 @@ std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa,
   auto& context = contexts[isa.name + (with_vendor ? " vendor" : "")];
   if (!context) {
     kept.push_back(codegen::CodeStore::open(isa, {}));
-    const MainLoopTable loops = loops_for(isa, store, DType::f32);
+    const ContractionLoops loops = all_loops(isa, store);
     rkernel::CompileReport report;
-    choice::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
-    const MainLoopTable dot_loops =
-        main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
-    std::map<DType, MainLoopTable> narrow_loops;
-    for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
-    auto made = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops,
-                                                     false, narrow_loops);
+    choice::Machine machine = machine_figures(isa, 2, [&] { return loops.f32; }, store, "", report);
+    ContractionSettings settings;
     if (with_vendor) {
       Vendor vendor;
       vendor.library = vendor::OneDnn::of_process(vendor.why_not);
       vendor.figures = {
           {1e6, 1e-9},
           {1e6, 1e-9}};  // so slow that more threads pay wherever there are more blocks
-      made->set_library(std::make_shared<const OneDnnLibrary>(std::move(vendor)));
+      settings.library = std::make_shared<const OneDnnLibrary>(std::move(vendor));
     }
-    context = std::move(made);
+    context = std::make_shared<const ContractionContext>(isa, std::move(machine), loops,
+                                                         std::move(settings));
   }
   return context;
 }
@@ -305,15 +317,12 @@ struct Bound {
         codegen::CodeStore& store, std::mt19937_64& random, int threads)
       : built(build(c)),
         data(make_data(c, context->isa(), random)),
-        kernel(built.problem, context, 2),
-        request{built.symbols, threads} {
-    rkernel::CompileReport report;
-    kernel.bind(store.resolve(kernel.sources(), 2, report));
-  }
+        kernel(compiled(ContractionKernel::draft(built.problem, context, 2), store)),
+        request{built.symbols, threads} {}
 
   Built built;
   Data data;
-  ContractionKernel kernel;
+  std::unique_ptr<const ContractionKernel> kernel;
   rkernel::PlanRequest request;
 };
 
@@ -324,10 +333,10 @@ double run_choices(const Case& c, const codegen::Isa& isa, codegen::CodeStore& s
                    const std::function<bool(const choice::Choice&)>& wanted) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = 0;
-  bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) {
+  bound.kernel->for_each_choice(bound.request, [&](const choice::Choice& choice) {
     if (wanted(choice))
       worst = std::max(worst,
-                       run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
+                       run_launch(c, bound.data, bound.kernel->launch_with(bound.request, choice)));
   });
   return worst;
 }
@@ -335,13 +344,13 @@ double run_choices(const Case& c, const codegen::Isa& isa, codegen::CodeStore& s
 double run_case(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
                 std::mt19937_64& random, int threads, int random_strategies) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
-  double worst = run_launch(c, bound.data, bound.kernel.plan(bound.request));
+  double worst = run_launch(c, bound.data, bound.kernel->plan(bound.request));
   std::vector<choice::Choice> choices;
-  bound.kernel.for_each_choice(bound.request,
-                               [&](const choice::Choice& choice) { choices.push_back(choice); });
+  bound.kernel->for_each_choice(bound.request,
+                                [&](const choice::Choice& choice) { choices.push_back(choice); });
   for (int i = 0; i < random_strategies; ++i) {
     worst = std::max(worst, run_launch(c, bound.data,
-                                       bound.kernel.launch_with(
+                                       bound.kernel->launch_with(
                                            bound.request, choices.at(random() % choices.size()))));
   }
   return worst;
@@ -350,19 +359,19 @@ double run_case(const Case& c, const codegen::Isa& isa, codegen::CodeStore& stor
 double run_vendor(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
                   std::mt19937_64& random, int threads, std::string& words) {
   const Bound bound(c, context_for(isa, store, true), store, random, threads);
-  const rkernel::Choices choices = bound.kernel.choices(bound.request, rkernel::Policy::Vendor);
+  const rkernel::Choices choices = bound.kernel->choices(bound.request, rkernel::Policy::Vendor);
   words = choices.candidates.empty() ? choices.none_reason : choices.candidates.front().program;
   return run_launch(c, bound.data,
-                    choices.candidates.empty() ? bound.kernel.plan(bound.request)
+                    choices.candidates.empty() ? bound.kernel->plan(bound.request)
                                                : choices.candidates.front().launch);
 }
 
 Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context,
                   codegen::CodeStore& store, std::mt19937_64& random, int threads) {
   const Bound bound(c, context, store, random, threads);
-  Planned planned{bound.kernel.plan(bound.request),
-                  bound.kernel.choices(bound.request, context->policy()),
-                  bound.kernel.explain(bound.request)};
+  Planned planned{bound.kernel->plan(bound.request),
+                  bound.kernel->choices(bound.request, context->policy()),
+                  bound.kernel->explain(bound.request)};
   planned.error = run_launch(c, bound.data, planned.launch);
   return planned;
 }
@@ -371,7 +380,7 @@ double run_programs(const Case& c, const codegen::Isa& isa, codegen::CodeStore& 
                     std::mt19937_64& random, int threads, int count) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   std::map<rkernel::LaneAxis, std::vector<choice::Choice>> choices;
-  bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) {
+  bound.kernel->for_each_choice(bound.request, [&](const choice::Choice& choice) {
     const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
     if (strategy.split_k == 1 && strategy.lanes != rkernel::LaneAxis::K)
       choices[strategy.lanes].push_back(choice);
@@ -395,7 +404,7 @@ double run_programs(const Case& c, const codegen::Isa& isa, codegen::CodeStore& 
           region.strategy =
               of_lanes.at(random() % of_lanes.size()).program.regions.front().strategy;
         worst = std::max(
-            worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
+            worst, run_launch(c, bound.data, bound.kernel->launch_with(bound.request, choice)));
       }
     }
   }
@@ -406,7 +415,7 @@ double run_candidates(const Case& c, const std::shared_ptr<const ContractionCont
                       codegen::CodeStore& store, std::mt19937_64& random, int threads,
                       rkernel::Policy policy, std::size_t most, std::size_t* ran) {
   const Bound bound(c, context, store, random, threads);
-  const rkernel::Choices choices = bound.kernel.choices(bound.request, policy);
+  const rkernel::Choices choices = bound.kernel->choices(bound.request, policy);
   const std::size_t count = choices.candidates.size();
   double worst = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -422,20 +431,20 @@ bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store
                std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran) {
   const Bound whole(c, context_for(isa, store), store, random, threads);
   std::vector<choice::Choice> choices;
-  whole.kernel.for_each_choice(whole.request, [&](const choice::Choice& choice) {
+  whole.kernel->for_each_choice(whole.request, [&](const choice::Choice& choice) {
     if (choice.program.regions.front().strategy.split_k == 1) choices.push_back(choice);
   });
   std::ranges::shuffle(choices, random);
   choices.resize(std::min(most, choices.size()));
   const std::vector<float> expected =
-      output_of(c, whole.data, whole.kernel.plan({whole.built.symbols, 1}));
+      output_of(c, whole.data, whole.kernel->plan({whole.built.symbols, 1}));
   const auto has_bits = [&](const std::vector<float>& output, std::int64_t first_row) {
     ++ran;
     return !output.empty() && std::memcmp(output.data(), expected.data() + first_row * c.n,
                                           output.size() * sizeof(float)) == 0;
   };
   for (const choice::Choice& choice : choices) {
-    if (!has_bits(output_of(c, whole.data, whole.kernel.launch_with(whole.request, choice)), 0))
+    if (!has_bits(output_of(c, whole.data, whole.kernel->launch_with(whole.request, choice)), 0))
       return false;
   }
   Case one = c;
@@ -450,7 +459,7 @@ bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store
                         all.a.begin() + (row + 1) * (c.k + c.a_slack));
     alone.data.residual.assign(all.residual.begin() + row * c.n,
                                all.residual.begin() + (row + 1) * c.n);
-    if (!has_bits(output_of(one, alone.data, alone.kernel.plan({alone.built.symbols, 1})), row))
+    if (!has_bits(output_of(one, alone.data, alone.kernel->plan({alone.built.symbols, 1})), row))
       return false;
   }
   return true;

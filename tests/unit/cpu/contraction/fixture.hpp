@@ -43,8 +43,13 @@ std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa,
                                                       codegen::CodeStore& store,
                                                       bool with_vendor = false);
 
+/// The kernel of a draft, with its code.
+std::unique_ptr<ContractionKernel> compiled(ContractionKernel::Draft draft,
+                                            codegen::CodeStore& store);
+
 /// Main loops of an ISA by the dtype of packed weights, for those dtypes that it can widen.
 MainLoopTable loops_for(const codegen::Isa& isa, codegen::CodeStore& store, DType weights);
+ContractionLoops all_loops(const codegen::Isa& isa, codegen::CodeStore& store);
 std::vector<DType> weight_dtypes(const codegen::Isa& isa);
 
 /// The largest error, of the chosen strategy and of `random_strategies` others that could be

@@ -26,25 +26,19 @@ std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa
                                                          codegen::CodeStore& store,
                                                          const ContextOptions& options) {
   constexpr double narrow_slowdown = 1.2;
-  rkernel::CompileReport report;
   choice::Machine machine = context_for(isa, store)->machine();
   machine.threads = options.threads;
-  std::map<DType, MainLoopTable> narrow_loops;
   for (const DType dtype : weight_dtypes(isa)) {
-    narrow_loops[dtype] = loops_for(isa, store, dtype);
     machine.narrow_tiles[dtype] = machine.tiles;
     for (choice::TileSpeed& tile : machine.narrow_tiles[dtype])
       tile.seconds_per_k *= narrow_slowdown;
   }
-  const MainLoopTable dot_loops =
-      main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
-  const std::vector<BlockSpeed> speeds = made_up_speeds(machine);
-  auto context = std::make_shared<ContractionContext>(isa, std::move(machine),
-                                                      loops_for(isa, store, DType::f32), dot_loops,
-                                                      options.deterministic, narrow_loops);
-  context->set_policy(options.policy, speeds);
-  context->set_library(options.library);
-  return context;
+  ContractionSettings settings{.deterministic = options.deterministic,
+                               .policy = options.policy,
+                               .speeds = made_up_speeds(machine),
+                               .library = options.library};
+  return std::make_shared<const ContractionContext>(isa, std::move(machine), all_loops(isa, store),
+                                                    std::move(settings));
 }
 
 }  // namespace dyn::cpu::testing

@@ -84,30 +84,30 @@ class Beside {
  public:
   Beside(CodeStore& store, Policy policy, bool beside_dyn, bool deterministic = false)
       : built_(testing::build({.m = 50, .n = 70, .k = 130})),
-        kernel_(built_.problem,
+        kernel_(testing::compiled(
+            ContractionKernel::draft(
+                built_.problem,
                 testing::policy_context(
                     select_isa(""), store,
                     {.threads = 2,
                      .policy = policy,
                      .deterministic = deterministic,
                      .library = std::make_shared<const FakeLibrary>(answer, beside_dyn)}),
-                2) {
-    dyn::rkernel::CompileReport report;
-    kernel_.bind(store.resolve(kernel_.sources(), 2, report));
-  }
+                2),
+            store)) {}
 
   Answer answer;
 
-  bool takes_library() const { return kernel_.plan(request()).function == compute_nothing; }
-  double planned_seconds() const { return kernel_.plan(request()).predicted_seconds; }
-  Choices choices(Policy policy) const { return kernel_.choices(request(), policy); }
-  std::string explain() const { return kernel_.explain(request()); }
+  bool takes_library() const { return kernel_->plan(request()).function == compute_nothing; }
+  double planned_seconds() const { return kernel_->plan(request()).predicted_seconds; }
+  Choices choices(Policy policy) const { return kernel_->choices(request(), policy); }
+  std::string explain() const { return kernel_->explain(request()); }
 
  private:
   PlanRequest request() const { return {built_.symbols, 2}; }
 
   testing::Built built_;
-  ContractionKernel kernel_;
+  std::unique_ptr<const ContractionKernel> kernel_;
 };
 
 }  // namespace
@@ -163,8 +163,10 @@ TEST_CASE("a library that was not asked for, or whose sums may differ, is never 
 TEST_CASE("without a library its provider says that the policy uses none") {
   const auto store = CodeStore::open(select_isa(""), {});
   const testing::Built built = testing::build({.m = 50, .n = 70, .k = 130});
-  const ContractionKernel kernel(built.problem, testing::context_for(select_isa(""), *store), 2);
-  const Choices choices = kernel.choices({built.symbols, 2}, Policy::Vendor);
+  const auto kernel =
+      ContractionKernel::draft(built.problem, testing::context_for(select_isa(""), *store), 2)
+          .without_code();
+  const Choices choices = kernel->choices({built.symbols, 2}, Policy::Vendor);
   CHECK(choices.candidates.empty());
   CHECK(choices.none_reason == "this policy uses no vendor's library");
 }

@@ -73,17 +73,17 @@ TEST_CASE("the sums of slices are added in the order of the slices, bit for bit"
                              b = dyn::testing::random_floats(random, c.k * c.n);
     testing::Built built = testing::build(c);
     const dyn::rkernel::PlanRequest request{built.symbols, 8};
-    ContractionKernel kernel(built.problem, testing::context_for(isa, *store), 2);
-    dyn::rkernel::CompileReport report;
-    kernel.bind(store->resolve(kernel.sources(), 2, report));
+    const auto kernel = testing::compiled(
+        ContractionKernel::draft(built.problem, testing::context_for(isa, *store), 2), *store);
     int ran = 0;
-    kernel.for_each_choice(request, [&](const Choice& choice) {
+    kernel->for_each_choice(request, [&](const Choice& choice) {
       const dyn::rkernel::Strategy& strategy = choice.program.regions.front().strategy;
       if (strategy.split_k == 1 || strategy.lanes != LaneAxis::N || strategy.dot_rest || ran > 20)
         return;
       ++ran;
       std::vector<float> output(static_cast<std::size_t>(c.m * c.n));
-      testing::run_stages(kernel.launch_with(request, choice), {a.data(), b.data(), output.data()});
+      testing::run_stages(kernel->launch_with(request, choice),
+                          {a.data(), b.data(), output.data()});
       for (std::int64_t row = 0; row < c.m; ++row) {
         for (std::int64_t column = 0; column < c.n; ++column) {
           REQUIRE(output[static_cast<std::size_t>(row * c.n + column)] ==
@@ -107,10 +107,11 @@ TEST_CASE("with determinism the slices depend on the sizes alone") {
     dyn::choice::Machine machine = measured->machine();
     machine.threads = machine_threads;
     const auto context =
-        std::make_shared<const ContractionContext>(isa, machine, loops, dot_loops, true);
-    const ContractionKernel kernel(built.problem, context, 2);
+        std::make_shared<const ContractionContext>(isa, machine, ContractionLoops{loops, dot_loops},
+                                                   ContractionSettings{.deterministic = true});
+    const auto kernel = ContractionKernel::draft(built.problem, context, 2).without_code();
     for (const int threads : {1, 2, 5}) {
-      kernel.for_each_choice({built.symbols, threads}, [&](const Choice& choice) {
+      kernel->for_each_choice({built.symbols, threads}, [&](const Choice& choice) {
         const dyn::rkernel::Strategy& strategy = choice.program.regions.front().strategy;
         CHECK(strategy.split_k == (strategy.lanes == LaneAxis::M ? 1 : 4));
       });

@@ -75,14 +75,14 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa
   auto machine = std::make_shared<choice::Machine>(round_machine());
   for (choice::MemoryLevel& level : machine->levels)
     level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
-  const auto kernel = cpu::LoopKernel::create(builder.problem, isa, machine);
-  const auto sources = kernel->sources();
+  auto draft = cpu::LoopKernel::draft(builder.problem, isa, machine);
+  const auto sources = draft.sources();
   // Positions instead of addresses tell which class the plan takes; only that class' code is
   // compiled.
   std::vector<char> positions(sources.size());
   std::vector<void*> addresses;
   for (char& position : positions) addresses.push_back(&position);
-  kernel->bind(addresses);
+  const auto kernel = std::move(draft).with_code(addresses);
   rkernel::Launch launch = kernel->plan({builder.values, threads});
   const auto chosen = reinterpret_cast<char*>(launch.function) - positions.data();
   const codegen::KernelSource* source = &sources[static_cast<std::size_t>(chosen)];

@@ -83,10 +83,10 @@ void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder
   body(builder);
   for (const Isa& isa : all_isas()) {
     if (isa.vector_registers < 32) continue;
-    const auto kernel =
-        LoopKernel::create(builder.problem, isa,
-                           std::make_shared<dyn::choice::Machine>(dyn::testing::round_machine()));
-    check_no_spills(isa, kernel->sources());
+    const auto draft =
+        LoopKernel::draft(builder.problem, isa,
+                          std::make_shared<dyn::choice::Machine>(dyn::testing::round_machine()));
+    check_no_spills(isa, draft.sources());
   }
 }
 
@@ -133,9 +133,8 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
       const MainLoopTable loops{main_loop_tiles(isa),
                                 std::vector<MainLoop>(main_loop_tiles(isa).size())};
       const auto context = std::make_shared<const ContractionContext>(
-          isa, dyn::testing::round_machine(), loops, MainLoopTable{});
-      const ContractionKernel kernel(built.problem, context, 2);
-      check_no_spills(isa, kernel.sources());
+          isa, dyn::testing::round_machine(), ContractionLoops{loops});
+      check_no_spills(isa, ContractionKernel::draft(built.problem, context, 2).sources());
     }
   }
 }
@@ -153,8 +152,8 @@ TEST_CASE("steps of K in full tiles ask for lines of both operands ahead") {
       const MainLoopTable loops{main_loop_tiles(isa),
                                 std::vector<MainLoop>(main_loop_tiles(isa).size())};
       const auto context = std::make_shared<const ContractionContext>(
-          isa, dyn::testing::round_machine(), loops, MainLoopTable{});
-      const ContractionKernel kernel(built.problem, context, 2);
+          isa, dyn::testing::round_machine(), ContractionLoops{loops});
+      const auto kernel = ContractionKernel::draft(built.problem, context, 2);
       std::ptrdiff_t most_products = 0, asked = 0;  // of the loop of whole panels
       for (const KernelSource& source : kernel.sources()) {
         const std::vector<std::string> lines = lines_of(Compiler(isa).assembly(source, "f"));
@@ -204,8 +203,8 @@ TEST_CASE(
       const MainLoopTable loops{main_loop_tiles(isa),
                                 std::vector<MainLoop>(main_loop_tiles(isa).size())};
       const auto context = std::make_shared<const ContractionContext>(
-          isa, dyn::testing::round_machine(), loops, MainLoopTable{});
-      check_no_spills(isa, ContractionKernel(*found, context, 2).sources());
+          isa, dyn::testing::round_machine(), ContractionLoops{loops});
+      check_no_spills(isa, ContractionKernel::draft(*found, context, 2).sources());
     }
   }
 }
@@ -225,9 +224,8 @@ TEST_CASE("no contraction with narrow weights spills a vector register in its in
         const MainLoopTable loops{main_loop_tiles(isa),
                                   std::vector<MainLoop>(main_loop_tiles(isa).size())};
         const auto context = std::make_shared<const ContractionContext>(
-            isa, dyn::testing::round_machine(), loops, MainLoopTable{}, false,
-            std::map<dyn::DType, MainLoopTable>{{weights, loops}});
-        check_no_spills(isa, ContractionKernel(built.problem, context, 2).sources());
+            isa, dyn::testing::round_machine(), ContractionLoops{loops, {}, {{weights, loops}}});
+        check_no_spills(isa, ContractionKernel::draft(built.problem, context, 2).sources());
       }
     }
   }
@@ -260,8 +258,8 @@ TEST_CASE("no small epilogue makes full tiles spill") {
       const MainLoopTable loops{main_loop_tiles(isa),
                                 std::vector<MainLoop>(main_loop_tiles(isa).size())};
       const auto context = std::make_shared<const ContractionContext>(
-          isa, dyn::testing::round_machine(), loops, MainLoopTable{});
-      check_no_spills(isa, ContractionKernel(problem, context, 2).sources());
+          isa, dyn::testing::round_machine(), ContractionLoops{loops});
+      check_no_spills(isa, ContractionKernel::draft(problem, context, 2).sources());
     }
   }
 }

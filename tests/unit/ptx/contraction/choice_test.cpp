@@ -45,15 +45,10 @@ struct Bound {
 
 // Handles are 1 + the index of the source.
 Bound bound(const rkernel::Problem& problem, const char* gpu, DType compute, bool tf32 = false) {
-  Bound result{ContractionKernel::create(problem, described_gpu(gpu), compute, tf32, "cuda/test"),
-               {}};
-  REQUIRE(result.kernel);
-  result.sources = result.kernel->sources();
-  std::vector<const void*> handles;
-  for (std::size_t i = 0; i < result.sources.size(); ++i)
-    handles.push_back(reinterpret_cast<const void*>(i + 1));
-  result.kernel->bind(handles);
-  return result;
+  auto draft = ContractionKernel::draft(problem, described_gpu(gpu), compute, tf32, "cuda/test");
+  REQUIRE(draft.has_value());
+  std::vector<codegen::KernelSource> sources = draft->sources();
+  return {testing::numbered(*std::move(draft)), std::move(sources)};
 }
 
 std::set<std::string> copies_of(const rkernel::Problem& problem, const std::vector<GpuTile>& tiles,
@@ -244,10 +239,10 @@ TEST_CASE("keys cover what changes code, and nothing else") {
   // The number of multiprocessors affects the plan, not the code.
   dyn::choice::GpuMachine machine = described_gpu("a100");
   const auto on_a100 =
-      ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
+      ContractionKernel::draft(graph.contraction(), machine, DType::f32, false, "t")->sources();
   machine.name = "other", machine.multiprocessors = 107;
   const auto on_other =
-      ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
+      ContractionKernel::draft(graph.contraction(), machine, DType::f32, false, "t")->sources();
   REQUIRE(on_a100.size() == on_other.size());
   CHECK(on_a100.front().key == on_other.front().key);
 }
@@ -256,7 +251,7 @@ TEST_CASE("what device code cannot run is refused") {
   const LoweredGraph graph = lowered(product);
   const dyn::choice::GpuMachine& machine = described_gpu("a100");
   const auto refused = [&](const rkernel::Problem& problem, DType compute = DType::f32) {
-    return ContractionKernel::create(problem, machine, compute, false, "t") == nullptr;
+    return !ContractionKernel::draft(problem, machine, compute, false, "t").has_value();
   };
   CHECK(!refused(graph.contraction()));
   CHECK(refused(graph.contraction(), DType::i8));

@@ -33,14 +33,10 @@ class OpenProduct {
   std::unique_ptr<ContractionKernel> kernel(Policy policy) const {
     const std::vector<dyn::choice::GpuTile> tiles =
         dyn::choice::gpu_tiles(described_gpu(gpu_), precision_, false);
-    auto kernel = ContractionKernel::create(graph_.contraction(), described_gpu(gpu_), precision_,
-                                            tiles, "cuda/test", policy);
-    REQUIRE(kernel);
-    std::vector<const void*> handles;
-    for (std::size_t i = 0; i < kernel->sources().size(); ++i)
-      handles.push_back(reinterpret_cast<const void*>(i + 1));
-    kernel->bind(handles);
-    return kernel;
+    auto draft = ContractionKernel::draft(graph_.contraction(), described_gpu(gpu_), precision_,
+                                          tiles, "cuda/test", policy);
+    REQUIRE(draft.has_value());
+    return numbered(*std::move(draft));
   }
 
   std::vector<std::int64_t> symbols(std::int64_t b, std::int64_t m, std::int64_t n,

@@ -114,14 +114,10 @@ TEST_CASE(
       dyn::ptx::testing::lowered(dyn::ptx::testing::product);
   const dyn::choice::GpuMachine machine = described_gpu("a100");
   const auto make = [&] {
-    auto kernel = ContractionKernel::create(graph.contraction(), machine, dyn::DType::f32, false,
-                                            "cuda/test");
-    REQUIRE(kernel);
-    std::vector<const void*> handles;
-    for (std::size_t i = 0; i < kernel->sources().size(); ++i)
-      handles.push_back(reinterpret_cast<const void*>(i + 1));
-    kernel->bind(handles);
-    return kernel;
+    auto draft =
+        ContractionKernel::draft(graph.contraction(), machine, dyn::DType::f32, false, "cuda/test");
+    REQUIRE(draft.has_value());
+    return dyn::ptx::testing::numbered(*std::move(draft));
   };
   constexpr std::int64_t sizes = 600;
   const auto symbols = [&](std::int64_t i) {

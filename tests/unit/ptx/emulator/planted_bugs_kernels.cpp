@@ -89,12 +89,11 @@ PlantedKernel loop(const std::string& name, const std::string& problem, std::int
     given.emplace(indices, testing::bytes_of(values));
   }
   const auto contents = random_contents(*builder, static_cast<unsigned>(random()), false, given);
-  const std::shared_ptr<ptx::LoopKernel> loop_kernel =
-      ptx::LoopKernel::create(builder->problem, test_gpu(108), "ptx/test");
-  const auto sources = std::make_shared<std::vector<codegen::KernelSource>>(loop_kernel->sources());
+  auto draft = ptx::LoopKernel::draft(builder->problem, test_gpu(108), "ptx/test").value();
+  const auto sources = std::make_shared<std::vector<codegen::KernelSource>>(draft.sources());
   std::vector<const void*> handles;
   for (const codegen::KernelSource& source : *sources) handles.push_back(&source);
-  loop_kernel->bind(handles);
+  const std::shared_ptr<ptx::LoopKernel> loop_kernel = std::move(draft).with_code(handles);
   const rkernel::Launch launch = loop_kernel->plan({builder->values, 1});
   PlantedKernel kernel;
   kernel.name = name;

@@ -44,10 +44,11 @@ choice::GpuMachine test_gpu(int multiprocessors) {
 
 EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine,
                           const Contents& initial, std::int64_t most_blocks) {
-  const auto kernel = ptx::LoopKernel::create(builder.problem, machine, "ptx/test");
-  REQUIRE(kernel != nullptr);
+  auto draft = ptx::LoopKernel::draft(builder.problem, machine, "ptx/test");
+  REQUIRE(draft.has_value());
   rkernel::CompileReport report;
-  kernel->bind(emulated().emulator().load(kernel->sources(), 1, report));
+  auto functions = emulated().emulator().load(draft->sources(), 1, report);
+  const auto kernel = (*std::move(draft)).with_code(std::move(functions));
   EmulatedLoop result{initial, 0, kernel->plan({builder.values, 1}), {}};
   rkernel::Grid& grid = result.launch.grid;
   grid.blocks = std::min(grid.blocks, most_blocks);
