@@ -151,8 +151,15 @@ std::shared_ptr<Emulator> emulator_with(int multiprocessors) {
   return emulator;
 }
 
-/// The largest difference of an output, relative to 1 + its magnitude. `pairs`, where given, counts
-/// the programs of two regions that ran.
+double quadratic_mean(const Floats& values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * value;
+  return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+/// The largest difference of an output, relative to 1 + its magnitude or the quadratic mean of all,
+/// whichever is larger: where terms cancel, their roundings stay. `pairs`, where given, counts the
+/// programs of two regions that ran.
 double difference(const std::string& text,
                   const std::vector<std::pair<std::string, std::int64_t>>& sizes, DType precision,
                   bool tf32, std::mt19937_64& random, rkernel::Policy policy = rkernel::Policy::Dyn,
@@ -190,9 +197,10 @@ double difference(const std::string& text,
     const Floats actual = device.output(base);
     const Floats& expected = buffers.at(base);
     REQUIRE(actual.size() == expected.size());
+    const double mean = quadratic_mean(expected);
     for (std::size_t i = 0; i < actual.size(); ++i) {
-      const double error =
-          std::fabs(static_cast<double>(actual[i]) - expected[i]) / (1 + std::fabs(expected[i]));
+      const double error = std::fabs(static_cast<double>(actual[i]) - expected[i]) /
+                           (1 + std::max(mean, std::fabs(static_cast<double>(expected[i]))));
       worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
     }
   }

@@ -291,33 +291,6 @@ TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two ro
   CHECK(load(1, 128, 2) < 1.01 * load(1, 32, 2));
 }
 
-TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
-  Machine machine = round_machine();
-  machine.levels[2].bandwidth = {100e9, 200e9};
-  const auto longer = [&](std::int64_t k, std::int64_t row_bytes) {
-    ContractionShape shape{.m = 28, .n = 320, .k = k, .b_level = 1};
-    const Strategy strategy{
-        .tile_rows = 14, .tile_columns = 32, .block_m = 28, .block_n = 320, .block_k = k};
-    Strategy direct = strategy;
-    direct.direct_b = true;
-    const double packed = tile_load(shape, strategy, machine);
-    shape.b_packed = false;
-    shape.b_row_bytes = row_bytes;
-    return tile_load(shape, direct, machine) - packed;
-  };
-  // Two row tiles: the second finds the panel that the first has read. It finds it in L2 where L2
-  // holds the panel twice, as it does with 3000 rows, and in L3 where it has more. Rows of 320
-  // columns end with whole panels. Where rows begin within lines, a panel has 1.47 times as many
-  // lines.
-  CHECK(longer(3000, 1280) == 0);
-  CHECK(longer(6000, 1280) == dyn::testing::relative(6000 * (4.4e-9 - 128 / 100e9) / 2));
-  CHECK(longer(60000, 1280) == dyn::testing::relative(60000 * (4.4e-9 - 128 / 100e9) / 2));
-  CHECK(longer(2000, 1284) == 0);
-  CHECK(longer(3000, 1284) > 0);
-  CHECK(longer(60000, 1284) ==
-        dyn::testing::relative(60000 * (1.46875 * 4.4e-9 - 128 / 100e9) / 2));
-}
-
 TEST_CASE("nothing hides rows of B that lie apart") {
   const auto exposed = [](std::int64_t k, std::int64_t rows) {
     const ContractionShape shape{
@@ -358,12 +331,12 @@ TEST_CASE("row tiles that do not ask for the next columns leave the first of the
   CHECK(store(2500, 4, 2) == store(2500, 4, 3));
 }
 
-TEST_CASE("of a few blocks the longest decides, of many their mean") {
+TEST_CASE("blocks count as their mean, few or many") {
   Machine machine = round_machine();
   // Sorted by columns.
   for (int rows = 14; rows > 0; --rows)
     machine.tiles.insert(machine.tiles.begin(), {rows, 16, std::max(rows, 4) * 0.5e-9});
-  // Two panels, the second of 3 columns: on two threads in two blocks all wait for the first one.
+  // Two panels in two blocks, the second of 3 columns.
   const auto seconds = [&](std::int64_t m, std::int64_t n, std::int64_t block_m, int threads) {
     const ContractionShape shape{.m = m, .n = n, .k = 1000};
     return contraction_cost(
@@ -371,8 +344,7 @@ TEST_CASE("of a few blocks the longest decides, of many their mean") {
         {.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 32, .block_k = 1000},
         threads);
   };
-  CHECK(seconds(1400, 35, 1400, 2) ==
-        dyn::testing::relative(seconds(1400, 64, 1400, 2)).epsilon(0.01));
+  CHECK(seconds(1400, 35, 1400, 2) < 0.8 * seconds(1400, 64, 1400, 2));
   CHECK(seconds(1400, 35, 1400, 1) < 0.8 * seconds(1400, 64, 1400, 1));
   CHECK(seconds(1400, 35, 14, 2) < 0.8 * seconds(1400, 64, 14, 2));
 }
