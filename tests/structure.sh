@@ -91,6 +91,17 @@ report "no folder of more than 30 files" "$full"
 long_files=$(find include graph src targets examples -name '*.[ch]pp' -size +0 -exec wc -l {} + | awk '$2 != "total" && $1 > 600')
 report "no file over 600 lines" "$long_files"
 
+idle=
+for mutant in tests/mutants/*.sed; do
+  file=$(sed -nE 's/^# file: (.*)$/\1/p' "$mutant")
+  if [ ! -f "$file" ]; then
+    idle+="$mutant: there is no $file"$'\n'
+  elif sed -f "$mutant" "$file" | cmp -s - "$file"; then
+    idle+="$mutant: its edit finds nothing in $file"$'\n'
+  fi
+done
+report "every mutant edits its file" "$idle"
+
 # Pages for people. Programs write some of them, which may be wider.
 pages=$(find . -name '*.md' -not -path './build/*' -not -path './.git/*')
 dead=

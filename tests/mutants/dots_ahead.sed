@@ -2,4 +2,4 @@
 # file: targets/cpu/tile/tile_loop.cpp
 # target: test_cpu
 # test: a tile with lanes along K asks for the rows*
-s/most_elements_of_near_dots = (8 << 10)/most_elements_of_near_dots = (128 << 10)/
+s/prefetch_near_dot_elements, 0)/prefetch_near_dot_elements * 16, 0)/
