@@ -22,6 +22,9 @@ std::span<const DimRule> dim_rules(DimOp op);
 /// `a op b`, simplified by the first rule that fits; otherwise the expression itself.
 Dim apply_rules(DimTable& table, DimOp op, Dim a, Dim b);
 
+/// The min or max (`op`) of the dims, in the form of its rules, but with what bounds alone decide.
+Dim order_unproven(DimTable& table, DimOp op, std::span<const Dim> dims);
+
 // The tables.
 std::span<const DimRule> add_rules();
 std::span<const DimRule> multiply_rules();

@@ -63,6 +63,10 @@ MaybeDim flatten(DimTable& table, DimOp op, Dim a, Dim b) {
   return chain(table, op, kept);
 }
 
+bool is_decided(DimOp op, Dim a, Dim b) {
+  return op == DimOp::Min ? bounds(a).high <= bounds(b).low : bounds(b).high <= bounds(a).low;
+}
+
 MaybeDim minimum_ordered(DimTable&, Dim a, Dim b) { return choose(DimOp::Min, a, b); }
 MaybeDim minimum_flatten(DimTable& table, Dim a, Dim b) { return flatten(table, DimOp::Min, a, b); }
 MaybeDim maximum_ordered(DimTable&, Dim a, Dim b) { return choose(DimOp::Max, a, b); }
@@ -74,6 +78,22 @@ constexpr DimRule maximum_table[] = {{"ordered", maximum_ordered},
                                      {"one ordered list", maximum_flatten}};
 
 }  // namespace
+
+Dim order_unproven(DimTable& table, DimOp op, std::span<const Dim> dims) {
+  std::vector<Dim> leaves, kept;
+  for (const Dim dim : dims) collect(op, dim, leaves);
+  std::ranges::sort(leaves, [](Dim x, Dim y) { return compare(x, y) < 0; });
+  for (const Dim leaf : leaves) {
+    const auto is_beaten = [&](Dim other) { return other == leaf || is_decided(op, other, leaf); };
+    if (std::ranges::any_of(kept, is_beaten)) continue;
+    std::erase_if(kept, [&](Dim other) { return is_decided(op, leaf, other); });
+    kept.push_back(leaf);
+  }
+  Dim result = kept.front();
+  for (const Dim leaf : std::span(kept).subspan(1))
+    result = DimInterner::intern(table, op, {result, leaf});
+  return result;
+}
 
 std::span<const DimRule> minimum_rules() { return minimum_table; }
 std::span<const DimRule> maximum_rules() { return maximum_table; }

@@ -2,6 +2,7 @@
 // belong together as quotient and remainder are joined.
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "graph/dims/checked.hpp"
 #include "graph/dims/interner.hpp"
@@ -110,6 +111,51 @@ MaybeDim drop_limits(DimTable& table, Polynomial product) {
   return dropped ? MaybeDim(from_polynomial(table, add(product, {}))) : std::nullopt;
 }
 
+void collect_leaves(DimOp op, Dim dim, std::vector<Dim>& leaves) {
+  if (dim.node()->op != op) return leaves.push_back(dim);
+  for (const Dim operand : dim.node()->operands) collect_leaves(op, operand, leaves);
+}
+
+MaybeDim move_into_order(DimTable& table, const Polynomial& sum);
+
+Dim moved_leaf(DimTable& table, const Polynomial& sum) {
+  if (const MaybeDim joined = join_exact_quotient(table, sum)) return *joined;
+  if (const MaybeDim joined = join_quotient_and_remainder(table, sum)) return *joined;
+  if (const MaybeDim deeper = move_into_order(table, sum)) return *deeper;
+  return from_polynomial(table, sum);
+}
+
+bool is_constant(const Polynomial& sum) {
+  return sum.empty() || (sum.size() == 1 && sum.front().atoms.empty());
+}
+
+/// c + min(x, y) == min(c + x, c + y), and e - min(x, y) == max(e - x, e - y) likewise, where c is
+/// a constant, or one of the new operands is. A size that is cut at both ends again and again stays
+/// one min or max of few operands so: max(max(s - 1, 0) - 1, 0) == max(s - 2, 0). The order of the
+/// operands is as unknown as it was: nothing is proven here, since proofs add.
+MaybeDim move_into_order(DimTable& table, const Polynomial& sum) {
+  if (is_saturated(sum)) return std::nullopt;
+  for (std::size_t t = 0; t < sum.size(); ++t) {
+    const Term& term = sum[t];
+    if (std::abs(term.coefficient) != 1 || term.atoms.size() != 1) continue;
+    const DimOp from = term.atoms.front().node()->op;
+    if (from != DimOp::Min && from != DimOp::Max) continue;
+    Polynomial rest = sum;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(t));
+    if (rest.empty()) continue;
+    std::vector<Dim> leaves;
+    collect_leaves(from, term.atoms.front(), leaves);
+    std::vector<Polynomial> moved;
+    for (const Dim leaf : leaves)
+      moved.push_back(add(rest, scale(to_polynomial(leaf), term.coefficient)));
+    if (!is_constant(rest) && std::ranges::none_of(moved, is_constant)) continue;
+    const DimOp to = (from == DimOp::Min) == (term.coefficient > 0) ? DimOp::Min : DimOp::Max;
+    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] = moved_leaf(table, moved[i]);
+    return order_unproven(table, to, leaves);
+  }
+  return std::nullopt;
+}
+
 Polynomial sum_of(Dim a, Dim b) { return add(to_polynomial(a), to_polynomial(b)); }
 Polynomial product_of(Dim a, Dim b) { return multiply(to_polynomial(a), to_polynomial(b)); }
 
@@ -118,6 +164,9 @@ MaybeDim add_exact_quotient(DimTable& table, Dim a, Dim b) {
 }
 MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
   return join_quotient_and_remainder(table, sum_of(a, b));
+}
+MaybeDim add_into_order(DimTable& table, Dim a, Dim b) {
+  return move_into_order(table, sum_of(a, b));
 }
 MaybeDim add_polynomial(DimTable& table, Dim a, Dim b) {
   return from_polynomial(table, sum_of(a, b));
@@ -139,6 +188,7 @@ MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) {
 constexpr DimRule add_table[] = {
     {"exact quotient", add_exact_quotient},
     {"quotient and remainder", add_quotient_and_remainder},
+    {"into min or max", add_into_order},
     {"polynomial", add_polynomial},
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
 
 #include "dyn/error.hpp"
@@ -9,6 +10,9 @@
 
 namespace dyn::graph {
 namespace {
+
+/// Operators that every reader computes anew rather than reads.
+constexpr int most_free_work = 16;
 
 /// Late ones wait for all that is ready: what a later fusion may want to read is then there in
 /// time.
@@ -144,14 +148,23 @@ void FusionGraph::find_free() {
         unfollowed[static_cast<std::size_t>(root(view.inputs[0]))] = true;
     }
   }
+  std::map<int, int> work;  // of free nodes, with that of the free nodes that they read
   for (const int id : order_) {
     const Node& candidate = node(id);
     const bool cheap =
         candidate.op->id == OpId::Range || (candidate.op->op_class == OpClass::Elementwise &&
                                             !expensive(id) && reads_only_free(candidate));
-    free_[static_cast<std::size_t>(id)] =
-        cheap && !must_be_stored(candidate.outputs[0]) &&
-        !unfollowed[static_cast<std::size_t>(candidate.outputs[0])];
+    if (!cheap || must_be_stored(candidate.outputs[0]) ||
+        unfollowed[static_cast<std::size_t>(candidate.outputs[0])])
+      continue;
+    int own = 1;
+    for (const ValueId input : candidate.inputs) {
+      const auto known = work.find(root_producer(input));
+      if (known != work.end()) own += known->second;
+    }
+    if (own > most_free_work) continue;
+    work.emplace(id, own);
+    free_[static_cast<std::size_t>(id)] = true;
   }
 }
 

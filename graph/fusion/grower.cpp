@@ -5,6 +5,17 @@
 namespace dyn::graph {
 namespace {
 
+// One kernel's. No block of a published model comes near; graphs that are unrolled or generated go
+// far beyond (docs/architecture.md, "Large graphs").
+constexpr std::size_t most_work = 128, most_operands = 256;
+
+/// What a node adds to a kernel, in element-wise operators. A reduction is a pass of its own;
+/// behind places that are chosen by comparing, as a concat's, everything is lowered once for each.
+std::size_t work_of(const Node& node) {
+  const bool chooses = node.op->id == OpId::Concat || node.op->id == OpId::Pad;
+  return chooses || node.op->op_class == OpClass::Reduction ? 8 : 1;
+}
+
 std::vector<bool> reduced_axes(const Node& node, int rank) {
   const auto axes = attr_integers(node, "axes");
   std::vector<bool> reduced(static_cast<std::size_t>(rank), axes.empty());
@@ -68,8 +79,15 @@ Dim Grower::depth_of(const Node& contraction) const {
 
 void Grower::add(int id, Coords coords) {
   members_.emplace(id, std::move(coords));
+  work_ += work_of(graph_.node(id));
+  operands_ += graph_.node(id).inputs.size();
   graph_.assign(id, group_, anchor());
   unvisited_.push_back(id);
+}
+
+bool Grower::has_room_for(int id) const {
+  const Node& node = graph_.node(id);
+  return work_ + work_of(node) <= most_work && operands_ + node.inputs.size() <= most_operands;
 }
 
 void Grower::grow() {

@@ -32,6 +32,9 @@ class Grower {
   const Coords& place_of(int member) const { return members_.at(member); }
   /// When the group runs.
   int anchor() const { return graph_.position(backbone_); }
+  /// False where one kernel would hold more than pays: what a node more saves is a pass over one
+  /// tensor, and what it costs grows with the group, in registers and in the time to compile.
+  bool has_room_for(int id) const;
 
   /// Every index of every axis once.
   Coords whole_space() const;
@@ -69,6 +72,7 @@ class Grower {
   std::map<int, Coords> members_;  ///< place of each member's result
   std::vector<int> unvisited_;     ///< members whose neighbours have not been tried
   std::map<int, FusionDecision> decisions_;
+  std::size_t work_ = 0, operands_ = 0;  ///< of the members; an operand that two read counts twice
 };
 
 /// True where both are provably the same for all values of the symbols.

@@ -73,6 +73,10 @@ bool another_reduction(const Grower& group, Candidate& candidate) {
          !group.place_of_reduction(candidate.node);
 }
 
+bool group_is_full(const Grower& group, Candidate& candidate) {
+  return !group.has_room_for(candidate.node);
+}
+
 bool read_from_memory(const Grower& group, Candidate& candidate) {
   if (candidate.reads_member) return false;
   for (const Edge& edge : readers_of(group, candidate)) {
@@ -101,6 +105,8 @@ constexpr RefusingRule by_kind[] = {
     {"chain-upwards", "a chain of element-wise work grows from its last node to what it reads",
      chain_grows_upwards},
     {"taken", "it is a member of another group already", taken},
+    {"full", "one kernel holds no more: compiling and registers would cost more than it saves",
+     group_is_full},
     {"other-reduction", "it reduces other axes, or another index space, than the group",
      another_reduction},
     {"read-from-memory", "a member reads its result from memory, each element for many results",

@@ -29,21 +29,14 @@ Dim Builder::symbol(SymbolInfo info) {
   return dim;
 }
 
-std::string Builder::unique(const std::string& name) {
-  std::string free = name;
-  for (int i = 2; free.empty() || !names_.insert(free).second; ++i)
-    free = fmt::format("{}_{}", name, i);
-  return free;
-}
-
 ValueId Builder::add_value(Value value, const std::string& name) {
-  value.name = unique(name);
+  value.name = names_.unique(name);
   module_.values.push_back(std::move(value));
   return static_cast<ValueId>(module_.values.size()) - 1;
 }
 
 ValueId Builder::input(std::string name, TensorType type) {
-  if (!names_.insert(name).second)
+  if (!names_.take(name))
     throw Error(ErrorKind::model,
                 fmt::format("{}: two inputs are called {}", module_.source_name, name));
   Value value;

@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "graph/ir/op.hpp"
+#include "graph/ir/unique_names.hpp"
 
 namespace dyn::graph {
 
@@ -64,10 +64,9 @@ class Builder {
 
  private:
   ValueId add_value(Value value, const std::string& name);
-  std::string unique(const std::string& name);
 
   Module module_;
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   std::unique_ptr<Propagation> propagation_;
 };
 

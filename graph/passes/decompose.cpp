@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <unordered_map>
 
 #include "graph/fusion/group.hpp"
@@ -12,6 +13,9 @@
 
 namespace dyn::graph {
 namespace {
+
+/// Of one concat.
+constexpr std::size_t most_parts = 64;
 
 /// Shorthand for nodes over one tensor type.
 class Splitter {
@@ -24,6 +28,7 @@ class Splitter {
   void gelu();
   void silu();
   void split();
+  void concat();
   void attention();
   void matmul();
 
@@ -137,6 +142,31 @@ void Splitter::split() {
   }
 }
 
+/// Puts many parts side by side in several steps: one kernel reads all parts of a concat, and takes
+/// the more time to compile the more they are.
+void Splitter::concat() {
+  rewriter_.begin(node_, node_.origin);
+  const auto axis =
+      static_cast<std::size_t>(*normalize_axis(attr_integer(node_, "axis"), type(output()).rank()));
+  const auto joined = [&](std::span<const ValueId> parts, ValueId result) {
+    TensorType whole = type(parts.front());
+    for (const ValueId part : parts.subspan(1))
+      whole.dims[axis] = whole.dims[axis] + type(part).dims[axis];
+    return rewriter_.emit("concat", {parts.begin(), parts.end()}, std::move(whole),
+                          {{"axis", integer(static_cast<std::int64_t>(axis))}}, result);
+  };
+  std::vector<ValueId> parts = node_.inputs;
+  while (parts.size() > most_parts) {
+    std::vector<ValueId> fewer;
+    for (std::size_t i = 0; i < parts.size(); i += most_parts) {
+      const std::span some = std::span(parts).subspan(i, std::min(most_parts, parts.size() - i));
+      fewer.push_back(some.size() == 1 ? some.front() : joined(some, no_value));
+    }
+    parts = std::move(fewer);
+  }
+  joined(parts, output());
+}
+
 ValueId Splitter::range(Dim start, Dim end) {
   return rewriter_.emit("range", {}, {DType::i64, {end - start}}, {{"start", start}, {"end", end}});
 }
@@ -211,10 +241,11 @@ void Splitter::matmul() {
 
 using Split = void (Splitter::*)();
 const std::unordered_map<OpId, Split> splits = {
-    {OpId::Softmax, &Splitter::softmax},     {OpId::LayerNorm, &Splitter::layer_norm},
-    {OpId::RmsNorm, &Splitter::rms_norm},    {OpId::Gelu, &Splitter::gelu},
-    {OpId::Silu, &Splitter::silu},           {OpId::Split, &Splitter::split},
-    {OpId::Attention, &Splitter::attention}, {OpId::Matmul, &Splitter::matmul}};
+    {OpId::Softmax, &Splitter::softmax},  {OpId::LayerNorm, &Splitter::layer_norm},
+    {OpId::RmsNorm, &Splitter::rms_norm}, {OpId::Gelu, &Splitter::gelu},
+    {OpId::Silu, &Splitter::silu},        {OpId::Split, &Splitter::split},
+    {OpId::Concat, &Splitter::concat},    {OpId::Attention, &Splitter::attention},
+    {OpId::Matmul, &Splitter::matmul}};
 
 }  // namespace
 
@@ -226,7 +257,8 @@ void decompose(Module& module, const DecomposeOptions& options) {
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
     const bool contracted =
         node.op->id == OpId::Matmul && module.value(node.outputs[0]).type.dtype == DType::f32;
-    if (whole || contracted || split == splits.end()) {
+    const bool joins_few = node.op->id == OpId::Concat && node.inputs.size() <= most_parts;
+    if (whole || contracted || joins_few || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {
       (Splitter(rewriter, node).*split->second)();

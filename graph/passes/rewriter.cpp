@@ -8,7 +8,7 @@
 namespace dyn::graph {
 
 Rewriter::Rewriter(Module& module) : module_(module) {
-  for (const Value& value : module.values) names_.insert(value.name);
+  for (const Value& value : module.values) names_.take(value.name);
   for (const Node& node : module.nodes)
     next_origin_id_ = std::max(next_origin_id_, node.origin_id + 1);
   nodes_.reserve(module.nodes.size());
@@ -21,15 +21,9 @@ void Rewriter::begin(const Node& node, const std::string& origin) {
   origin_id_ = origin.empty() ? -1 : next_origin_id_++;
 }
 
-std::string Rewriter::unique(const std::string& hint) {
-  std::string name = hint;
-  for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", hint, i);
-  return name;
-}
-
 ValueId Rewriter::result(const std::string& hint, TensorType type) {
   Value value;
-  value.name = unique(hint);
+  value.name = names_.unique(hint);
   value.type = std::move(type);
   value.location = location_;
   module_.values.push_back(std::move(value));
@@ -55,7 +49,7 @@ ValueId Rewriter::number(DType dtype, double number) {
   const auto [known, added] = constants_.try_emplace({dtype, std::bit_cast<std::uint64_t>(number)});
   if (!added) return known->second;
   Value value;
-  value.name = unique(fmt::format("%{}", module_.values.size()));
+  value.name = names_.unique(fmt::format("%{}", module_.values.size()));
   value.kind = ValueKind::Constant;
   value.type.dtype = dtype;
   value.constant = number;
@@ -67,7 +61,7 @@ ValueId Rewriter::integer(DType dtype, std::int64_t integer) {
   const auto [known, added] = constants_.try_emplace({dtype, static_cast<std::uint64_t>(integer)});
   if (!added) return known->second;
   Value value;
-  value.name = unique(fmt::format("%{}", module_.values.size()));
+  value.name = names_.unique(fmt::format("%{}", module_.values.size()));
   value.kind = ValueKind::Constant;
   value.type.dtype = dtype;
   value.integer = integer;

@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "graph/ir/op.hpp"
+#include "graph/ir/unique_names.hpp"
 
 namespace dyn::graph {
 
@@ -47,11 +47,9 @@ class Rewriter {
   void finish();
 
  private:
-  std::string unique(const std::string& hint);
-
   Module& module_;
   std::vector<Node> nodes_;
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   std::map<std::pair<DType, std::uint64_t>, ValueId> constants_;
   std::string hint_, origin_;
   int origin_id_ = -1, next_origin_id_ = 0;

@@ -40,6 +40,13 @@ bool is_symmetric(Constraint::Kind kind) {
   return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne;
 }
 
+/// Whether they are equal because sizes are never negative: the operators that made them see to
+/// that. What is left of a length and what was cut from it to be added there are often so.
+bool are_one_size(Dim a, Dim b) {
+  const Dim none = a.table().constant(0);
+  return a == b || max(a, none) == max(b, none);
+}
+
 /// A key that is equal for constraints that ask the same.
 std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
   const int left = constraint.left.node()->id, right = constraint.right.node()->id;
@@ -97,6 +104,7 @@ void Propagation::require_equal(Dim a, Dim b, const std::string& a_what,
                                 const std::string& b_what) {
   a = unifier_.resolve(a);
   b = unifier_.resolve(b);
+  if (are_one_size(a, b)) return;
   const Unifier::Outcome outcome = unifier_.unify(a, b);
   if (outcome.answer == Unifier::Answer::Contradiction)
     fail(fmt::format("{} is {}, but {} is {}{}{}", a_what, to_string(a), b_what, to_string(b),
@@ -111,6 +119,7 @@ Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::s
   const Dim one = dims().constant(1);
   if (a == b || b == one) return a;
   if (a == one) return b;
+  if (are_one_size(a, b)) return a.node()->op == DimOp::Max ? b : a;
   const bool a_is_not_one = prove_equal(a, one) == false,
              b_is_not_one = prove_equal(b, one) == false;
   if (a_is_not_one && b_is_not_one) {

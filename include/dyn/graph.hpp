@@ -39,7 +39,8 @@ class DYN_API Outputs {
   explicit Outputs(NamedTensors tensors) : tensors_(std::move(tensors)) {}
   /// Throws Error(user) where no output has that name.
   const Tensor& operator[](std::string_view name) const;
-  const Tensor& operator[](std::size_t index) const { return tensors_.at(index).second; }
+  /// Throws Error(user) where there are not so many.
+  const Tensor& operator[](std::size_t index) const;
   std::size_t size() const noexcept { return tensors_.size(); }
   auto begin() const { return tensors_.begin(); }
   auto end() const { return tensors_.end(); }
@@ -64,7 +65,7 @@ struct LoadReport {
 };
 
 /// A model, loaded. Const functions may be called from any number of threads at once. Copies share
-/// one model.
+/// one model. One that was moved from has none, and its functions throw Error(user).
 class DYN_API Graph {
  public:
   /// Reads a `.dyn` file, or an `.onnx` file, which is imported in memory; weight files are found
@@ -105,7 +106,7 @@ class DYN_API Graph {
   std::int64_t shapes_planned() const;
 
   /// For dynrun and tests inside dyn; not part of the stable API.
-  const std::shared_ptr<const runtime::Model>& model() const { return model_; }
+  const std::shared_ptr<const runtime::Model>& model() const;
 
  private:
   explicit Graph(std::shared_ptr<const runtime::Model> model) : model_(std::move(model)) {}
@@ -114,7 +115,7 @@ class DYN_API Graph {
 
 /// One caller's run of a graph: inputs and outputs are bound to slots and reused, and in the steady
 /// state (a shape seen before) `run` never allocates. Not thread-safe; use one Call for each
-/// thread.
+/// thread. One that was moved from throws Error(user).
 class DYN_API Call {
  public:
   explicit Call(const Graph& graph);
@@ -141,6 +142,7 @@ class DYN_API Call {
   const Tensor& output(std::string_view name) const;
 
  private:
+  runtime::CallState& state() const;
   std::unique_ptr<runtime::CallState> state_;
 };
 

@@ -15,7 +15,7 @@ namespace dyn {
 /// The memory behind a model's states, zeroed, and how many positions of it runs have appended: its
 /// length. Any number of sessions of one graph may run at the same time, each one run at a time:
 /// functions called while a run goes on throw Error(user), but for length() and bytes(). Keeps the
-/// model; may be moved, not copied.
+/// model; may be moved, not copied: one that was moved from throws Error(user).
 class DYN_API Session {
  public:
   /// `dims`: the sizes of the states by the names of their dims, such as {{"B", 1}, {"C", 1024}},
@@ -47,7 +47,7 @@ class DYN_API Session {
   std::size_t bytes() const;
 
   /// For dynrun, Call and tests inside dyn; not part of the stable API.
-  const std::shared_ptr<runtime::SessionState>& state() const { return state_; }
+  const std::shared_ptr<runtime::SessionState>& state() const;
 
  private:
   std::shared_ptr<runtime::SessionState> state_;

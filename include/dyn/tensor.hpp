@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dyn/dtype.hpp"
@@ -23,11 +24,20 @@ DYN_API std::string to_string(const Shape& shape);
 /// bits.
 DYN_API std::int64_t element_count(std::span<const std::int64_t> shape);
 
-/// A dense row-major tensor. Copies share the same memory. A Tensor is not synchronised: threads
-/// may read one at the same time, but not write it.
+/// A dense row-major tensor. Copies share the same memory; one that was moved from is empty. A
+/// Tensor is not synchronised: threads may read one at the same time, but not write it.
 class DYN_API Tensor {
  public:
+  /// Empty: no port of a model takes it.
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  Tensor(Tensor&& other) noexcept { swap(other); }
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Tensor() = default;
 
   /// Owns new memory, aligned to 64 bytes, zeroed. Throws Error(user) for a bad shape,
   /// Error(device) for no memory.
@@ -65,6 +75,7 @@ class DYN_API Tensor {
     return tensor;
   }
 
+  /// True for a Tensor() and for one that was moved from; a tensor of no elements has a shape.
   bool empty() const noexcept { return shape_.empty() && !data_; }
   DType dtype() const noexcept { return dtype_; }
   const Shape& shape() const noexcept { return shape_; }
@@ -90,6 +101,14 @@ class DYN_API Tensor {
   }
 
  private:
+  void swap(Tensor& other) noexcept {
+    std::swap(dtype_, other.dtype_);
+    std::swap(writable_, other.writable_);
+    std::swap(count_, other.count_);
+    std::swap(data_, other.data_);
+    shape_.swap(other.shape_);
+    owner_.swap(other.owner_);
+  }
   static void check_size(std::size_t values, const Shape& shape);
   void check_dtype(DType wanted) const;
   void check_writable() const;

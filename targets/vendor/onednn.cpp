@@ -16,7 +16,7 @@ struct Opened {
 };
 
 Opened open_as_asked() {
-  const char* file = std::getenv("DYN_ONEDNN");
+  const char* file = ::secure_getenv("DYN_ONEDNN");
   const std::string name = file != nullptr ? file : "";
   if (name == "none") return {nullptr, "DYN_ONEDNN is none"};
   Opened opened;

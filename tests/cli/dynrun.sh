@@ -233,6 +233,14 @@ FAKE_CUDA_MEMORY_BYTES=30000 on_gpu "GPU: memory for a small shape" 0 "\[1, 8, 3
 FAKE_CUDA_FAILING_FUNCTION=cuLaunchKernel FAKE_CUDA_FAILURE=701 on_gpu "GPU: a refused launch names its group" 1 "launching gather_0 .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" run model.dyn --dims B=1
 FAKE_CUDA_ASYNCHRONOUS_FAILURE=700 on_gpu "GPU: a kernel that dies names the groups" 1 "in running 'gather_0' to 'matmul_0'" run model.dyn --dims B=1
 
+# A process that may start no threads loads and runs alone. For root the limit does not hold, so that another user takes its place; it may
+# not be able to read the build folder.
+chmod 755 "$scratch" && cp "$dynrun" "$scratch/dynrun" && cp model.dyn "$scratch/model.dyn"
+as_other=()
+[ "$(id -u)" -ne 0 ] || as_other=(setpriv --reuid=65534 --clear-groups)
+alone() { ${as_other[@]+"${as_other[@]}"} bash -c 'ulimit -u 1; exec "$@"' alone "$scratch/dynrun" "$@"; }
+check "no threads: a model loads and runs" alone run "$scratch/model.dyn" --dims B=8 --dims S=64 --threads 2 --cache-dir none
+
 expect "cache: show" 0 "$scratch/cache" cache
 touch "$DYN_CACHE_DIR/precious.txt"
 expect "cache: clear" 0 "removed [1-9]" cache clear

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -68,7 +70,8 @@ void NodeContext::fail(const std::string& message) const {
 }
 
 void NodeContext::fail_unsupported(const std::string& message) const {
-  if (!asked_for_.empty()) throw UndecidedStructure{asked_for_};
+  if (std::set<std::string> inputs = asked_for(); !inputs.empty())
+    throw UndecidedStructure{std::move(inputs)};
   throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
 }
 
@@ -166,7 +169,7 @@ void NodeContext::require_rank(std::size_t input, int rank) {
 const Tensor* NodeContext::constant(std::size_t input) {
   Operand& operand = find(input);
   const Tensor* tensor = constant_of(operand);
-  if (tensor == nullptr) ask_for_values(operand);
+  if (tensor == nullptr) lacked_.push_back(operand.id);
   return tensor;
 }
 
@@ -178,27 +181,34 @@ const Tensor& NodeContext::need_constant(std::size_t input, std::string_view wha
   return *tensor;
 }
 
-/// Asks for the inputs of rank 0 and 1 from which alone the operand follows: such inputs hold
-/// sizes, axes and the like. Asks for none where the operand depends on others too.
-void NodeContext::ask_for_values(const Operand& operand) {
-  if (operand.id == graph::no_value) return;
+std::set<std::string> NodeContext::asked_for() const {
+  std::set<std::string> all;
+  for (const ValueId id : lacked_) {
+    if (id != graph::no_value) all.merge(inputs_that_decide(id));
+  }
+  return all;
+}
+
+/// The inputs of rank 0 and 1 from which alone the value follows: such inputs hold sizes, axes and
+/// the like. None where it depends on others too.
+std::set<std::string> NodeContext::inputs_that_decide(ValueId wanted) const {
   std::set<std::string> inputs;
-  std::set<ValueId> seen;
-  std::vector<ValueId> open{operand.id};
+  std::unordered_set<ValueId> seen;
+  std::vector<ValueId> open{wanted};
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
     if (!seen.insert(id).second) continue;
     const graph::Value& value = state_.builder.value(id);
     if (value.kind == graph::ValueKind::Input) {
-      if (value.type.rank() > 1) return;
+      if (value.type.rank() > 1) return {};
       if (!state_.known_inputs.contains(id)) inputs.insert(value.name);
     }
     if (value.producer < 0) continue;
     const graph::Node& producer = state_.builder.node(value.producer);
     open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
   }
-  asked_for_.insert(inputs.begin(), inputs.end());
+  return inputs;
 }
 
 std::optional<KnownInts> NodeContext::ints(std::size_t input) {
@@ -209,7 +219,7 @@ std::optional<KnownInts> NodeContext::ints(std::size_t input) {
 std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
   Operand& operand = find(input);
   std::optional<KnownInts> known = ints_of(operand);
-  if (!known) ask_for_values(operand);
+  if (!known) lacked_.push_back(operand.id);
   return known;
 }
 
@@ -240,9 +250,9 @@ std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what
   const std::optional<KnownInts> known = ints(input);
   const graph::TensorType type = type_of(input);
   constexpr std::int64_t most_sizes = 2 * graph::max_rank;  // pads have two for each axis
-  if (!known && asked_for_.empty() && type.rank() == 1 &&
+  if (!known && type.rank() == 1 &&
       type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes &&
-      (type.dtype == DType::i64 || type.dtype == DType::i32))
+      (type.dtype == DType::i64 || type.dtype == DType::i32) && asked_for().empty())
     return defined_sizes(find(input));
   if (!known)
     fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data",
@@ -295,8 +305,9 @@ std::vector<ValueId> NodeContext::add_all(std::string_view op, std::vector<Value
 Dim NodeContext::defined_dim(const std::string& hint) {
   graph::SymbolInfo info;
   info.name = hint;
-  for (int i = 2; dims().find_symbol(info.name) || !graph::can_name_dim(info.name); ++i)
-    info.name = fmt::format("{}_{}", hint, i);
+  int& last = state_.last_dim_number.try_emplace(hint, 1).first->second;
+  while (dims().find_symbol(info.name) || !graph::can_name_dim(info.name))
+    info.name = fmt::format("{}_{}", hint, ++last);
   return state_.builder.symbol(std::move(info));
 }
 

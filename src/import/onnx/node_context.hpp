@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/ir/builder.hpp"
@@ -41,6 +42,7 @@ struct GraphState {
   std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
   std::set<ValueId> known_inputs =
       {};  ///< the graph's inputs whose values are known; their operands hold the values
+  std::unordered_map<std::string, int> last_dim_number = {};  ///< name_2, name_3, ... by name
 };
 
 /// Inputs and attributes by their places and names in the ONNX specification. Errors name the node
@@ -134,7 +136,10 @@ class NodeContext {
 
  private:
   Operand& find(std::size_t input) { return *operand(input); }
-  void ask_for_values(const Operand& operand);
+  /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
+  /// from: only a node that fails, or whose sizes a run decides, asks.
+  std::set<std::string> asked_for() const;
+  std::set<std::string> inputs_that_decide(ValueId wanted) const;
   std::optional<KnownInts> ints_of(Operand& operand);
   std::vector<Dim> defined_sizes(Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);
@@ -143,8 +148,7 @@ class NodeContext {
 
   GraphState& state_;
   NodeProto& node_;
-  std::set<std::string>
-      asked_for_;  ///< inputs of the graph that decide a constant which the node lacked
+  std::vector<ValueId> lacked_;  ///< they should have been constants
 };
 
 /// The value of the module that a name of the graph means.

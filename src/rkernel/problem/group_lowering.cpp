@@ -288,7 +288,34 @@ bool GroupLowering::in_group(ValueId root) const {
                             : members_.contains(value.producer);
 }
 
+bool GroupLowering::is_loaded(ValueId id) const {
+  // A view that copies is a base; other views of values that this group computes are followed.
+  const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;
+  const ValueId root = root_of(id);
+  return !in_group(root) ||
+         (has_memory && root != id && !members_.contains(module_.value(root).producer));
+}
+
 int GroupLowering::value(ValueId id, const Coords& coords, const Guards& guards) {
+  const auto followed = [this](ValueId view) {
+    const int producer = module_.value(view).producer;
+    return producer >= 0 &&
+           module_.nodes[static_cast<std::size_t>(producer)].op->op_class == graph::OpClass::View &&
+           !is_loaded(view);
+  };
+  if (!followed(id)) return value_of_root(id, coords, guards);
+  Coords place = coords;
+  for (; followed(id); id = graph::viewed(producer_of(id))) {
+    auto inner = coords_through_view(module_, producer_of(id), place);
+    if (!inner)
+      throw Error(ErrorKind::internal,
+                  fmt::format("{}: {} is no affine view", group_.name, module_.value(id).name));
+    place = *std::move(inner);
+  }
+  return value_of_root(id, place, guards);
+}
+
+int GroupLowering::value_of_root(ValueId id, const Coords& coords, const Guards& guards) {
   std::string key = std::to_string(id);
   const auto put = [&key](int axis, Dim dim) {
     key += fmt::format(",{}:{}", axis, dim.node()->id);
@@ -313,19 +340,7 @@ int GroupLowering::value_anew(ValueId id, const Coords& coords, const Guards& gu
     if (!is_float(value.type.dtype)) return build_.integer(value.type.dtype, value.integer);
     return build_.number(value_dtype(id), rounded_as_held(id, value.constant));
   }
-  // A view that copies is a base; other views of values that this group computes are followed.
-  const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;
-  if (!in_group(root_of(id)) || (has_memory && root_of(id) != id &&
-                                 !members_.contains(module_.value(root_of(id)).producer))) {
-    return load(id, coords, guards);
-  }
-  const Node& node = module_.nodes[static_cast<std::size_t>(value.producer)];
-  if (node.op->op_class != graph::OpClass::View) return compute(node, coords, guards);
-  const auto inner = coords_through_view(module_, node, coords);
-  if (!inner)
-    throw Error(ErrorKind::internal,
-                fmt::format("{}: {} is no affine view", group_.name, value.name));
-  return this->value(node.inputs[0], *inner, guards);
+  return is_loaded(id) ? load(id, coords, guards) : compute(producer_of(id), coords, guards);
 }
 
 Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {

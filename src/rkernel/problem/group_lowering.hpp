@@ -40,6 +40,7 @@ class GroupLowering {
              graph::Dim offset);
 
   int value(graph::ValueId id, const Coords& coords, const Guards& guards);
+  int value_of_root(graph::ValueId id, const Coords& coords, const Guards& guards);
   int value_anew(graph::ValueId id, const Coords& coords, const Guards& guards);
   int load(graph::ValueId id, const Coords& coords, const Guards& guards, double fill = 0,
            bool absent_outside = false);
@@ -61,6 +62,10 @@ class GroupLowering {
   Guards with_guard(const Guards& guards, const graph::Coord& coord, graph::Dim extent) const;
   int constant_like(DType dtype, double value);
   bool in_group(graph::ValueId root) const;
+  bool is_loaded(graph::ValueId id) const;  ///< else it is computed here, or a view of such
+  const graph::Node& producer_of(graph::ValueId id) const {
+    return module_.nodes[static_cast<std::size_t>(module_.value(id).producer)];
+  }
   graph::ValueId root_of(graph::ValueId id) const;
   /// The dtype that computing uses; dtype_of: the dtype in memory.
   DType value_dtype(graph::ValueId id) const {

@@ -9,6 +9,7 @@
 #include "graph/ir/op.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/system/errors.hpp"
+#include "src/runtime/system/fp_state.hpp"
 #include "src/runtime/weights/weight_source.hpp"
 #include "targets/host/call.hpp"
 
@@ -42,8 +43,10 @@ SegmentedExecution::SegmentedExecution(const SegmentedExecutable& executable, Ca
 }
 
 void SegmentedExecution::run(RunProfile*, std::span<const std::int64_t> symbols) {
+  const DefaultFloatingPoint floating_point;
   ports_.check_inputs();
   ports_.check_decided();
+  ports_.check_bound_overlaps();
   const std::vector<Tensor> made =
       run_steps(symbols.empty() ? executable_.binder().bind(ports_.input_shapes())
                                 : std::vector<std::int64_t>(symbols.begin(), symbols.end()));

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/call_state.hpp"
 #include "src/runtime/run/run_named.hpp"
+#include "src/runtime/system/fp_state.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn {
@@ -26,6 +28,12 @@ const Tensor& Outputs::operator[](std::string_view name) const {
     if (candidate == name) return tensor;
   }
   throw Error(ErrorKind::user, fmt::format("the model has no output '{}'", name));
+}
+
+const Tensor& Outputs::operator[](std::size_t index) const {
+  if (index < tensors_.size()) return tensors_[index].second;
+  throw Error(ErrorKind::user,
+              fmt::format("there is no output number {}; the model has {}", index, size()));
 }
 
 namespace {
@@ -43,6 +51,18 @@ struct LoadedOnnx {
   std::shared_ptr<const Model> model;
   onnx::Imported imported;
 };
+
+/// What `work` gives, whatever the caller has set for its floating point; Error(device) where there
+/// is no memory for it.
+template <class Work>
+auto shielded(const char* what, const Work& work) {
+  const runtime::DefaultFloatingPoint floating_point;
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::device, fmt::format("no memory for {}", what));
+  }
+}
 
 void check_no_free_dims(const Options& options) {
   if (options.free_dims.empty()) return;
@@ -90,13 +110,15 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
 }  // namespace
 
 Graph Graph::load(const std::string& path, const Options& options) {
-  if (path.ends_with(".onnx")) return Graph(load_onnx(path, options));
-  check_no_free_dims(options);
-  LoadRequest request;
-  request.text = runtime::read_text_file(path);
-  request.source_name = path;
-  request.weight_directory = std::filesystem::path(path).parent_path().string();
-  return Graph(Model::load(request, options));
+  return Graph(shielded("loading", [&] {
+    if (path.ends_with(".onnx")) return load_onnx(path, options);
+    check_no_free_dims(options);
+    LoadRequest request;
+    request.text = runtime::read_text_file(path);
+    request.source_name = path;
+    request.weight_directory = std::filesystem::path(path).parent_path().string();
+    return Model::load(request, options);
+  }));
 }
 
 Graph Graph::from_text(std::string_view text, const Options& options,
@@ -105,7 +127,7 @@ Graph Graph::from_text(std::string_view text, const Options& options,
   LoadRequest request;
   request.text = text;
   request.weight_directory = weight_directory;
-  return Graph(Model::load(request, options));
+  return Graph(shielded("loading", [&] { return Model::load(request, options); }));
 }
 
 Graph Graph::from_memory(std::string_view text,
@@ -115,31 +137,38 @@ Graph Graph::from_memory(std::string_view text,
   LoadRequest request;
   request.text = text;
   request.files = &files;
-  return Graph(Model::load(request, options));
+  return Graph(shielded("loading", [&] { return Model::load(request, options); }));
 }
 
-std::vector<PortInfo> Graph::inputs() const { return model_->inputs(); }
-std::vector<PortInfo> Graph::outputs() const { return model_->outputs(); }
-const LoadReport& Graph::load_report() const { return model_->load_report(); }
+const std::shared_ptr<const Model>& Graph::model() const {
+  if (!model_) throw Error(ErrorKind::user, "this Graph has no model: it was moved from");
+  return model_;
+}
+
+std::vector<PortInfo> Graph::inputs() const { return model()->inputs(); }
+std::vector<PortInfo> Graph::outputs() const { return model()->outputs(); }
+const LoadReport& Graph::load_report() const { return model()->load_report(); }
 
 Outputs Graph::run(const NamedTensors& inputs) const {
-  CallState call(model_);
-  return runtime::run_named(*model_, call, inputs);
+  return shielded("a run", [&] {
+    CallState call(model());
+    return runtime::run_named(*model(), call, inputs);
+  });
 }
 
 std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(
     const std::vector<std::pair<std::string, Shape>>& inputs) const {
-  return model_->output_shapes(model_->bind(inputs));
+  return model()->output_shapes(model()->bind(inputs));
 }
 
 void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const {
-  model_->prepare(model_->bind(inputs));
+  model()->prepare(model()->bind(inputs));
 }
 
 std::int64_t Graph::kernels_compiled_since_load() const {
-  return model_->kernels_compiled_since_load();
+  return model()->kernels_compiled_since_load();
 }
-std::int64_t Graph::shapes_planned() const { return model_->shapes_planned(); }
+std::int64_t Graph::shapes_planned() const { return model()->shapes_planned(); }
 
 Call::Call(const Graph& graph) : state_(std::make_unique<CallState>(graph.model())) {}
 Call::Call(const Session& session) : state_(std::make_unique<CallState>(session.state())) {}
@@ -147,22 +176,27 @@ Call::~Call() = default;
 Call::Call(Call&&) noexcept = default;
 Call& Call::operator=(Call&&) noexcept = default;
 
+CallState& Call::state() const {
+  if (!state_) throw Error(ErrorKind::user, "this Call runs nothing: it was moved from");
+  return *state_;
+}
+
 void Call::set_input(std::size_t index, Tensor tensor) {
-  state_->set_input(index, std::move(tensor));
+  state().set_input(index, std::move(tensor));
 }
 void Call::set_input(std::string_view name, Tensor tensor) {
-  state_->set_input(state_->input_index(name), std::move(tensor));
+  state().set_input(state().input_index(name), std::move(tensor));
 }
 void Call::set_output(std::size_t index, Tensor tensor) {
-  state_->set_output(index, std::move(tensor));
+  state().set_output(index, std::move(tensor));
 }
 void Call::set_output(std::string_view name, Tensor tensor) {
-  state_->set_output(state_->output_index(name), std::move(tensor));
+  state().set_output(state().output_index(name), std::move(tensor));
 }
-void Call::run() { state_->run(); }
-const Tensor& Call::output(std::size_t index) const { return state_->output(index); }
+void Call::run() { state().run(); }
+const Tensor& Call::output(std::size_t index) const { return state().output(index); }
 const Tensor& Call::output(std::string_view name) const {
-  return state_->output(state_->output_index(name));
+  return state().output(state().output_index(name));
 }
 
 }  // namespace dyn

@@ -19,6 +19,10 @@ std::size_t find_port(const std::vector<PortInfo>& ports, std::string_view name,
 }
 
 void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) {
+  if (tensor.empty())
+    user_error(
+        fmt::format("{} '{}' is an empty Tensor: it was never given memory, or it was moved from",
+                    what, info.name));
   if (tensor.dtype() != info.dtype) {
     user_error(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name,
                            name_of(tensor.dtype()), name_of(info.dtype), info.shape));
@@ -106,18 +110,24 @@ void CallPorts::check_output(std::size_t index, const Shape& shape) const {
                            to_string(tensor.shape()), to_string(shape)));
 }
 
-void CallPorts::check_overlaps() const {
+void CallPorts::check_overlaps_of(std::size_t output) const {
+  const Tensor& tensor = outputs_[output].tensor;
+  const auto refuse = [&](const char* what, const std::string& name) {
+    user_error(fmt::format("output '{}' overlaps {} '{}'", info_.outputs[output].name, what, name));
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (overlap(tensor, inputs_[i].tensor)) refuse("input", info_.inputs[i].name);
+  }
+  for (std::size_t i = output + 1; i < outputs_.size(); ++i) {
+    if (overlap(tensor, outputs_[i].tensor)) refuse("output", info_.outputs[i].name);
+  }
+}
+
+void CallPorts::check_bound_overlaps() const {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    for (std::size_t j = 0; j < inputs_.size(); ++j) {
-      if (overlap(outputs_[i].tensor, inputs_[j].tensor))
-        user_error(fmt::format("output '{}' overlaps input '{}'", info_.outputs[i].name,
-                               info_.inputs[j].name));
-    }
-    for (std::size_t j = i + 1; j < outputs_.size(); ++j) {
-      if (overlap(outputs_[i].tensor, outputs_[j].tensor))
-        user_error(fmt::format("output '{}' overlaps output '{}'", info_.outputs[i].name,
-                               info_.outputs[j].name));
-    }
+    if (!outputs_[i].bound) continue;
+    check_tensor(outputs_[i].tensor, info_.outputs[i], "output");
+    check_overlaps_of(i);
   }
 }
 
@@ -129,7 +139,7 @@ void CallPorts::ready_outputs(std::span<const Shape> shapes) {
     else if (tensor.raw() == nullptr || tensor.shape() != shapes[i])
       tensor = Tensor(info_.outputs[i].dtype, shapes[i]);
   }
-  check_overlaps();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) check_overlaps_of(i);
   for (std::size_t i = 0; i < inputs_.size(); ++i) input_data_[i] = inputs_[i].tensor.raw();
   for (std::size_t i = 0; i < outputs_.size(); ++i) output_data_[i] = outputs_[i].tensor.raw();
   changed_ = false;

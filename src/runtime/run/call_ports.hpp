@@ -35,6 +35,9 @@ class CallPorts {
   void check_inputs() const;
   /// Inputs whose values decided the model's structure have these values.
   void check_decided() const;
+  /// Outputs that the caller has bound have memory of their own. A run whose outputs' shapes are
+  /// known only in its end asks before it begins.
+  void check_bound_overlaps() const;
   /// Gives outputs of these shapes to a run: allocates those that nobody has bound, unless they
   /// have their shape already, and checks the others.
   void ready_outputs(std::span<const Shape> shapes);
@@ -59,7 +62,7 @@ class CallPorts {
     bool bound = false;
   };
   void check_output(std::size_t index, const Shape& shape) const;
-  void check_overlaps() const;
+  void check_overlaps_of(std::size_t output) const;
 
   const ModelInfo& info_;
   std::vector<Port> inputs_, outputs_;

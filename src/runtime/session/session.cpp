@@ -15,14 +15,19 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-Outputs Session::run(const NamedTensors& inputs) {
-  runtime::CallState call(state_);
-  return runtime::run_named(*state_->model(), call, inputs);
+const std::shared_ptr<runtime::SessionState>& Session::state() const {
+  if (!state_) throw Error(ErrorKind::user, "this Session has no state: it was moved from");
+  return state_;
 }
 
-std::int64_t Session::length() const { return state_->length(); }
-void Session::truncate(std::int64_t length) { state_->truncate(length); }
-void Session::reset() { state_->reset(); }
-std::size_t Session::bytes() const { return state_->bytes(); }
+Outputs Session::run(const NamedTensors& inputs) {
+  runtime::CallState call(state());
+  return runtime::run_named(*state()->model(), call, inputs);
+}
+
+std::int64_t Session::length() const { return state()->length(); }
+void Session::truncate(std::int64_t length) { state()->truncate(length); }
+void Session::reset() { state()->reset(); }
+std::size_t Session::bytes() const { return state()->bytes(); }
 
 }  // namespace dyn

@@ -6,7 +6,7 @@ namespace dyn::runtime {
 namespace {
 
 std::string environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = ::secure_getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
 

@@ -1,9 +1,7 @@
 #include "src/runtime/system/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,13 +10,10 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/base/readable_file.hpp"
 
 namespace dyn::runtime {
 namespace {
-
-[[noreturn]] void cannot_read(const std::string& path, int error) {
-  throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
-}
 
 std::int64_t nanoseconds(const struct timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -38,19 +33,14 @@ FileState file_state(const std::string& path) {
 }
 
 MappedFile::MappedFile(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) cannot_read(path, errno);
-  struct stat info{};
-  int error = ::fstat(file, &info) == 0 ? 0 : errno;
-  if (error == 0 && !S_ISREG(info.st_mode)) error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
-  state_ = state_of(info);
-  if (error == 0 && info.st_size > 0) {
-    size_ = static_cast<std::size_t>(info.st_size);
-    data_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
-    if (data_ == MAP_FAILED) error = errno;
-  }
-  ::close(file);
-  if (error != 0) cannot_read(path, error);
+  const ReadableFile file(path);
+  state_ = state_of(file.info());
+  if (file.size() == 0) return;
+  void* const data = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (data == MAP_FAILED)
+    throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+  data_ = data;
+  size_ = file.size();
 }
 
 MappedFile::~MappedFile() {

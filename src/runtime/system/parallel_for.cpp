@@ -8,6 +8,8 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "src/runtime/system/fp_state.hpp"
+
 namespace dyn::runtime {
 
 int tbb_threads() {
@@ -33,6 +35,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, int threads,
     tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
                       [&](const tbb::blocked_range<std::int64_t>& range) {
                         order.load(std::memory_order_acquire);
+                        const DefaultFloatingPoint floating_point;
                         body(range.begin(), range.end());
                         order.fetch_add(1, std::memory_order_release);
                       });

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "dyn/error.hpp"
+#include "src/base/readable_file.hpp"
 #include "src/choice/calibration/json.hpp"
 #include "targets/cpu/measure/block_speeds.hpp"
 #include "targets/cpu/measure/measure.hpp"
@@ -145,10 +147,11 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
   if (const auto found = known.find(name); found != known.end()) return found->second;
   std::optional<Figures> figures;
   const std::string path = cache_dir + "/" + name;
-  if (std::ifstream file(path); !cache_dir.empty() && file) {
+  if (!cache_dir.empty()) {
     try {
-      figures = read(json::parse(file));
-    } catch (const std::exception& error) {  // bad JSON, or a stream that cannot be read
+      figures = read(json::parse(ReadableFile(path).contents()));
+    } catch (const Error&) {                 // there is no file that can be read
+    } catch (const std::exception& error) {  // it is no JSON, or other than it should be
       if (damaged) damaged(error.what());
     }
   }

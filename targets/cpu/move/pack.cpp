@@ -124,8 +124,10 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
   std::vector<float> panel(layout.dtype == DType::f32 ? 0
                                                       : static_cast<std::size_t>(panel_elements));
   for (std::int64_t i = first_panel; i < last_panel; ++i) {
-    const Columns columns{source + i * width * n_stride, layout.k,
-                          std::min(width, layout.n - i * width), k_stride, n_stride};
+    // Of no rows there may be no memory either.
+    const float* first = layout.k == 0 ? source : source + i * width * n_stride;
+    const Columns columns{first, layout.k, std::min(width, layout.n - i * width), k_stride,
+                          n_stride};
     std::byte* to = out + i * panel_elements * static_cast<std::int64_t>(size_of(layout.dtype));
     if (layout.dtype == DType::f32) {
       pack_panel(columns, width, reinterpret_cast<float*>(to));

@@ -6,6 +6,10 @@
 
 namespace dyn::codegen {
 
+/// Runs `work` in the calling thread and in workers - 1 others, or as many as the system allows.
+/// Rethrows the first exception when all have ended.
+void run_workers(std::size_t workers, const std::function<void()>& work);
+
 /// Calls job(i) for i from 0 to count - 1, on `threads` threads at most, the caller's included.
 /// Throws the first exception of a job when all jobs that had begun have ended; jobs not begun by
 /// then are left out.

@@ -17,10 +17,10 @@
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 
 #include "dyn/error.hpp"
+#include "targets/llvm/code/parallel_jobs.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 #include "targets/llvm/jit/compiler.hpp"
@@ -56,8 +56,9 @@ class Linker {
         layer_(session_, *memory_),
         library_(session_.createBareJITDylib("dyn")) {
     define_math_functions();
-    // Failures come back from lookup(); nothing is printed.
-    session_.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    // lookup() says that there was a failure, this says which; nothing is printed.
+    session_.setErrorReporter(
+        [this](llvm::Error error) { reported_ = llvm::toString(std::move(error)); });
     // Math functions that an ISA has no instruction for (floorf on SSE2, powf) come from the host
     // process.
     library_.addGenerator(
@@ -98,20 +99,25 @@ class Linker {
     if (llvm::Error error = session_.endSession()) llvm::consumeError(std::move(error));
   }
 
-  void add(const std::string& symbol, const std::string& object) {
-    if (llvm::Error error =
-            layer_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, symbol))) {
-      fail("linking generated code", std::move(error));
+  /// Where the object's function is. An object that cannot be linked leaves nothing behind: its
+  /// symbol may be added again.
+  void* add(const std::string& symbol, const std::string& object) {
+    const llvm::orc::ResourceTrackerSP tracker = library_.createResourceTracker();
+    reported_.clear();
+    llvm::Error added = layer_.add(tracker, llvm::MemoryBuffer::getMemBufferCopy(object, symbol));
+    if (!added) {
+      auto found = session_.lookup({&library_}, symbol);
+      if (found) return found->getAddress().toPtr<void*>();
+      added = found.takeError();
     }
-  }
-
-  void* address(const std::string& symbol) {
-    return must("linking generated code", session_.lookup({&library_}, symbol))
-        .getAddress()
-        .toPtr<void*>();
+    std::string cause = llvm::toString(std::move(added));
+    if (llvm::Error error = tracker->remove()) llvm::consumeError(std::move(error));
+    if (!reported_.empty()) cause = reported_;
+    throw Error(ErrorKind::device, "linking generated code: " + cause);
   }
 
  private:
+  std::string reported_;
   std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   llvm::orc::ExecutionSession session_;
   llvm::orc::ObjectLinkingLayer layer_;
@@ -174,46 +180,39 @@ class Store final : public CodeStore {
   void compile_all(const std::vector<const KernelSource*>& missing,
                    const std::vector<std::size_t>& which, std::vector<std::string>& objects,
                    int threads) {
+    if (which.empty()) return;
     std::atomic<std::size_t> next{0};
-    std::mutex failure_mutex;
-    std::exception_ptr failure;
+    std::mutex mutex;
     std::string warning;
-    const auto work = [&] {
-      try {
-        Compiler compiler(isa_, options_.effort);
-        for (std::size_t i = next++; i < which.size(); i = next++) {
-          const KernelSource& source = *missing[which[i]];
-          objects[which[i]] = compiler.compile(source, symbol_of(source));
-          dump(compiler, source);
-          const std::string problem = disk_.store(source.key, objects[which[i]]);
-          if (!problem.empty()) {
-            const std::lock_guard lock(failure_mutex);
-            warning = problem;
-          }
-        }
-      } catch (...) {
-        const std::lock_guard lock(failure_mutex);
-        if (!failure) failure = std::current_exception();
-        next = which.size();
+    const auto compile_some = [&] {
+      Compiler compiler(isa_, options_.effort);
+      for (std::size_t i = next++; i < which.size(); i = next++) {
+        const KernelSource& source = *missing[which[i]];
+        objects[which[i]] = compiler.compile(source, symbol_of(source));
+        dump(compiler, source);
+        const std::string problem = disk_.store(source.key, objects[which[i]]);
+        if (problem.empty()) continue;
+        const std::lock_guard lock(mutex);
+        warning = problem;
       }
     };
-    const std::size_t helpers =
-        std::min<std::size_t>(which.size(), static_cast<std::size_t>(std::max(threads, 1)));
-    if (helpers == 0) return;
-    std::vector<std::jthread> pool;
-    for (std::size_t i = 1; i < helpers; ++i) pool.emplace_back(work);
-    work();
-    pool.clear();
+    run_workers(std::min<std::size_t>(which.size(), static_cast<std::size_t>(std::max(threads, 1))),
+                [&] {
+                  try {
+                    compile_some();
+                  } catch (...) {
+                    next = which.size();  // the others stop too
+                    throw;
+                  }
+                });
     if (!warning.empty()) warn(warning);
-    if (failure) std::rethrow_exception(failure);
   }
 
   void link(const std::vector<const KernelSource*>& missing,
             const std::vector<std::string>& objects) {
     for (std::size_t i = 0; i < missing.size(); ++i) {
       const std::string symbol = symbol_of(*missing[i]);
-      linker_.add(symbol, objects[i]);
-      void* address = linker_.address(symbol);
+      void* address = linker_.add(symbol, objects[i]);
       addresses_.emplace(missing[i]->key, address);
       if (options_.perf_map) append_to_perf_map(objects[i], symbol, missing[i]->key, address);
     }

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+
+#include "dyn/error.hpp"
+#include "src/base/readable_file.hpp"
 
 namespace dyn::codegen {
 namespace {
@@ -16,12 +18,9 @@ namespace {
 constexpr std::string_view magic = "dyn object 1\n";
 
 std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  if (!file.good() && !file.eof()) return std::nullopt;
-  return std::move(bytes).str();
+  try {
+    return ReadableFile(path).contents();
+  } catch (const Error&) { return std::nullopt; }
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ void ExprCompiler::set_segmented(bool segmented) {
 void ExprCompiler::enter(AxisSet inner, std::span<const int> roots) {
   operands_.enter(inner);
   scopes_.emplace_back();
-  for (const int root : roots) hoist(root, inner);
+  std::vector<bool> visited(problem_.exprs.size(), false);
+  for (const int root : roots) hoist(root, inner, visited);
 }
 
 void ExprCompiler::leave() {
@@ -30,8 +31,9 @@ void ExprCompiler::leave() {
   operands_.leave();
 }
 
-void ExprCompiler::hoist(int expr, AxisSet inner) {
-  if (find(expr) != nullptr) return;
+void ExprCompiler::hoist(int expr, AxisSet inner, std::vector<bool>& visited) {
+  if (visited[static_cast<std::size_t>(expr)] || find(expr) != nullptr) return;
+  visited[static_cast<std::size_t>(expr)] = true;
   const Expr& definition = problem_.exprs[static_cast<std::size_t>(expr)];
   const bool leaf = definition.op == ExprOp::Accumulator || definition.op == ExprOp::Index;
   if ((varies(expr) & inner) == 0 && !leaf && !rkernel::is_reduction(definition.op)) {
@@ -47,7 +49,7 @@ void ExprCompiler::hoist(int expr, AxisSet inner) {
       (varies(definition.args[0]) & inner) == 0 && operands_.width() > 1)
     operands_.prepare_gather(definition.operand, compile_natural(definition.args[0]));
   for (const int arg : definition.args)
-    if (arg >= 0) hoist(arg, inner);
+    if (arg >= 0) hoist(arg, inner, visited);
 }
 
 const ExprCompiler::Entry* ExprCompiler::find(int expr) const {

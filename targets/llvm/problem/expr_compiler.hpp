@@ -69,7 +69,7 @@ class ExprCompiler {
     llvm::Value* natural = nullptr;
     llvm::Value* lanes = nullptr;
   };
-  void hoist(int expr, AxisSet inner);
+  void hoist(int expr, AxisSet inner, std::vector<bool>& visited);
   const Entry* find(int expr) const;
   llvm::Value* emit(const rkernel::Expr& expr, bool lanes);
   /// The choices, where an expression only chooses among loads, by conditions that are the same for

@@ -1,6 +1,7 @@
 // Reductions.
 
 #include <algorithm>
+#include <limits>
 
 #include "src/import/onnx/ops/families.hpp"
 
@@ -63,16 +64,24 @@ void convert_reduction(NodeContext& node) {
   node.give(x);
 }
 
+/// 0 in place of infinities, which would give NaN where they are subtracted from themselves.
+ValueId finite_or_zero(NodeContext& node, ValueId x) {
+  const ValueId infinite = node.add(
+      "equal", {node.add("abs", {x}), node.scalar(std::numeric_limits<double>::infinity(), x)});
+  return node.add("where", {infinite, node.scalar(0, x), x});
+}
+
 /// The greatest element taken out first, so that no exponential overflows.
 void convert_log_sum_exp(NodeContext& node) {
   const ValueId x = node.value(0);
   const std::vector<std::int64_t> axes = axes_of(node, node.type(0).rank());
   if (reduces_nothing(node, axes)) return node.give(node.operand(0));
   const bool keeps = node.integer("keepdims", 1) != 0;
-  const ValueId greatest = reduce(node, "reduce_max", x, axes, true);
+  const ValueId greatest = finite_or_zero(node, reduce(node, "reduce_max", x, axes, true));
   const ValueId sum =
       reduce(node, "reduce_sum", node.add("exp", {node.add("sub", {x, greatest})}), axes, keeps);
-  const ValueId added = keeps ? greatest : reduce(node, "reduce_max", x, axes, false);
+  const ValueId added =
+      keeps ? greatest : finite_or_zero(node, reduce(node, "reduce_max", x, axes, false));
   node.give(node.add("add", {node.add("log", {sum}), added}));
 }
 

@@ -45,7 +45,9 @@ std::vector<Dim> slice_list(NodeContext& node, const char* name, std::size_t inp
   return dims;
 }
 
-/// A start or end counted from the front, within 0 .. extent (backwards: -1 .. extent - 1).
+/// A start or end counted from the front, within 0 .. extent (backwards: -1 .. extent - 1). An
+/// extent is never negative: what counts from the front is limited above alone, what counts from
+/// the end below alone.
 Dim place(NodeContext& node, Dim given, Dim extent, bool backwards) {
   const Dim back = given * -1;
   // The index counts from the end: a size of 0 would mean another place, so the size must be at
@@ -56,9 +58,9 @@ Dim place(NodeContext& node, Dim given, Dim extent, bool backwards) {
   if (range.low < 0 && range.high >= 0)
     node.fail_unsupported(fmt::format("whether {} counts from the end depends on the sizes",
                                       graph::to_string(given)));
-  const Dim zero = node.dims().constant(0), from_front = range.low < 0 ? extent + given : given;
+  const Dim from_front = range.low < 0 ? extent + given : given;
   if (backwards) return max(min(from_front, extent - 1), node.dims().constant(-1));
-  return max(min(from_front, extent), zero);
+  return range.low < 0 ? max(from_front, node.dims().constant(0)) : min(from_front, extent);
 }
 
 std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
@@ -79,14 +81,17 @@ std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
     const int axis = node.axis(axes[i], static_cast<int>(dims.size()));
     const Dim extent = dims[static_cast<std::size_t>(axis)];
     const bool backwards = steps[i] < 0;
-    Cut cut{axis, steps[i], place(node, starts[i], extent, backwards),
-            place(node, ends[i], extent, backwards)};
+    Cut cut{axis, steps[i], {}, place(node, ends[i], extent, backwards)};
+    // A start beyond the end, and so beyond the extent, is moved to the end below.
+    const bool limited = !backwards && graph::bounds(starts[i]).low >= 0;
+    cut.start = limited ? starts[i] : place(node, starts[i], extent, backwards);
     if (backwards) {
       // The same for the reversed axis.
       cut.start = extent - 1 - cut.start;
       cut.end = extent - 1 - cut.end;
     }
-    cut.end = max(cut.start, cut.end);
+    // An empty part lies at its end: sizes stay simple so, for parts of parts too.
+    cut.start = min(cut.start, cut.end);
     cuts.push_back(cut);
   }
   return cuts;

@@ -75,7 +75,7 @@ InputTypes::InputTypes(graph::Builder& builder, FileSizes& sizes,
       }
     }
   }
-  for (const auto& [word, size] : words_) taken_.insert(word);
+  for (const auto& [word, size] : words_) taken_.take(word);
 }
 
 void InputTypes::read_word(const Dimension& dim, const std::string& word) {
@@ -161,9 +161,7 @@ std::string InputTypes::text_name(const std::string& name) {
   for (const char letter : name) plain += is_letter(letter) || is_digit(letter) ? letter : '_';
   if (plain.empty() || !is_letter(plain.front()) || !graph::can_name_dim(plain))
     plain = "d_" + plain;
-  std::string free = plain;
-  for (int i = 2; !taken_.insert(free).second; ++i) free = fmt::format("{}_{}", plain, i);
-  return free;
+  return taken_.unique(plain);
 }
 
 }  // namespace dyn::onnx

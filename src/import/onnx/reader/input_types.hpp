@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -39,7 +38,7 @@ class InputTypes {
       words_;  ///< names that free_dims gives, and the size in the file
   std::map<std::string, std::string> renamed_;  ///< the file's names that free_dims replaces
   std::map<std::string, graph::Dim> symbols_;
-  std::set<std::string> taken_;
+  graph::UniqueNames taken_;
 };
 
 }  // namespace dyn::onnx

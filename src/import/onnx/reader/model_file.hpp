@@ -7,8 +7,8 @@
 
 namespace dyn::onnx {
 
-/// The whole file. Throws Error(model) where it cannot be read, is cut, is no ONNX model, or nests
-/// deeper than protobuf allows (100 messages).
+/// The whole file. Throws Error(device) where it cannot be read, Error(model) where it is cut, is
+/// no ONNX model, or nests deeper than protobuf allows (100 messages).
 ModelProto read_model(const std::string& path);
 
 }  // namespace dyn::onnx

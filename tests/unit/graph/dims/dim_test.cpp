@@ -75,6 +75,15 @@ TEST_CASE_FIXTURE(DimFixture, "min and max simplify") {
   CHECK(max(S, min(S, Z)) == S);
 }
 
+TEST_CASE_FIXTURE(DimFixture, "sizes cut again and again stay one min or max") {
+  CHECK(max(max(Z - 1, c(0)) - 1, c(0)) == max(Z - 2, c(0)));
+  CHECK(Z - min(c(1), Z) == max(Z - 1, c(0)));
+  CHECK(max(Z, c(3)) + 2 == max(Z + 2, c(5)));
+  CHECK(c(7) - max(Z, c(3)) == min(c(7) - Z, c(4)));
+  CHECK(min(max(Z, c(3)), c(9)) - 3 == min(max(Z - 3, c(0)), c(6)));
+  CHECK((Z + min(B, c(4)) - min(Z, c(5))).node()->op == DimOp::Add);
+}
+
 TEST_CASE_FIXTURE(DimFixture, "bounds") {
   CHECK(bounds(S + 1) == Interval{2, 513});
   CHECK(bounds(S * -2) == Interval{-1024, -2});

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "graph/fusion/rules.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/text/text.hpp"
@@ -21,6 +23,13 @@ struct RuleCase {
   std::string group;  ///< where
   std::string about = "";  ///< the tensor by which
 };
+
+/// s0 = sin(x), s1 = sin(s0), ..., and y, the last.
+std::string chain_of_sines(int count) {
+  std::string body = "  s0 = sin(x)\n";
+  for (int i = 1; i + 1 < count; ++i) body += fmt::format("  s{} = sin(s{})\n", i, i - 1);
+  return body + fmt::format("  y = sin(s{})\n", count - 2);
+}
 
 // The graphs return y, and z where they have one.
 const RuleCase rule_cases[] = {
@@ -60,6 +69,7 @@ const RuleCase rule_cases[] = {
      "c", "reduce_sum_0"},
     {"operand-elsewhere", "  a = matmul(q, w)\n  y = a + transpose(a) perm=[1, 0]\n", "y",
      "matmul_0", "a"},
+    {"full", chain_of_sines(130), "s1", "sin_1"},
     {"free", "  r = range() end=6 dtype=f32\n  y = matmul(x, q) + r\n", "r", "matmul_0"},
 };
 

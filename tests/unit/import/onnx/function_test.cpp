@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "src/import/onnx/import.hpp"
 #include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
@@ -210,6 +212,24 @@ TEST_CASE("calls nest thousands deep, and an error in there names the place") {
   check_error(nested("z"), ErrorKind::model,
               {"\"z\" is defined nowhere before it", "in Relu \"Relu1\"",
                "in the function local.F5000, 5000 calls below F0 \"F01\""});
+}
+
+TEST_CASE("a thousand bytes of calls that stand for 32,768 nodes load in time, and are right") {
+  OnnxFile file;
+  file.input("x", {"N", 4}).output("y");
+  FunctionProto& once = file.function("f0", {"a"}, {"b"});
+  testing::node(once, "Neg", {"a"}, {"n"});
+  testing::node(once, "Abs", {"n"}, {"b"});
+  for (int i = 1; i <= 14; ++i) {
+    FunctionProto& twice = file.function(fmt::format("f{}", i), {"a"}, {"b"});
+    testing::call(twice, fmt::format("f{}", i - 1), {"a"}, {"t"});
+    testing::call(twice, fmt::format("f{}", i - 1), {"t"}, {"b"});
+  }
+  file.call("f14", {"x"}, {"y"});
+  std::vector<float> x = random_floats(8);
+  Values expected;
+  for (const float each : x) expected.push_back(std::abs(static_cast<double>(each)));
+  testing::check_close(run(file, {{"x", {&x, {2, 4}}}}).values, expected, 1e-7);
 }
 
 TEST_CASE("calls that stand for more nodes than any memory holds are refused") {

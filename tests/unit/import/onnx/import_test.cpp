@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <fstream>
 
 #include "src/import/onnx/import.hpp"
@@ -119,7 +122,17 @@ TEST_CASE("a broken file is refused with its name and the place") {
   const auto empty = [](const std::string& path) { std::filesystem::resize_file(path, 0); };
   check_error(file, ErrorKind::model, {"it has no graph"}, empty);
   const auto remove = [](const std::string& path) { std::filesystem::remove(path); };
-  check_error(file, ErrorKind::model, {"cannot be opened"}, remove);
+  check_error(file, ErrorKind::device, {"cannot read", "No such file"}, remove);
+  const auto become_folder = [](const std::string& path) {
+    std::filesystem::remove(path);
+    std::filesystem::create_directory(path);
+  };
+  check_error(file, ErrorKind::device, {"cannot read", "Is a directory"}, become_folder);
+  const auto become_pipe = [](const std::string& path) {
+    std::filesystem::remove(path);
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  };
+  check_error(file, ErrorKind::device, {"cannot read", "not a regular file"}, become_pipe);
 }
 
 TEST_CASE("a model from the future, or of no version, is refused") {

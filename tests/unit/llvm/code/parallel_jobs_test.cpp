@@ -9,6 +9,23 @@
 #include <vector>
 
 using dyn::codegen::run_jobs;
+using dyn::codegen::run_workers;
+
+TEST_CASE("workers are as many as were asked for, the caller among them") {
+  for (const std::size_t workers : {std::size_t{1}, std::size_t{3}}) {
+    std::atomic<std::size_t> calls{0};
+    run_workers(workers, [&] { ++calls; });
+    CHECK(calls == workers);
+  }
+  std::atomic<int> ended{0};
+  CHECK_THROWS_WITH_AS(run_workers(3,
+                                   [&] {
+                                     ++ended;
+                                     throw std::runtime_error("a worker");
+                                   }),
+                       "a worker", std::runtime_error);
+  CHECK(ended == 3);
+}
 
 TEST_CASE("every job runs once, on any number of threads") {
   for (const int threads : {-1, 0, 1, 3, 64}) {

@@ -1,4 +1,6 @@
 #include <doctest/doctest.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +58,21 @@ void* first_main_loop(CodeStore& store, const Isa& isa) {
   return store.resolve(std::span(sources).first(1), 1, report).front();
 }
 
+/// A function that gives a number, or what an unknown function of the process gives.
+KernelSource number_source(int number, const char* called) {
+  return {
+      "number", [number, called](llvm::Module& module, const std::string& symbol) {
+        auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(module.getContext()), false);
+        auto* function =
+            llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+        llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "", function));
+        builder.CreateRet(
+            called == nullptr
+                ? static_cast<llvm::Value*>(builder.getInt32(static_cast<std::uint32_t>(number)))
+                : builder.CreateCall(module.getOrInsertFunction(called, type)));
+      }};
+}
+
 // A child process in which written pages may not become executable; its exit code.
 int run_without_execution_gain(const std::string& folder) {
   const pid_t child = fork();
@@ -78,6 +95,31 @@ int run_without_execution_gain(const std::string& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("code that cannot be linked says why, and leaves nothing behind") {
+  const Isa& isa = select_isa("");
+  const auto store = CodeStore::open(isa, {});
+  dyn::rkernel::CompileReport report;
+  const auto resolve = [&](const KernelSource& source) {
+    return store->resolve({&source, 1}, 1, report).front();
+  };
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    CAPTURE(attempt);
+    try {
+      resolve(number_source(0, "dyn_has_no_such_function"));
+      FAIL_CHECK("it was linked");
+    } catch (const dyn::Error& error) {
+      const std::string text = error.what();
+      CAPTURE(text);
+      CHECK(error.kind() == dyn::ErrorKind::device);
+      CHECK(text.find("linking generated code") != std::string::npos);
+      CHECK(text.find("dyn_has_no_such_function") != std::string::npos);
+      CHECK(text.find("Duplicate") == std::string::npos);
+    }
+  }
+  CHECK(reinterpret_cast<int (*)()>(resolve(number_source(42, nullptr)))() == 42);
+  CHECK(run(first_main_loop(*store, isa), isa) == 24);
+}
 
 TEST_CASE("generated code is executable and not writable, by either mapping") {
   const Isa& isa = select_isa("");

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "tests/unit/import/onnx/values.hpp"
 
@@ -273,6 +274,24 @@ TEST_CASE("imported reductions with what comes before and after") {
       CHECK(result.shape == (keeps ? Shape{2, 1, 5} : Shape{2, 5}));
       check_close(result.values, expected, 1e-5);
     }
+  }
+}
+
+TEST_CASE("the logarithm of a sum of exponentials keeps infinities") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const bool keeps : {false, true}) {
+    OnnxFile file(18);
+    file.input("x", {"N", 3}).integers("axes", {1}, {1}).output("y");
+    testing::set(file.node("ReduceLogSumExp", {"x", "axes"}, {"y"}), "keepdims", keeps);
+    std::vector<float> x{-infinity, -infinity, -infinity, -infinity, 2,        -infinity,
+                         infinity,  1,         -infinity, -infinity, infinity, infinity};
+    const Values values = run(file, {{"x", {&x, {4, 3}}}}).values;
+    CHECK(values[0] == -infinity);
+    CHECK(values[1] == doctest::Approx(2));
+    CHECK(values[2] == infinity);
+    CHECK(values[3] == infinity);
+    x[0] = std::numeric_limits<float>::quiet_NaN();
+    CHECK(std::isnan(run(file, {{"x", {&x, {4, 3}}}}).values[0]));
   }
 }
 

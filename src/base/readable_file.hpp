@@ -1,0 +1,34 @@
+#pragma once
+// A file to read from.
+
+#include <sys/stat.h>
+
+#include <string>
+
+namespace dyn {
+
+/// A regular file, open for reading. Anything else of that name is refused: a directory has no
+/// contents, and a pipe would be waited for.
+class ReadableFile {
+ public:
+  /// Throws Error(device) naming the file and the system's reason.
+  explicit ReadableFile(const std::string& path);
+  ~ReadableFile();
+  ReadableFile(const ReadableFile&) = delete;
+  ReadableFile& operator=(const ReadableFile&) = delete;
+
+  int descriptor() const noexcept { return descriptor_; }
+  /// As it was when the file was opened.
+  const struct stat& info() const noexcept { return info_; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(info_.st_size); }
+
+  /// All of it. Throws Error(device) where reading fails, or the file has become shorter.
+  std::string contents() const;
+
+ private:
+  std::string path_;
+  int descriptor_;
+  struct stat info_{};
+};
+
+}  // namespace dyn

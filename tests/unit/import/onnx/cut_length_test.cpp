@@ -1,0 +1,101 @@
+// A free length from which every layer takes something: sizes stay small, and what is equal is
+// proven equal, so that models of many layers load.
+
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include "tests/unit/import/onnx/values.hpp"
+
+using namespace dyn;
+using testing::check_close;
+using testing::OnnxFile;
+using testing::random_floats;
+using testing::Values;
+
+namespace {
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+/// y = x[first:last] along the last axis of a tensor of this rank.
+void slice(OnnxFile& file, const std::string& x, const std::string& y, std::int64_t first,
+           std::int64_t last, std::int64_t axis) {
+  const std::string name = "of_" + y;
+  file.integers(name + "_first", {1}, {first})
+      .integers(name + "_last", {1}, {last})
+      .integers(name + "_axis", {1}, {axis});
+  file.node("Slice", {x, name + "_first", name + "_last", name + "_axis"}, {y});
+}
+
+}  // namespace
+
+TEST_CASE("a hundred parts of parts of a free length") {
+  OnnxFile file;
+  file.input("x", {"L"}).output("y");
+  std::string last = "x";
+  for (int i = 0; i < 100; ++i) {
+    const std::string next = i == 99 ? "y" : fmt::format("v{}", i);
+    slice(file, last, next, i % 3 == 1 ? 0 : 1, i % 3 == 0 ? to_the_end : -1, 0);
+    last = next;
+  }
+  // 34 steps take from the front, 33 from the back, 33 from both.
+  for (const std::int64_t length : {140, 133, 20, 0}) {
+    CAPTURE(length);
+    std::vector<float> x = random_floats(static_cast<std::size_t>(length));
+    const std::int64_t left = std::max<std::int64_t>(0, length - 133);
+    Values expected;
+    for (std::int64_t i = 0; i < left; ++i)
+      expected.push_back(static_cast<double>(x[static_cast<std::size_t>(67 + i)]));
+    const testing::Result result = run(file, {{"x", {&x, {length}}}});
+    CHECK(result.shape == Shape{left});
+    check_close(result.values, expected, 1e-7);
+  }
+}
+
+TEST_CASE("fifty differences of neighbours along a free length") {
+  OnnxFile file;
+  file.input("x", {"L"}).output("y");
+  std::string last = "x";
+  for (int i = 0; i < 50; ++i) {
+    const std::string next = i == 49 ? "y" : fmt::format("v{}", i), later = next + "_later",
+                      earlier = next + "_earlier";
+    slice(file, last, later, 1, to_the_end, 0);
+    slice(file, last, earlier, 0, -1, 0);
+    const std::string half = next + "_twice";
+    file.node("Sub", {later, earlier}, {half});
+    file.node("Mul", {half, "half"}, {next});
+    last = next;
+  }
+  file.floats("half", {}, {0.5F});
+  std::vector<float> x = random_floats(90);
+  Values expected(x.begin(), x.end());
+  for (int i = 0; i < 50; ++i) {
+    for (std::size_t j = 0; j + 1 < expected.size(); ++j)
+      expected[j] = (expected[j + 1] - expected[j]) * 0.5;
+    expected.pop_back();
+  }
+  check_close(run(file, {{"x", {&x, {90}}}}).values, expected, 1e-5);
+}
+
+TEST_CASE("a hundred valid convolutions, each added to what is left of its input") {
+  OnnxFile file;
+  file.input("x", {1, 1, "L"}).floats("w", {1, 1, 3}, {0.25F, -0.5F, 0.125F}).output("y");
+  std::string last = "x";
+  for (int i = 0; i < 100; ++i) {
+    const std::string next = i == 99 ? "y" : fmt::format("v{}", i);
+    file.node("Conv", {last, "w"}, {next + "_conv"});
+    slice(file, last, next + "_middle", 1, -1, 2);
+    file.node("Add", {next + "_conv", next + "_middle"}, {next});
+    last = next;
+  }
+  std::vector<float> x = random_floats(230);
+  Values expected(x.begin(), x.end());
+  for (int i = 0; i < 100; ++i) {
+    Values next;
+    for (std::size_t j = 1; j + 1 < expected.size(); ++j)
+      next.push_back(expected[j] + expected[j - 1] * 0.25 - expected[j] * 0.5 +
+                     expected[j + 1] * 0.125);
+    expected = next;
+  }
+  check_close(run(file, {{"x", {&x, {1, 1, 230}}}}).values, expected, 1e-5);
+}
