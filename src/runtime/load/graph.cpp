@@ -16,6 +16,7 @@
 #include "src/runtime/run/run_named.hpp"
 #include "src/runtime/system/fp_state.hpp"
 #include "src/runtime/system/mapped_file.hpp"
+#include "src/runtime/system/stack.hpp"
 
 namespace dyn {
 
@@ -71,6 +72,15 @@ void check_no_free_dims(const Options& options) {
                                            options.free_dims.begin()->first));
 }
 
+template <class Load>
+std::shared_ptr<const Model> loaded(const Load& load) {
+  return shielded("loading", [&] {
+    std::shared_ptr<const Model> model;
+    runtime::call_with_stack([&] { model = load(); });
+    return model;
+  });
+}
+
 /// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is
 /// from, which errors name.
 LoadedOnnx try_load(const std::string& path, const Options& options,
@@ -97,7 +107,8 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
                options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
     onnx::KnownInputs known = options.known_inputs;
     for (const auto& [name, tensor] : values) known.insert_or_assign(name, tensor);
-    LoadedOnnx again = try_load(path, options, known);
+    LoadedOnnx again;
+    runtime::call_with_stack([&] { again = try_load(path, options, known); });
     return {std::move(again.model), std::move(again.imported.undecided)};
   };
   runtime::ModelInfo info{options, 1, std::move(first.inputs), std::move(first.outputs), {}};
@@ -110,7 +121,7 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
 }  // namespace
 
 Graph Graph::load(const std::string& path, const Options& options) {
-  return Graph(shielded("loading", [&] {
+  return Graph(loaded([&] {
     if (path.ends_with(".onnx")) return load_onnx(path, options);
     check_no_free_dims(options);
     LoadRequest request;
@@ -127,7 +138,7 @@ Graph Graph::from_text(std::string_view text, const Options& options,
   LoadRequest request;
   request.text = text;
   request.weight_directory = weight_directory;
-  return Graph(shielded("loading", [&] { return Model::load(request, options); }));
+  return Graph(loaded([&] { return Model::load(request, options); }));
 }
 
 Graph Graph::from_memory(std::string_view text,
@@ -137,7 +148,7 @@ Graph Graph::from_memory(std::string_view text,
   LoadRequest request;
   request.text = text;
   request.files = &files;
-  return Graph(shielded("loading", [&] { return Model::load(request, options); }));
+  return Graph(loaded([&] { return Model::load(request, options); }));
 }
 
 const std::shared_ptr<const Model>& Graph::model() const {
