@@ -166,7 +166,8 @@ namespace {
 double least_ticket(const Machine& machine, const ContractionShape& shape,
                     const rkernel::Strategy& strategy, const BlockSizes& sizes, double spared,
                     int active) {
-  LayerTerms terms{.exposed = machine.fitted.exposed_loads};
+  LayerTerms terms{
+      .exposed = std::min(machine.fitted.exposed_loads, machine.fitted.exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;

@@ -211,11 +211,19 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
   const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a
                                   ? std::max(block_level, shape.a_level)
                                   : block_level;
+  // The panel that comes next is asked for from memory while row tiles, or other blocks, read this
+  // one again: where both take more than half of L2, each comes late.
+  const bool from_memory = shape.b_packed && shape.b_level + 1 == machine.levels.size();
+  const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
+  const bool crowded =
+      from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   const bool cuts_rows = sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
   const double a_seconds = read_seconds(machine, a_bytes, a_level, active) +
                            (cuts_rows ? rows * machine.fitted.seconds_per_row_run : 0);
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
-  terms.exposed = of_columns.far ? 1 : machine.fitted.exposed_loads;
+  terms.exposed = of_columns.far ? 1
+                  : crowded      ? machine.fitted.exposed_loads_beyond_l2
+                                 : machine.fitted.exposed_loads;
   terms.load =
       a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
   if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < machine.fitted.exposed_far_rows)
