@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "graph/dims/dim.hpp"
 
@@ -21,6 +22,9 @@ std::span<const DimRule> dim_rules(DimOp op);
 
 /// `a op b`, simplified by the first rule that fits; otherwise the expression itself.
 Dim apply_rules(DimTable& table, DimOp op, Dim a, Dim b);
+
+/// Adds the operands of nested mins (maxes) to `leaves`; a dim of another operator is its own.
+void collect_leaves(DimOp op, Dim dim, std::vector<Dim>& leaves);
 
 /// The min or max (`op`) of the dims, in the form of its rules, but with what bounds alone decide.
 Dim order_unproven(DimTable& table, DimOp op, std::span<const Dim> dims);

@@ -10,6 +10,11 @@
 
 namespace dyn::graph {
 
+void collect_leaves(DimOp op, Dim dim, std::vector<Dim>& leaves) {
+  if (dim.node()->op != op) return leaves.push_back(dim);
+  for (const Dim operand : dim.node()->operands) collect_leaves(op, operand, leaves);
+}
+
 namespace {
 
 using MaybeDim = std::optional<Dim>;
@@ -25,14 +30,6 @@ MaybeDim choose(DimOp op, Dim a, Dim b) {
   return std::nullopt;
 }
 
-void collect(DimOp op, Dim dim, std::vector<Dim>& leaves) {
-  if (dim.node()->op != op) {
-    leaves.push_back(dim);
-    return;
-  }
-  for (Dim operand : dim.node()->operands) collect(op, operand, leaves);
-}
-
 /// The leaves in order as a chain. A leaf that the chain before it decides is dropped, which may
 /// decide further leaves: repeated until nothing changes.
 Dim chain(DimTable& table, DimOp op, std::vector<Dim> leaves) {
@@ -46,14 +43,14 @@ Dim chain(DimTable& table, DimOp op, std::vector<Dim> leaves) {
     }
     if (!dropped) return result;
     leaves.clear();
-    collect(op, result, leaves);
+    collect_leaves(op, result, leaves);
   }
 }
 
 MaybeDim flatten(DimTable& table, DimOp op, Dim a, Dim b) {
   std::vector<Dim> leaves, kept;
-  collect(op, a, leaves);
-  collect(op, b, leaves);
+  collect_leaves(op, a, leaves);
+  collect_leaves(op, b, leaves);
   std::ranges::sort(leaves, [](Dim x, Dim y) { return compare(x, y) < 0; });
   for (Dim leaf : leaves) {
     if (std::ranges::any_of(kept, [&](Dim other) { return wins(op, other, leaf); })) continue;
@@ -81,7 +78,7 @@ constexpr DimRule maximum_table[] = {{"ordered", maximum_ordered},
 
 Dim order_unproven(DimTable& table, DimOp op, std::span<const Dim> dims) {
   std::vector<Dim> leaves, kept;
-  for (const Dim dim : dims) collect(op, dim, leaves);
+  for (const Dim dim : dims) collect_leaves(op, dim, leaves);
   std::ranges::sort(leaves, [](Dim x, Dim y) { return compare(x, y) < 0; });
   for (const Dim leaf : leaves) {
     const auto is_beaten = [&](Dim other) { return other == leaf || is_decided(op, other, leaf); };

@@ -111,11 +111,6 @@ MaybeDim drop_limits(DimTable& table, Polynomial product) {
   return dropped ? MaybeDim(from_polynomial(table, add(product, {}))) : std::nullopt;
 }
 
-void collect_leaves(DimOp op, Dim dim, std::vector<Dim>& leaves) {
-  if (dim.node()->op != op) return leaves.push_back(dim);
-  for (const Dim operand : dim.node()->operands) collect_leaves(op, operand, leaves);
-}
-
 MaybeDim move_into_order(DimTable& table, const Polynomial& sum);
 
 Dim moved_leaf(DimTable& table, const Polynomial& sum) {

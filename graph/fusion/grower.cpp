@@ -9,7 +9,7 @@ namespace {
 // far beyond (docs/architecture.md, "Large graphs").
 constexpr std::size_t most_work = 128, most_operands = 256;
 
-/// What a node adds to a kernel, in element-wise operators. A reduction is a pass of its own;
+/// A node adds this to a kernel, in element-wise operators. A reduction is a pass of its own;
 /// behind places that are chosen by comparing, as a concat's, everything is lowered once for each.
 std::size_t work_of(const Node& node) {
   const bool chooses = node.op->id == OpId::Concat || node.op->id == OpId::Pad;

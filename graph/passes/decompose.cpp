@@ -14,7 +14,7 @@
 namespace dyn::graph {
 namespace {
 
-/// Of one concat.
+/// One concat has no more.
 constexpr std::size_t most_parts = 64;
 
 /// Shorthand for nodes over one tensor type.

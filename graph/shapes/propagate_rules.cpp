@@ -40,7 +40,7 @@ bool is_symmetric(Constraint::Kind kind) {
   return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne;
 }
 
-/// Whether they are equal because sizes are never negative: the operators that made them see to
+/// True where they are equal because sizes are never negative: the operators that made them see to
 /// that. What is left of a length and what was cut from it to be added there are often so.
 bool are_one_size(Dim a, Dim b) {
   const Dim none = a.table().constant(0);

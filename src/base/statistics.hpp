@@ -18,7 +18,7 @@ inline double percentile(std::vector<double> samples, double percent) {
   return std::lerp(samples[below], samples[above], position - std::floor(position));
 }
 
-/// Of positive values, at least one.
+/// The values are positive, and at least one.
 inline double geometric_mean(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += std::log(value);

@@ -10,24 +10,23 @@ A size that takes more than the limit (default 120 s) is shown as more, and larg
 import argparse
 import math
 import pathlib
-import re
 import subprocess
 import tempfile
 
 
+def steps(count, step):
+    """step(i, v, w) gives the lines that make value w of value v; the first v is x. All lines, and the name of the last value."""
+    names = ["x"] + [f"v{i + 1}" for i in range(count)]
+    return [line for i in range(count) for line in step(i, names[i], names[i + 1])], names[-1]
+
+
 def chain(n):
-    lines = ["  v0 = x"]
-    for i in range(n):
-        lines.append(f"  v{i + 1} = v{i} * {1.25 if i % 2 else 0.8}")
-    return "x: f32[N]", "f32[N]", lines, f"v{n}"
+    return "x: f32[N]", "f32[N]", *steps(n, lambda i, v, w: [f"  {w} = {v} * {1.25 if i % 2 else 0.8}"])
 
 
 def reuse(n):
-    """Each value is read three times by what makes the next."""
-    lines = ["  v0 = x"]
-    for i in range(n // 3):
-        lines.append(f"  v{i + 1} = v{i} + tanh(v{i}) * 0.01")
-    return "x: f32[N]", "f32[N]", lines, f"v{n // 3}"
+    """Each value is read twice by what makes the next."""
+    return "x: f32[N]", "f32[N]", *steps(n // 3, lambda i, v, w: [f"  {w} = {v} + tanh({v}) * 0.01"])
 
 
 def fan(n):
@@ -48,28 +47,20 @@ def fan(n):
 
 def norms(n):
     """Reductions, each of which all later ones wait for."""
-    lines = ["  v0 = x"]
-    for i in range(n // 3):
-        lines.append(f"  v{i + 1} = v{i} - reduce_mean(v{i}) axes=[1] * 0.5")
-    return "x: f32[N, 8]", "f32[N, 8]", lines, f"v{n // 3}"
+    return "x: f32[N, 8]", "f32[N, 8]", *steps(n // 3, lambda i, v, w: [f"  {w} = {v} - reduce_mean({v}) axes=[1] * 0.5"])
 
 
 def layers(n):
     """Small dense layers with a residual, as in a deep network."""
-    lines = ["  v0 = x"]
-    for i in range(n // 4):
-        lines.append(f"  v{i + 1} = v{i} + relu(matmul(v{i}, w) + b) * 0.1")
-    return "x: f32[N, 8], w: f32[8, 8], b: f32[8]", "f32[N, 8]", lines, f"v{n // 4}"
+    return "x: f32[N, 8], w: f32[8, 8], b: f32[8]", "f32[N, 8]", *steps(n // 4, lambda i, v, w: [f"  {w} = {v} + relu(matmul({v}, w) + b) * 0.1"])
 
 
 def moves(n):
     """Transposes, slices and concats in turn: each step turns the tensor by one column."""
-    lines = ["  v0 = x"]
-    for i in range(n // 5):
-        lines.append(f"  t{i} = transpose(v{i}) perm=[1, 0]")
-        lines.append(f"  c{i} = concat(slice(t{i}) axes=[0] starts=[1] ends=[8], slice(t{i}) axes=[0] starts=[0] ends=[1]) axis=0")
-        lines.append(f"  v{i + 1} = transpose(c{i}) perm=[1, 0]")
-    return "x: f32[N, 8]", "f32[N, 8]", lines, f"v{n // 5}"
+    return "x: f32[N, 8]", "f32[N, 8]", *steps(n // 5, lambda i, v, w: [
+        f"  t{i} = transpose({v}) perm=[1, 0]",
+        f"  c{i} = concat(slice(t{i}) axes=[0] starts=[1] ends=[8], slice(t{i}) axes=[0] starts=[0] ends=[1]) axis=0",
+        f"  {w} = transpose(c{i}) perm=[1, 0]"])
 
 
 FAMILIES = {"chain": chain, "reuse": reuse, "fan": fan, "norms": norms, "layers": layers, "moves": moves}
@@ -77,9 +68,7 @@ FAMILIES = {"chain": chain, "reuse": reuse, "fan": fan, "norms": norms, "layers"
 
 def text_of(family, nodes):
     parameters, result, lines, last = FAMILIES[family](nodes)
-    body = [line for line in lines if line != "  v0 = x"]
-    body = [re.sub(r"\bv0\b", "x", line) for line in body]
-    return f"dyn 1\ndim N in 1..1000\ngraph g({parameters}) -> (y: {result}) {{\n" + "\n".join(body) + f"\n  y = {last} * 1.5\n  return y\n}}\n"
+    return f"dyn 1\ndim N in 1..1000\ngraph g({parameters}) -> (y: {result}) {{\n" + "\n".join(lines) + f"\n  y = {last} * 1.5\n  return y\n}}\n"
 
 
 def load_seconds(dynrun, path, limit):

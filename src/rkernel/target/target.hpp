@@ -93,7 +93,7 @@ struct Candidate {
   std::string program;                      ///< in words: regions, tiles, blocks, moves, threads
   std::optional<double> predicted_seconds;  ///< none where the policy predicts no time
   Launch launch;
-  /// What the target's cost model is given, written when it is asked for; empty where the target
+  /// Gives the target's cost model's input, written when it is asked for; empty where the target
   /// has no such model.
   std::function<ModelInput()> model_input = {};
 };

@@ -53,8 +53,8 @@ struct LoadedOnnx {
   onnx::Imported imported;
 };
 
-/// What `work` gives, whatever the caller has set for its floating point; Error(device) where there
-/// is no memory for it.
+/// Gives what `work` gives, whatever the caller has set for its floating point; Error(device) where
+/// there is no memory for it.
 template <class Work>
 auto shielded(const char* what, const Work& work) {
   const runtime::DefaultFloatingPoint floating_point;

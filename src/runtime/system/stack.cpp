@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t enough_bytes = 2 << 20, given_bytes = 16 << 20;
 
-/// Of the calling thread's stack, from here on; 0 where the system does not tell.
+/// The calling thread's stack has so many from here on; 0 where the system does not tell.
 std::size_t bytes_left() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;

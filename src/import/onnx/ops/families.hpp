@@ -13,7 +13,7 @@ namespace dyn::onnx {
 /// Error(unsupported) for a valid one that dyn cannot run.
 using Convert = void (*)(NodeContext&);
 
-/// What becomes of inputs of f16 and bf16.
+/// Inputs of f16 and bf16 reach the conversion so.
 enum class Halves : std::uint8_t {
   AsGiven,
   /// The conversion computes in f32, and its results are rounded once: for an operator that several
