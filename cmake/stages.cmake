@@ -68,25 +68,39 @@ endfunction()
 set(tests ${PROJECT_BINARY_DIR}/tests)
 # Cases that count threads, measure, or look at how long others wait.
 set(timed_cpu *measure_test.cpp,*read_bandwidth_test.cpp,*choices_test.cpp)
-set(timed_runtime *helpers_test.cpp,*concurrent_test.cpp,*thread_count_test.cpp,*run_pool_test.cpp)
+set(timed_runtime *helpers_test.cpp,*concurrent_test.cpp,*thread_count_test.cpp,*run_pool_test.cpp,*determinism_test.cpp)
 
-dyn_program_stage(unit.graph PROGRAM ${tests}/test_graph FOLDERS ${folders_graph} golden bad
-  INPUTS ${inputs_graph} src/rkernel targets/reference docs/ir.md examples)
-dyn_program_stage(unit.codegen PROGRAM ${tests}/test_codegen FOLDERS ${folders_codegen}
-  INPUTS ${inputs_kernels} targets/cpu targets/reference WEIGHT 50)
-dyn_program_stage(unit.cpu PROGRAM ${tests}/test_cpu FOLDERS ${folders_cpu}
-  INPUTS ${inputs_kernels} targets/cpu targets/vendor ARGUMENTS --source-file-exclude=${timed_cpu} WEIGHT 80)
-dyn_program_stage(unit.cpu_timed PROGRAM ${tests}/test_cpu FOLDERS ${folders_cpu}
-  INPUTS ${inputs_kernels} targets/cpu targets/vendor ARGUMENTS --source-file=${timed_cpu} ALONE)
-dyn_program_stage(unit.ptx PROGRAM ${tests}/test_ptx FOLDERS ${folders_ptx} mutants/gpu
-  INPUTS ${inputs_kernels} targets/cpu targets/ptx targets/reference WEIGHT 70)
-dyn_program_stage(unit.import PROGRAM ${tests}/test_import FOLDERS ${folders_import} conformance INPUTS ${inputs_product} WEIGHT 30)
-dyn_program_stage(unit.runtime PROGRAM ${tests}/test_runtime FOLDERS ${folders_runtime}
-  INPUTS ${inputs_product} examples ARGUMENTS --source-file-exclude=${timed_runtime} WEIGHT 40)
-dyn_program_stage(unit.runtime_timed PROGRAM ${tests}/test_runtime FOLDERS ${folders_runtime}
-  INPUTS ${inputs_product} ARGUMENTS --source-file=${timed_runtime} ALONE)
-dyn_program_stage(unit.cli PROGRAM ${tests}/test_cli FOLDERS unit/cli INPUTS ${inputs_product})
-dyn_program_stage(kernels PROGRAM ${tests}/test_kernels FOLDERS kernels INPUTS ${inputs_product} WEIGHT 60)
+# What decides what each program does, with or without sanitizers: sources, and what its tests read.
+set(inputs_of_graph ${inputs_graph} src/rkernel targets/reference docs/ir.md examples)
+set(inputs_of_codegen ${inputs_kernels} targets/cpu targets/reference)
+set(inputs_of_cpu ${inputs_kernels} targets/cpu targets/vendor src/fit)
+set(inputs_of_ptx ${inputs_kernels} targets/cpu targets/ptx targets/reference docs/device_operations.md)
+set(inputs_of_import ${inputs_product})
+set(inputs_of_runtime ${inputs_product} examples)
+set(inputs_of_cli ${inputs_product})
+set(inputs_of_kernels ${inputs_product})
+set(folders_of_graph ${folders_graph} golden bad models)
+set(folders_of_codegen ${folders_codegen})
+set(folders_of_cpu ${folders_cpu})
+set(folders_of_ptx ${folders_ptx} mutants/gpu)
+set(folders_of_import ${folders_import} conformance)
+set(folders_of_runtime ${folders_runtime})
+set(folders_of_cli unit/cli)
+set(folders_of_kernels kernels)
+
+function(dyn_unit_stage name program)  # as dyn_stage
+  dyn_program_stage(${name} PROGRAM ${tests}/test_${program} FOLDERS ${folders_of_${program}} INPUTS ${inputs_of_${program}} ${ARGN})
+endfunction()
+dyn_unit_stage(unit.graph graph)
+dyn_unit_stage(unit.codegen codegen WEIGHT 50)
+dyn_unit_stage(unit.cpu cpu ARGUMENTS --source-file-exclude=${timed_cpu} WEIGHT 80)
+dyn_unit_stage(unit.cpu_timed cpu ARGUMENTS --source-file=${timed_cpu} ALONE)
+dyn_unit_stage(unit.ptx ptx WEIGHT 70)
+dyn_unit_stage(unit.import import WEIGHT 30)
+dyn_unit_stage(unit.runtime runtime ARGUMENTS --source-file-exclude=${timed_runtime} WEIGHT 40)
+dyn_unit_stage(unit.runtime_timed runtime ARGUMENTS --source-file=${timed_runtime} ALONE)
+dyn_unit_stage(unit.cli cli)
+dyn_unit_stage(kernels kernels WEIGHT 60)
 
 dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} examples tests/examples.sh)
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
@@ -129,8 +143,8 @@ function(dyn_sanitized_stage name program)  # arguments for doctest, then as dyn
     list(APPEND passed_on ALL)
     set(needs sanitized_all)
   endif()
-  dyn_program_stage(sanitized.${name} PROGRAM ${sanitized_build}/tests/test_${program} FOLDERS unit kernels golden bad mutants/gpu conformance
-    INPUTS ${inputs_product} examples docs/ir.md ARGUMENTS --test-suite-exclude=full ${arg_ARGUMENTS} ${passed_on} NEEDS ${needs} ENVIRONMENT ${sanitizer_options})
+  dyn_program_stage(sanitized.${name} PROGRAM ${sanitized_build}/tests/test_${program} FOLDERS ${folders_of_${program}} INPUTS ${inputs_of_${program}}
+    ARGUMENTS --test-suite-exclude=full ${arg_ARGUMENTS} ${passed_on} NEEDS ${needs} ENVIRONMENT ${sanitizer_options})
 endfunction()
 foreach(program graph import cli ${other_programs})
   dyn_sanitized_stage(${program} ${program})

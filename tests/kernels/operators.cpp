@@ -31,9 +31,14 @@ void run_case(const Case& item, Random& random, const std::string& isa) {
   CHECK(subject.graph().kernels_compiled_since_load() == 0);
 }
 
-void run_cases(const char* name, const std::vector<Case>& cases, const std::string& isa = {}) {
+/// One of every `share` cases, unless sweeps are run in full.
+void run_cases(const char* name, const std::vector<Case>& cases, int share = 1,
+               const std::string& isa = {}) {
   Random random(name);
-  for (const auto& item : cases) CHECK_NOTHROW(run_case(item, random, isa));
+  Sweep sweep(share);
+  for (const auto& item : cases) {
+    if (sweep.takes()) CHECK_NOTHROW(run_case(item, random, isa));
+  }
 }
 
 TEST_SUITE("fast") {
@@ -43,7 +48,7 @@ TEST_SUITE("fast") {
   TEST_CASE("attention") { run_cases("attention", attention_cases()); }
   TEST_CASE("movement") { run_cases("movement", movement_cases()); }
 
-  TEST_CASE("dtypes") { run_cases("dtypes", dtype_cases()); }
+  TEST_CASE("dtypes") { run_cases("dtypes", dtype_cases(), 3); }
 
   TEST_CASE("windows") { run_cases("windows", conv_pool_cases()); }
 
@@ -92,7 +97,7 @@ TEST_SUITE("full") {
       for (const auto& cases :
            {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(),
             movement_cases(), conv_pool_cases(), dtype_cases()}) {
-        if (sweep.takes()) run_cases("narrower", cases, isa.name);
+        if (sweep.takes()) run_cases("narrower", cases, 1, isa.name);
       }
     }
   }

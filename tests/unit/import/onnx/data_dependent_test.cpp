@@ -4,7 +4,6 @@
 
 #include "dyn/error.hpp"
 #include "tests/support/elements.hpp"
-#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -13,13 +12,6 @@ using testing::elements;
 using testing::OnnxFile;
 
 namespace {
-
-Graph load(const OnnxFile& file) {
-  const testing::TemporaryFolder folder;
-  const std::string path = (folder.path() / "m.onnx").string();
-  file.save(path);
-  return Graph::load(path);
-}
 
 /// A branch with one node, of x and the value that it adds.
 void add_branch(onnx::NodeProto& node, const char* name, const char* op, const char* other,

@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "src/import/onnx/import.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
@@ -220,12 +222,13 @@ TEST_CASE("a thousand bytes of calls that stand for 32,768 nodes load in time, a
   FunctionProto& once = file.function("f0", {"a"}, {"b"});
   testing::node(once, "Neg", {"a"}, {"n"});
   testing::node(once, "Abs", {"n"}, {"b"});
-  for (int i = 1; i <= 14; ++i) {
+  const int depth = std::bit_width(static_cast<unsigned>(testing::test_rounds(1 << 14))) - 1;
+  for (int i = 1; i <= depth; ++i) {
     FunctionProto& twice = file.function(fmt::format("f{}", i), {"a"}, {"b"});
     testing::call(twice, fmt::format("f{}", i - 1), {"a"}, {"t"});
     testing::call(twice, fmt::format("f{}", i - 1), {"t"}, {"b"});
   }
-  file.call("f14", {"x"}, {"y"});
+  file.call(fmt::format("f{}", depth), {"x"}, {"y"});
   std::vector<float> x = random_floats(8);
   Values expected;
   for (const float each : x) expected.push_back(std::abs(static_cast<double>(each)));

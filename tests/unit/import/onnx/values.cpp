@@ -23,12 +23,14 @@ std::vector<float> random_floats(std::size_t count, float low, float high) {
   return floats;
 }
 
-std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs,
-                            const Options& options) {
+Graph load(const OnnxFile& file, const Options& options) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
-  const Graph graph = Graph::load(path, options);
+  return Graph::load(path, options);
+}
+
+std::vector<Result> run_all(const Graph& graph, const NamedTensors& inputs) {
   const Outputs outputs = graph.run(inputs);
   std::vector<Result> results;
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
@@ -44,6 +46,11 @@ std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs,
     results.push_back(std::move(result));
   }
   return results;
+}
+
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs,
+                            const Options& options) {
+  return run_all(load(file, options), inputs);
 }
 
 Result run(const OnnxFile& file,

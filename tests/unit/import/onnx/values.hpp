@@ -28,7 +28,10 @@ Result run(const OnnxFile& file,
            const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs,
            const Options& options = {});
 
-/// All outputs of the model, whatever their dtypes.
+Graph load(const OnnxFile& file, const Options& options = {});
+
+/// All outputs, whatever their dtypes.
+std::vector<Result> run_all(const Graph& graph, const NamedTensors& inputs);
 std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs,
                             const Options& options = {});
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dyn/dyn.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
@@ -46,20 +47,21 @@ const std::vector<float> given{0.5f, -0.25f, 1.5f, 0, -2};
 }  // namespace
 
 TEST_CASE("a value that is reused at each of 10,000 steps loads in time, and is right") {
+  const int steps = testing::test_rounds(10'000);
   const std::vector<float> got = run(
-      chain(10'000,
+      chain(steps,
             [](int, const std::string& v) { return fmt::format("{0} + tanh({0}) * -0.01", v); }),
       given);
   for (std::size_t i = 0; i < given.size(); ++i) {
     double expected = given[i];
-    for (int step = 0; step < 10'000; ++step) expected += std::tanh(expected) * -0.01;
+    for (int step = 0; step < steps; ++step) expected += std::tanh(expected) * -0.01;
     CHECK(got[i] == doctest::Approx(expected).epsilon(1e-4));
   }
 }
 
 TEST_CASE("a chain of 16,000 multiplications loads, and is right") {
   const std::vector<float> got =
-      run(chain(16'000,
+      run(chain(testing::test_rounds(16'000),
                 [](int i, const std::string& v) {
                   return fmt::format("{} * {}", v, i % 2 == 0 ? "1.25" : "0.8");
                 }),

@@ -125,7 +125,7 @@ void check_convolutions(int count, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("every program for a convolution computes what plain loops do") {
-  check_convolutions(6, 1);
+  check_convolutions(dyn::testing::test_rounds(24, 4), 1);
 }
 
 TEST_CASE("convolutions that differ in what their code knows alone have code of their own") {

@@ -79,24 +79,29 @@ double kept(const std::string& precision, float weight, float largest) {
   return weight;
 }
 
+/// A column of the weights as this precision keeps it.
+std::vector<double> kept_column(const Folder& folder, std::size_t n, const std::string& precision) {
+  std::vector<float> column;
+  for (std::size_t at = n; at < folder.w.size(); at += columns) column.push_back(folder.w[at]);
+  float largest = 0;
+  for (const float weight : column) largest = std::max(largest, std::fabs(weight));
+  std::vector<double> values;
+  for (const float weight : column) values.push_back(kept(precision, weight, largest));
+  return values;
+}
+
 /// The largest difference from plain loops over the weights as this precision keeps them.
 double difference(const Graph& graph, const Folder& folder, const std::string& precision) {
   const std::vector<float> x = random_values(rows * depth, 3);
   const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), {rows, depth})}});
+  const std::span<const float> y = outputs["y"].data<float>();
   double worst = 0;
-  for (std::int64_t n = 0; n < columns; ++n) {
-    float largest = 0;
-    for (std::int64_t k = 0; k < depth; ++k)
-      largest = std::max(largest, std::fabs(folder.w[static_cast<std::size_t>(k * columns + n)]));
-    for (std::int64_t m = 0; m < rows; ++m) {
-      double sum = folder.b[static_cast<std::size_t>(n)];
-      for (std::int64_t k = 0; k < depth; ++k) {
-        sum += double{x[static_cast<std::size_t>(m * depth + k)]} *
-               kept(precision, folder.w[static_cast<std::size_t>(k * columns + n)], largest);
-      }
-      worst = std::max(
-          worst, std::fabs(std::max(sum, 0.0) -
-                           outputs["y"].data<float>()[static_cast<std::size_t>(m * columns + n)]));
+  for (std::size_t n = 0; n < columns; ++n) {
+    const std::vector<double> column = kept_column(folder, n, precision);
+    for (std::size_t m = 0; m < rows; ++m) {
+      double sum = folder.b[n];
+      for (std::size_t k = 0; k < depth; ++k) sum += double{x[m * depth + k]} * column[k];
+      worst = std::max(worst, std::fabs(std::max(sum, 0.0) - y[m * columns + n]));
     }
   }
   return worst;

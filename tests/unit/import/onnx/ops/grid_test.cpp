@@ -122,7 +122,7 @@ void check_sampling(const Sampling& sampling, const std::vector<std::int64_t>& i
 TEST_CASE(
     "an image is sampled at the places of a grid, by every curve and padding, in two dimensions "
     "and in three") {
-  dyn::testing::Sweep sweep(4);
+  dyn::testing::Sweep sweep(8);
   for (const std::string padding : {"zeros", "border", "reflection"}) {
     for (const bool align_corners : {false, true}) {
       for (const std::string mode : {"nearest", "linear", "cubic"}) {
