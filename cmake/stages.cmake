@@ -106,7 +106,7 @@ dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DI
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
 dyn_stage(format KIND lines COMMAND bash tests/format.sh)
 dyn_stage(tidy ALL ALONE KIND lines COMMAND bash tests/tidy.sh INPUTS ${inputs_product} .clang-tidy tests/tidy.sh)
-foreach(script cache_faults dynrun gpu_operators language_id op ptx select)
+foreach(script cache_faults dynrun gpu_operators language_id low_memory op ptx select)
   set(lone)
   if(script MATCHES "^(op|select)$")
     set(lone ALONE)  # they measure
@@ -116,6 +116,7 @@ foreach(script cache_faults dynrun gpu_operators language_id op ptx select)
 endforeach()
 dyn_stage(conformance KIND lines COMMAND bash tests/conformance/run.sh ${PROJECT_BINARY_DIR}
   INPUTS ${inputs_product} tests/conformance docs/conformance.md WEIGHT 20)
+dyn_stage(random_graphs KIND lines COMMAND bash tests/conformance/random_graphs.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance WEIGHT 20)
 dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance WEIGHT 20)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)
 dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})

@@ -98,7 +98,8 @@ struct Module {
   std::string name;
   std::string source_name;                         ///< file name for messages
   std::shared_ptr<const std::string> source_text;  ///< for messages that show the line; may be null
-  std::unique_ptr<DimTable> dims = std::make_unique<DimTable>();
+  /// Segments of one module share its table.
+  std::shared_ptr<DimTable> dims = std::make_shared<DimTable>();
   /// Symbols in the order in which the text declares them. Fresh ones are not listed, nor are those
   /// that shape propagation replaced.
   std::vector<int> declared_symbols;

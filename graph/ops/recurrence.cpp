@@ -26,7 +26,7 @@ void require_word(InferContext& context, const char* name,
                              fmt::join(known, ", "), word));
 }
 
-/// gates: [S, B, D * G * H], r: [D, G * H, H], bias: [D, G * H], lengths: [B], h and c: [D, B, H],
+/// gates: [S, B, D * G * H], r: [D, H, G * H], bias: [D, G * H], lengths: [B], h and c: [D, B, H],
 /// peepholes: [D, 3 * H].
 template <std::int64_t gate_count>
 void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
@@ -47,7 +47,7 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   require_rank(context, bias_input, 2);
   require_rank(context, lengths_input, 1);
   const TensorType gates = context.input(gates_input), r = context.input(r_input);
-  const Dim directions = r.dims[0], hidden = r.dims[2], rows = hidden * gate_count,
+  const Dim directions = r.dims[0], hidden = r.dims[1], rows = hidden * gate_count,
             batch = gates.dims[1];
   const auto equal = [&](std::size_t input, int axis, Dim expected, const char* what) {
     context.require_equal(context.input(input).dims[static_cast<std::size_t>(axis)], expected,
@@ -55,10 +55,10 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   };
   const std::int64_t wanted = context.word("direction") == "bidirectional" ? 2 : 1;
   equal(r_input, 0, context.dims().constant(wanted), "the number of directions");
-  equal(r_input, 1, rows, "the rows of all gates");
+  equal(r_input, 2, rows, "the columns of all gates");
   equal(gates_input, 2, directions * rows, "the gates of all directions");
   equal(bias_input, 0, directions, "the number of directions");
-  equal(bias_input, 1, rows, "the rows of all gates");
+  equal(bias_input, 1, rows, "the columns of all gates");
   equal(lengths_input, 0, batch, "the batch");
   for (const std::size_t state : {h_input, c_input}) {
     if (state >= context.input_count()) continue;
@@ -103,13 +103,13 @@ std::vector<OpDef> recurrence_ops() {
       {OpId::Lstm, OpClass::Host, 7, 7, 3, std::move(lstm), infer_recurrence<4>,
        "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and "
        "cell), r, bias, lengths, h, c, peepholes.",
-       "gates: [S, B, D * 4 * H], r: [D, 4 * H, H], bias: [D, 4 * H], lengths: [B], h and c: [D, "
+       "gates: [S, B, D * 4 * H], r: [D, H, 4 * H], bias: [D, 4 * H], lengths: [B], h and c: [D, "
        "B, H], peepholes: [D, 3 * H]; the results are [S, D, B, H], [D, B, H], [D, B, H].",
        dtypes, errors},
       {OpId::Gru, OpClass::Host, 5, 5, 2, std::move(gru), infer_recurrence<3>,
        "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), "
        "r, bias, lengths, h.",
-       "gates: [S, B, D * 3 * H], r: [D, 3 * H, H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; "
+       "gates: [S, B, D * 3 * H], r: [D, H, 3 * H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; "
        "the results are [S, D, B, H] and [D, B, H].",
        dtypes, errors},
       {OpId::Rnn, OpClass::Host, 5, 5, 2, attributes("tanh", nullptr, nullptr), infer_recurrence<1>,

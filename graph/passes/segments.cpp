@@ -1,16 +1,18 @@
 #include "graph/passes/segments.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/ir/diagnostic.hpp"
 #include "graph/ir/op.hpp"
-#include "graph/passes/remove_dead.hpp"
 #include "graph/shapes/unifier.hpp"
 
 namespace dyn::graph {
@@ -216,27 +218,43 @@ std::vector<Segment> cut(const Module& module) {
   return Cutter(module).run();
 }
 
-void keep_segment(Module& module, const Segment& segment) {
-  const std::set<int> kept(segment.nodes.begin(), segment.nodes.end());
+Module module_of(const Module& whole, const Segment& segment) {
+  Module part;
+  part.name = whole.name;
+  part.source_name = whole.source_name;
+  part.source_text = whole.source_text;
+  part.dims = whole.dims;
+  part.declared_symbols = whole.declared_symbols;
+  part.replaced_symbols = whole.replaced_symbols;
+  part.weight_files = whole.weight_files;
+  std::unordered_map<ValueId, ValueId> taken;
+  const std::function<ValueId(ValueId)> take = [&](ValueId id) {
+    if (const auto known = taken.find(id); known != taken.end()) return known->second;
+    Value value = whole.value(id);
+    for (ValueId& weight : value.weight.parts) weight = take(weight);
+    part.values.push_back(std::move(value));
+    return taken[id] = static_cast<ValueId>(part.values.size()) - 1;
+  };
   for (const ValueId id : segment.inputs) {
-    module.value(id).kind = ValueKind::Input;
-    module.value(id).producer = -1;
+    const ValueId input = take(id);
+    part.value(input).kind = ValueKind::Input;
+    part.value(input).producer = -1;
+    part.inputs.push_back(input);
   }
-  std::vector<Node> nodes;
-  for (std::size_t i = 0; i < module.nodes.size(); ++i) {
-    if (!kept.contains(static_cast<int>(i))) continue;
-    for (const ValueId id : module.nodes[i].outputs)
-      module.value(id).producer = static_cast<int>(nodes.size());
-    nodes.push_back(std::move(module.nodes[i]));
+  for (const int number : segment.nodes) {
+    Node node = whole.nodes[static_cast<std::size_t>(number)];
+    for (ValueId& id : node.inputs) id = take(id);
+    for (ValueId& id : node.outputs) {
+      id = take(id);
+      part.value(id).producer = static_cast<int>(part.nodes.size());
+    }
+    part.nodes.push_back(std::move(node));
   }
-  module.nodes = std::move(nodes);
-  module.inputs = segment.inputs;
-  module.outputs = segment.outputs;
-  module.output_names.clear();
-  for (const ValueId id : segment.outputs) module.output_names.push_back(module.value(id).name);
-  module.output_types.clear();
-  module.constraints.clear();
-  remove_dead(module);
+  for (const ValueId id : segment.outputs) {
+    part.outputs.push_back(take(id));
+    part.output_names.push_back(part.value(part.outputs.back()).name);
+  }
+  return part;
 }
 
 }  // namespace dyn::graph

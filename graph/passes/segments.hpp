@@ -35,8 +35,9 @@ bool defines_dims(const Module& module);
 /// Throws Error(unsupported) for a module with states.
 std::vector<Segment> cut(const Module& module);
 
-/// Makes a module that segments were cut from the module of one that is compiled. Dims keep their
-/// symbols; whoever binds the whole module checks its constraints.
-void keep_segment(Module& module, const Segment& segment);
+/// The module of a segment that is compiled, with the inputs and outputs of the segment in their
+/// order. Dims are those of the whole module, which checks its constraints when it is bound. Takes
+/// time in proportion to the segment, and to the symbols that the module declares.
+Module module_of(const Module& whole, const Segment& segment);
 
 }  // namespace dyn::graph

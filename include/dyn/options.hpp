@@ -22,6 +22,8 @@ struct Options {
 
   /// Where generated code, machine measurements and prepacked weights are kept. Empty:
   /// $DYN_CACHE_DIR, else $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
+  /// A directory that another user owns or may write to is not used, as code from there is
+  /// executed.
   std::string cache_dir;
 
   /// "cpu"; "cuda" (an NVIDIA GPU of compute capability 8.0 or more, through its driver);

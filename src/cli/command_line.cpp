@@ -206,7 +206,8 @@ struct Parser {
         "state they also say what a session is made for, and how many positions it has, "
         "filled with random numbers");
     add_repeated(sub, "--shapes", arguments.shapes,
-                 "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37");
+                 "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37. Several --shapes are "
+                 "several shapes");
   }
 
   void add_input_flags(CLI::App* sub) {

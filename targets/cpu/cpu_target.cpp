@@ -34,8 +34,8 @@ class CpuTarget final : public rkernel::Target {
         store_(codegen::CodeStore::open(isa_, {.cache_dir = options.cache_dir,
                                                .perf_map = options.perf_map,
                                                .debugger = options.debugger,
-                                               .log = options.log,
                                                .dump = options.dump})) {
+    if (!store_->problem().empty()) warn(store_->problem());
     if (!codegen::can_widen(isa_, options.weights)) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or "
@@ -68,7 +68,9 @@ class CpuTarget final : public rkernel::Target {
     std::vector<Draft> drafts;
     for (const rkernel::Problem& problem : problems)
       drafts.push_back(draft_of(problem, constant_level));
-    return {std::move(problems), with_code(std::move(drafts), report), report};
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels = with_code(std::move(drafts), report);
+    for (const std::string& warning : report.warnings) warn(warning);
+    return {std::move(problems), std::move(kernels), report};
   }
 
   std::int64_t functions_compiled() const override { return compiled_; }
@@ -88,6 +90,10 @@ class CpuTarget final : public rkernel::Target {
   }
 
  private:
+  void warn(const std::string& message) const {
+    if (options_.log) options_.log(LogLevel::warning, message);
+  }
+
   /// A kernel of any kind; those of the host have their code.
   using Draft = std::variant<std::unique_ptr<rkernel::Kernel>, AttentionKernel::Draft,
                              ContractionKernel::Draft, LoopKernel::Draft>;
@@ -116,7 +122,7 @@ class CpuTarget final : public rkernel::Target {
       std::visit(list, draft);
       ends.push_back(sources.size());
     }
-    const std::vector<void*> addresses = store_->resolve(sources, options_.threads, report);
+    const std::vector<void*> addresses = resolve(sources, report);
     compiled_ += report.compiled;
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     auto next = addresses.begin();
@@ -190,7 +196,7 @@ class CpuTarget final : public rkernel::Target {
     if (rkernel::uses_micro_kernels(options_.policy)) {
       settings.speeds = block_figures(
           isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir,
-          options_.log, report);
+          report);
     }
     if (uses_vendor()) settings.library = open_vendor(report);
     return std::make_shared<const ContractionContext>(isa_, std::move(machine), loops,
@@ -227,9 +233,17 @@ class CpuTarget final : public rkernel::Target {
     return dtypes;
   }
 
+  /// Functions that stay in memory as long as the target, which its kernels need.
+  std::vector<void*> resolve(std::span<const codegen::KernelSource> sources,
+                             rkernel::CompileReport& report) {
+    codegen::LinkedCode code = store_->resolve(sources, options_.threads, report);
+    code_.insert(code_.end(), code.keep.begin(), code.keep.end());
+    return std::move(code.addresses);
+  }
+
   MainLoopTable main_loops(DType weights, rkernel::CompileReport& report) {
-    return main_loop_table(main_loop_tiles(isa_), store_->resolve(main_loop_sources(isa_, weights),
-                                                                  options_.threads, report));
+    return main_loop_table(main_loop_tiles(isa_),
+                           resolve(main_loop_sources(isa_, weights), report));
   }
 
   MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems,
@@ -241,13 +255,13 @@ class CpuTarget final : public rkernel::Target {
                   has_rest_as_rows(problem, isa_));
         });
     if (!thin) return {};
-    return main_loop_table(dot_tiles(isa_),
-                           store_->resolve(dot_loop_sources(isa_), options_.threads, report));
+    return main_loop_table(dot_tiles(isa_), resolve(dot_loop_sources(isa_), report));
   }
 
   TargetOptions options_;
   const codegen::Isa& isa_;
   std::shared_ptr<codegen::CodeStore> store_;
+  std::vector<std::shared_ptr<const void>> code_;
   std::shared_ptr<const choice::Machine> machine_;
   std::shared_ptr<const ContractionContext> context_;
   std::shared_ptr<const AttentionChoices> attention_choices_ =

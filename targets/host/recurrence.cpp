@@ -28,17 +28,16 @@ class Layer {
         reverse_(reverse),
         steps_(call.inputs[0].dims[0]),
         batch_(call.inputs[0].dims[1]),
-        hidden_(call.inputs[1].dims[2]),
-        rows_(call.inputs[1].dims[1]),
-        all_rows_(call.inputs[0].dims[2]),
+        hidden_(call.inputs[1].dims[1]),
+        columns_(call.inputs[1].dims[2]),
+        all_columns_(call.inputs[0].dims[2]),
         clip_(static_cast<float>(graph::attr_number(call.node, "clip"))),
-        sums_(at(rows_)),
-        transposed_r_(at(rows_ * hidden_)) {
-    const float* r = data(1) + direction * rows_ * hidden_;
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      for (std::int64_t i = 0; i < hidden_; ++i)
-        transposed_r_[at(i * rows_ + row)] = r[row * hidden_ + i];
-    }
+        sums_(at(columns_)) {}
+
+  bool has_all_steps() const {
+    return std::ranges::all_of(
+        call_.inputs[3].elements<const std::int32_t>(),
+        [&](std::int32_t length) { return length >= 0 && length <= steps_; });
   }
 
   /// Calls step(gates, h, place) for each step of each row of the batch, h being the state before
@@ -49,10 +48,10 @@ class Layer {
     for (std::int64_t b = 0; b < batch_; ++b) {
       std::vector<float> h(data(4) + (direction_ * batch_ + b) * hidden_,
                            data(4) + (direction_ * batch_ + b + 1) * hidden_);
-      const std::int64_t length = std::clamp<std::int64_t>(lengths[at(b)], 0, steps_);
+      const std::int64_t length = lengths[at(b)];
       for (std::int64_t i = 0; i < length; ++i) {
         const std::int64_t t = reverse_ ? length - 1 - i : i;
-        step(data(0) + (t * batch_ + b) * all_rows_ + direction_ * rows_, h, b);
+        step(data(0) + (t * batch_ + b) * all_columns_ + direction_ * columns_, h, b);
         std::ranges::copy(h, result(0) + ((t * directions() + direction_) * batch_ + b) * hidden_);
       }
       for (std::int64_t t = length; t < steps_; ++t)
@@ -62,14 +61,14 @@ class Layer {
     }
   }
 
-  /// bias + r . h for rows first .. last - 1.
+  /// bias + h . r for columns first .. last - 1.
   const std::vector<float>& products(const std::vector<float>& h, std::int64_t first,
                                      std::int64_t last) {
-    const float* bias = data(2) + direction_ * rows_;
+    const float* bias = data(2) + direction_ * columns_;
     std::copy(bias + first, bias + last, sums_.begin() + first);
     for (std::int64_t i = 0; i < hidden_; ++i) {
       const float factor = h[at(i)];
-      const float* row = transposed_r_.data() + i * rows_;
+      const float* row = data(1) + (direction_ * hidden_ + i) * columns_;
       for (std::int64_t k = first; k < last; ++k) sums_[at(k)] += factor * row[k];
     }
     return sums_;
@@ -97,9 +96,9 @@ class Layer {
   const Call& call_;
   const std::int64_t direction_;
   const bool reverse_;
-  const std::int64_t steps_, batch_, hidden_, rows_, all_rows_;
+  const std::int64_t steps_, batch_, hidden_, columns_, all_columns_;
   const float clip_;
-  std::vector<float> sums_, transposed_r_;
+  std::vector<float> sums_;
 };
 
 template <void (*run_layer)(const Call&, Layer&)>
@@ -107,6 +106,7 @@ Outcome run(const Call& call) {
   const std::string direction = graph::attr_word(call.node, "direction");
   for (std::int64_t d = 0; d < call.inputs[1].dims[0]; ++d) {
     Layer layer(call, d, direction == "reverse" || d == 1);
+    if (!layer.has_all_steps()) return Outcome::IndexOutOfRange;
     run_layer(call, layer);
   }
   return Outcome::Ok;

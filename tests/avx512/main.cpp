@@ -15,6 +15,7 @@
 #include "targets/llvm/jit/compiler.hpp"
 #include "tests/avx512/check.hpp"
 #include "tests/avx512/illegal_instruction.hpp"
+#include "tests/support/held_code.hpp"
 
 namespace dyn::avx512_check {
 namespace {
@@ -69,8 +70,6 @@ const codegen::Isa& isa_named(const std::string& name) {
 /// The addresses of all checks' sources, one check after the other.
 std::vector<void*> generate(const Checks& checks, const codegen::Isa& isa,
                             const std::string& directory, rkernel::CompileReport& report) {
-  static std::vector<std::shared_ptr<codegen::CodeStore>>
-      stores;  // code lives as long as its store
   std::vector<codegen::KernelSource> sources;
   for (const auto& check : checks) {
     const std::vector<codegen::KernelSource> own = check->sources();
@@ -78,8 +77,7 @@ std::vector<void*> generate(const Checks& checks, const codegen::Isa& isa,
   }
   codegen::CodeStoreOptions options;
   options.cache_dir = directory;
-  stores.push_back(codegen::CodeStore::open(isa, options));
-  return stores.back()->resolve(sources, 2, report);
+  return testing::hold(codegen::CodeStore::open(isa, options)->resolve(sources, 2, report));
 }
 
 bool passes(Check& check, std::span<void* const> addresses) {

@@ -50,6 +50,21 @@ same "a cache directory that cannot be made is done without" "$scratch/unusable"
 run "$scratch/plain_file" --cache-dir "$scratch/plain"
 same "a file in the place of the directory is done without" "$scratch/plain_file"
 
+mkdir -m 777 "$scratch/open"
+run "$scratch/open_directory" --cache-dir "$scratch/open"
+same "a directory that others may write to is done without" "$scratch/open_directory"
+report "a directory that others may write to is named, with what to do" "$(grep -q "$scratch/open.*chmod go-w" "$scratch/err" || cat "$scratch/err")"
+report "a directory that others may write to stays empty" "$(ls "$scratch/open")"
+
+# Objects with the right names and headers, but signed with another key.
+run "$scratch/fill" --cache-dir "$cache"
+run "$scratch/foreign" --cache-dir "$scratch/foreign_cache"
+cp "$scratch/foreign_cache"/*.o "$cache"
+run "$scratch/planted" --cache-dir "$cache"
+same "objects that are signed with another key do no harm" "$scratch/planted"
+rebuilt=$(for file in "$scratch/foreign_cache"/*.o; do cmp -s "$file" "$cache/$(basename "$file")" || echo "$file"; done)
+report "objects that are signed with another key are rebuilt" "$([ -n "$rebuilt" ] || echo "all were believed")"
+
 # Beyond the limit a write fails as on a full disk; the outputs themselves are small.
 (
   trap '' XFSZ

@@ -62,6 +62,8 @@ done
 expect "trace that cannot be written" 1 "trace" bench model.dyn --dims B=1 "${quick[@]}" --trace /nonexistent/x.json
 
 expect "run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5
+expect "several shapes where one is wanted" 1 "shapes give 2 shapes" run model.dyn --shapes ids=1x2 --shapes ids=3x4
+expect "bench of several shapes" 0 "3.*4|S=4" bench model.dyn --shapes ids=1x2 --shapes ids=3x4 --iterations 3 --skip-load
 expect "run by shapes of one input" 0 "\[3, 4, 3\]" run model.dyn --shapes ids=3x4
 expect "run with a hint" 0 "\[1, 8, 3\]" run model.dyn --dims B=1
 expect "run at size 0" 0 "\[1, 0, 3\]" run model.dyn --dims B=1 --dims S=0

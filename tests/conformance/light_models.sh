@@ -10,25 +10,11 @@ set -uo pipefail
 build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
 shift
 here=$(cd "$(dirname "$0")" && pwd)
-kept=$(dirname "$build")/onnxruntime-packages
-packages=(onnx==1.16.2 onnxruntime==1.20.1 'numpy<2.3' 'protobuf<6')
+. "$here/onnxruntime.sh"
+need_onnxruntime light_models "$build"
 
-skip() {
-  echo "skipped light_models: $1"
-  exit 0
-}
+compare() { with_onnxruntime python3 "$here/light_models.py" --dynrun "$build/bin/dynrun" --data "$onnxruntime_packages/onnx/backend/test/data/light" "$@"; }
 
-fetch() {
-  rm -rf "$kept" "$kept.new"
-  python3 -m pip install --quiet --disable-pip-version-check --only-binary=:all: --target "$kept.new" "${packages[@]}" >"$kept.log" 2>&1 && mv "$kept.new" "$kept"
-}
-
-compare() { PYTHONPATH=$kept python3 "$here/light_models.py" --dynrun "$build/bin/dynrun" --data "$kept/onnx/backend/test/data/light" "$@"; }
-
-if [ ! -d "$kept" ]; then
-  command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1 || skip "Python's pip is not installed; scripts/install_packages.sh --tests installs it"
-  fetch || skip "ONNX Runtime cannot be installed from PyPI: $(tail -1 "$kept.log")"
-fi
 names=(bvlc_alexnet densenet121 inception_v1 inception_v2 resnet50 shufflenet squeezenet vgg19 zfnet512)
 fewer_models=3
 if [ $# -eq 0 ]; then
@@ -41,7 +27,7 @@ if [ $# -eq 0 ]; then
   fi
 fi
 status=0
-PYTHONPATH=$kept python3 "$here/compare_models.py" --self-test || status=1
+with_onnxruntime python3 "$here/compare_models.py" --self-test || status=1
 compare --constant-weights --models squeezenet resnet50 || status=1
 compare "$@" || status=1
 exit $status

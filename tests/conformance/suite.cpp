@@ -91,6 +91,11 @@ void add_folder(const fs::path& data, const std::string& kind, std::vector<Case>
     for (const fs::path& entry : sorted_entries(folder))
       if (entry.filename().string().starts_with("test_data_set_"))
         test.data_sets.push_back(entry.string());
+    if (std::ifstream file(folder / "data.json"); file) {
+      const nlohmann::json declared = nlohmann::json::parse(file);
+      test.rtol = declared.value("rtol", test.rtol);
+      test.atol = declared.value("atol", test.atol);
+    }
     describe(test);
     cases.push_back(std::move(test));
   }

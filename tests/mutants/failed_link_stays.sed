@@ -2,4 +2,4 @@
 # file: targets/llvm/jit/jit.cpp
 # target: test_codegen
 # test: code that cannot be linked*
-s/if (llvm::Error error = tracker->remove()) llvm::consumeError(std::move(error));//
+s/    remove(\*tracker);/    static_cast<void>(tracker);/

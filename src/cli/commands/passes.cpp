@@ -49,9 +49,7 @@ std::vector<graph::Module> modules_of(const std::string& text, const std::string
     return modules;
   }
   for (const graph::Segment& segment : graph::cut(whole)) {
-    if (segment.defines) continue;
-    modules.push_back(graph::parse(text, name));  // symbols mean the same in all
-    graph::keep_segment(modules.back(), segment);
+    if (!segment.defines) modules.push_back(graph::module_of(whole, segment));
   }
   return modules;
 }

@@ -16,15 +16,17 @@
 namespace dyn::cli {
 namespace {
 
-runtime::NamedShapes given_shapes(const Arguments& arguments,
-                                  const std::map<std::string, Tensor>& loaded) {
-  runtime::NamedShapes shapes;
-  for (const std::string& text : arguments.shapes) {
-    const runtime::NamedShapes parsed = parse_shapes(text);
-    shapes.insert(shapes.end(), parsed.begin(), parsed.end());
+/// What each --shapes says, and what the loaded inputs are; where there is no --shapes, one of
+/// these alone.
+std::vector<runtime::NamedShapes> given_shapes(const Arguments& arguments,
+                                               const std::map<std::string, Tensor>& loaded) {
+  std::vector<runtime::NamedShapes> list;
+  for (const std::string& text : arguments.shapes) list.push_back(parse_shapes(text));
+  if (list.empty()) list.emplace_back();
+  for (runtime::NamedShapes& shapes : list) {
+    for (const auto& [name, tensor] : loaded) shapes.emplace_back(name, tensor.shape());
   }
-  for (const auto& [name, tensor] : loaded) shapes.emplace_back(name, tensor.shape());
-  return shapes;
+  return list;
 }
 
 }  // namespace
@@ -50,10 +52,14 @@ std::vector<std::vector<std::int64_t>> requested_shapes(
   if (!arguments.dims.empty() && !arguments.shapes.empty()) {
     throw Error(ErrorKind::user, "--dims and --shapes exclude each other: give one or the other");
   }
-  if (arguments.dims.empty()) return {bind_partial(model, given_shapes(arguments, loaded))};
+  std::vector<std::vector<std::int64_t>> shapes;
+  if (arguments.dims.empty()) {
+    for (const runtime::NamedShapes& given : given_shapes(arguments, loaded))
+      shapes.push_back(bind_partial(model, given));
+    return shapes;
+  }
   std::vector<DimValues> dims;
   for (const std::string& text : arguments.dims) dims.push_back(parse_dim_values(text));
-  std::vector<std::vector<std::int64_t>> shapes;
   for (const auto& combination : product(dims)) shapes.push_back(model.bind_dims(combination));
   return shapes;
 }
@@ -63,8 +69,8 @@ std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arg
   auto shapes = requested_shapes(model, arguments, loaded);
   if (shapes.size() != 1) {
     throw Error(ErrorKind::user,
-                fmt::format("--dims give {} shapes, but this command takes one; see dynrun bench",
-                            shapes.size()));
+                fmt::format("{} give {} shapes, but this command takes one; see dynrun bench",
+                            arguments.dims.empty() ? "--shapes" : "--dims", shapes.size()));
   }
   return std::move(shapes.front());
 }

@@ -20,8 +20,8 @@ namespace dyn::cli {
 std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments);
 
 /// The values of all symbols, one entry for each shape asked for: the product of --dims, or what
-/// --shapes and
-/// --load-inputs say, or the model's hints. Throws Error(user) where they do not fit the model.
+/// each --shapes and all --load-inputs say, or the model's hints. Throws Error(user) where they do
+/// not fit the model.
 std::vector<std::vector<std::int64_t>> requested_shapes(
     const runtime::Model& model, const Arguments& arguments,
     const std::map<std::string, Tensor>& loaded);

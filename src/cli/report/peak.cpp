@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
+#include "src/base/cache_directory.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/child.hpp"
 #include "src/runtime/system/cache_dir.hpp"
@@ -29,34 +28,19 @@ std::string lesser_isa(const Arguments& arguments) {
   return isa.empty() || codegen::select_isa("").name == isa ? std::string() : isa;
 }
 
-std::string cache_file(const Arguments& arguments) {
-  const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
-  if (directory.empty()) return {};
+std::string cache_name(const Arguments& arguments) {
   const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"),
                                       runtime::default_threads(), lesser_isa(arguments));
-  return fmt::format("{}/peak-{:016x}.json", directory, codegen::checksum(key));
+  return fmt::format("peak-{:016x}.json", codegen::checksum(key));
 }
 
-std::optional<Peak> read_cached(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
+std::optional<Peak> read_cached(const CacheDirectory& directory, const std::string& name) {
+  const std::optional<std::string> text = directory.read(name);
   try {
-    return parse_peak(text.str());
+    return text ? std::optional(parse_peak(*text)) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt;  // a broken file is measured again
   }
-}
-
-// Written beside the file and renamed, so that no other process reads half of it. A failure to
-// write the cache is ignored.
-void write_cached(const std::string& path, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::ofstream(temporary) << text;
-  std::filesystem::rename(temporary, path, ignored);
 }
 
 }  // namespace
@@ -118,10 +102,9 @@ Peak parse_peak(const std::string& json) {
 }
 
 std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem) {
-  const std::string path = cache_file(arguments);
-  if (!path.empty()) {
-    if (std::optional<Peak> cached = read_cached(path)) return cached;
-  }
+  const CacheDirectory directory(runtime::resolve_cache_dir(arguments.options.cache_dir));
+  const std::string name = cache_name(arguments);
+  if (std::optional<Peak> cached = read_cached(directory, name)) return cached;
   const std::string program =
       (std::filesystem::path(arguments.program).parent_path() / "dyn-peak").string();
   if (access(program.c_str(), X_OK) != 0) {
@@ -137,8 +120,8 @@ std::optional<Peak> machine_peak(const Arguments& arguments, std::string& proble
       words.insert(words.end(), {"--isa", isa});
     const std::string text = output_of(words);
     show_progress("");
-    const Peak peak = parse_peak(text);
-    if (!path.empty()) write_cached(path, text);
+    Peak peak = parse_peak(text);
+    directory.write(name, text);  // a failure is ignored
     return peak;
   } catch (const Error& error) {
     problem = fmt::format("limits are unknown: {}", error.what());

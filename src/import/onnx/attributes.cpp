@@ -52,7 +52,7 @@ Tensor NodeContext::take_tensor(std::string_view name) {
       *node_.mutable_attribute(), [&](const AttributeProto& each) { return each.name() == name; });
   if (found == node_.mutable_attribute()->end() || !found->has_t())
     fail(fmt::format("its attribute {} must be a tensor", name));
-  return onnx::take_tensor(*found->mutable_t(), state_.folder);
+  return onnx::take_tensor(*found->mutable_t(), state_.files);
 }
 
 DType NodeContext::dtype(std::string_view name) const {

@@ -32,30 +32,45 @@ ValueId choose(NodeContext& context, ValueId condition, ValueId then, ValueId ot
                      {{"dims", differ ? dims : std::vector<Dim>{}}});
 }
 
+/// The tensor of a Constant; nullptr where the node is none, or has a number or a list.
+const TensorProto* constant_tensor(const NodeProto& node, const Functions& functions) {
+  if (node.op_type() != "Constant" || node.output_size() != 1 || functions.find(node) != nullptr)
+    return nullptr;
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "value" && attribute.has_t()) return &attribute.t();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-Operands Converter::initializers(const GraphProto& body) const {
+Operands Converter::constants_of(const GraphProto& body) const {
   Operands operands;
-  for (const TensorProto& proto : body.initializer()) {
+  const auto add = [&](const TensorProto& proto, const std::string& name) {
     TensorProto copy = proto;
-    Tensor tensor = take_tensor(copy, state_.folder);
+    Tensor tensor = take_tensor(copy, state_.files);
     operands.insert_or_assign(
-        proto.name(), std::make_shared<Operand>(Operand{
-                          graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
-                          std::nullopt, proto.name()}));
+        name, std::make_shared<Operand>(Operand{graph::no_value,
+                                                std::make_shared<const Tensor>(std::move(tensor)),
+                                                std::nullopt, name}));
+  };
+  for (const TensorProto& proto : body.initializer()) add(proto, proto.name());
+  for (const NodeProto& node : body.node()) {
+    if (const TensorProto* tensor = constant_tensor(node, functions_)) add(*tensor, node.output(0));
   }
   return operands;
 }
 
 std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& body,
-                                                              const Operands& initializers,
+                                                              const Operands& constants,
                                                               const Operands& inputs) {
   const Operands around = state_.operands;
-  for (const Operands* own : {&initializers, &inputs}) {
+  for (const Operands* own : {&constants, &inputs}) {
     for (const auto& [name, operand] : *own) state_.operands.insert_or_assign(name, operand);
   }
   Converter inner(state_, functions_);
   for (const NodeProto& node : body.node()) {
+    if (constant_tensor(node, functions_) != nullptr) continue;
     NodeProto copy = node;
     inner.convert(copy);
   }
@@ -73,7 +88,7 @@ std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& 
 }
 
 std::vector<std::shared_ptr<Operand>> Converter::convert_branch(const GraphProto& branch) {
-  return convert_body(branch, initializers(branch), {});
+  return convert_body(branch, constants_of(branch), {});
 }
 
 void Converter::convert_if(NodeContext& context) {

@@ -43,12 +43,12 @@ class Converter {
   void convert_if(NodeContext& context);
   void convert_loop(NodeContext& context);
   void convert_scan(NodeContext& context);
-  /// Constants of a node's graph, by name.
-  Operands initializers(const GraphProto& body) const;
+  /// Initializers and Constants of a node's graph, by name: once for all steps of a loop.
+  Operands constants_of(const GraphProto& body) const;
   /// The values of a node's graph by the positions of its outputs. The graph sees the names around
   /// it; its own names are gone afterwards.
   std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body,
-                                                     const Operands& initializers,
+                                                     const Operands& constants,
                                                      const Operands& inputs);
   std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
   void enter(NodeProto& node, const FunctionProto& function);

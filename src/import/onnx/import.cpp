@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -15,29 +14,23 @@
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
-#include "src/import/onnx/reader/model_file.hpp"
+#include "src/import/onnx/reader/model_files.hpp"
 
 namespace dyn::onnx {
 namespace {
 
-/// "." where the path has none.
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 class Importer {
  public:
-  Importer(ModelProto& model, const std::string& path, const KnownInputs& known,
+  Importer(ModelProto& model, ModelFiles& files, const KnownInputs& known,
            const FreeDims& free_dims)
       : model_(model),
-        path_(path),
+        path_(files.path()),
         known_(known),
         free_dims_(free_dims),
-        state_{.builder = graph::Builder(graph_name(model), path),
+        state_{.builder = graph::Builder(graph_name(model), files.path()),
                .operands = {},
                .weights = {},
-               .folder = folder_of(path),
+               .files = files,
                .opset = 0} {}
 
   Imported import(const std::string& weights_name) {
@@ -130,12 +123,20 @@ class Importer {
          fmt::format("{} operator(s) are not supported:{}", missing.size(), list));
   }
 
+  /// Tensors that are one place of another file are one operand.
   void read_initializers() {
+    std::map<std::string, std::shared_ptr<Operand>> by_place;
     for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
       const std::string name = proto.name();
-      Tensor tensor = within("", [&] { return take_tensor(proto, state_.folder); });
-      auto operand = std::make_shared<Operand>(Operand{
-          graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, name});
+      const std::optional<std::string> place = within("", [&] { return external_place(proto); });
+      std::shared_ptr<Operand> operand = place ? by_place[*place] : nullptr;
+      if (!operand) {
+        Tensor tensor = within("", [&] { return take_tensor(proto, state_.files); });
+        operand = std::make_shared<Operand>(
+            Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
+                    std::nullopt, name});
+        if (place) by_place[*place] = operand;
+      }
       if (!state_.operands.emplace(name, std::move(operand)).second)
         fail(ErrorKind::model, fmt::format("two tensors are called \"{}\"", name));
     }
@@ -176,7 +177,7 @@ class Importer {
     const TypeProto::Tensor& tensor = output.type().tensor_type();
     std::string shape;
     for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
-      const std::string word = dim.has_dim_value()       ? std::to_string(dim.dim_value())
+      const std::string word = dim.dim_value() > 0       ? std::to_string(dim.dim_value())
                                : dim.dim_param().empty() ? "_"
                                                          : dim.dim_param();
       shape += (shape.empty() ? "" : ", ") + word;
@@ -256,11 +257,17 @@ std::string text_with_sources(const Imported& imported) {
 
 Imported import_model(const std::string& path, const std::string& weights_name,
                       const KnownInputs& known, const FreeDims& free_dims) {
+  ModelFiles files(path);
+  return import_model(files, weights_name, known, free_dims);
+}
+
+Imported import_model(ModelFiles& files, const std::string& weights_name, const KnownInputs& known,
+                      const FreeDims& free_dims) {
   // An import stops at the first value that it needs, and starts again when that is known.
   KnownInputs deciding;
   while (true) {
-    ModelProto model = read_model(path);
-    Importer importer(model, path, deciding, free_dims);
+    ModelProto model = files.read();
+    Importer importer(model, files, deciding, free_dims);
     try {
       return importer.import(weights_name);
     } catch (const UndecidedStructure& undecided) {
@@ -272,7 +279,9 @@ Imported import_model(const std::string& path, const std::string& weights_name,
         else
           deciding.insert(*value);
       }
-      if (!missing.empty()) return importer.describe_undecided(missing);
+      if (missing.empty()) continue;
+      files.hold(model.graph());
+      return importer.describe_undecided(missing);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dyn/graph.hpp"
+#include "src/import/onnx/reader/model_files.hpp"
 #include "src/import/onnx/reader/weights.hpp"
 
 namespace dyn::onnx {
@@ -41,7 +42,11 @@ inline constexpr int first_opset = 1, last_opset = 21;
 /// Named dims become symbols, unnamed ones fresh symbols; `free_dims` frees others, as
 /// dyn::Options::free_dims says. Throws Error(model) for a broken file, and Error(unsupported) for
 /// operators and dtypes that dyn does not have; it names all such operators at once, each with its
-/// count and first node. Weights in other files are looked for below the model's folder.
+/// count and first node. Weights in other files are looked for below the model's folder. The files
+/// of a model that is undecided are all open afterwards.
+Imported import_model(ModelFiles& files, const std::string& weights_name,
+                      const KnownInputs& known = {}, const FreeDims& free_dims = {});
+/// The same of a model that is imported once.
 Imported import_model(const std::string& path, const std::string& weights_name,
                       const KnownInputs& known = {}, const FreeDims& free_dims = {});
 

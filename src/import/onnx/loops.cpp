@@ -57,6 +57,20 @@ void count_step(NodeContext& context, const GraphProto& body, GraphState& state)
         "loops of more than {} nodes in all steps are not supported", most_unrolled_nodes));
 }
 
+/// While it lives, equal constants become one weight: loops in the body repeat theirs.
+class Unrolling {
+ public:
+  explicit Unrolling(GraphState& state) : state_(state) { ++state_.unrolled_loops; }
+  ~Unrolling() {
+    if (--state_.unrolled_loops == 0) state_.weights_in_loops.clear();
+  }
+  Unrolling(const Unrolling&) = delete;
+  Unrolling& operator=(const Unrolling&) = delete;
+
+ private:
+  GraphState& state_;
+};
+
 /// The steps' values next to each other along a new axis.
 ValueId stacked(NodeContext& context, const OperandList& steps, std::int64_t axis, bool reversed) {
   std::vector<TensorExpr> parts;
@@ -82,7 +96,8 @@ void Converter::convert_loop(NodeContext& context) {
   }
   OperandList carried;
   for (std::size_t i = 2; i < context.inputs(); ++i) carried.push_back(context.operand(i));
-  const Operands own = initializers(body);
+  const Operands own = constants_of(body);
+  const Unrolling unrolling(state_);
   std::vector<OperandList> collected;
   for (std::int64_t step = 0; step < most; ++step) {
     if (!goes_on) context.fail_unsupported("a condition that depends on data is not supported");
@@ -146,7 +161,8 @@ void Converter::convert_scan(NodeContext& context) {
     context.fail_unsupported(fmt::format("{} steps are not supported", *steps));
   OperandList carried;
   for (std::size_t i = 0; i < states; ++i) carried.push_back(context.operand(i));
-  const Operands own = initializers(body);
+  const Operands own = constants_of(body);
+  const Unrolling unrolling(state_);
   std::vector<OperandList> collected(collects);
   for (std::int64_t step = 0; step < *steps; ++step) {
     count_step(context, body, state_);

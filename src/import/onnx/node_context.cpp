@@ -124,8 +124,23 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
     return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front())
                                    : builder.integer(tensor->dtype, integers_of(*tensor).front());
   }
-  const ValueId id = builder.weight(name, type_of_tensor(*tensor, dims()));
-  state_.weights.push_back({builder.value(id).name, tensor});
+  if (state_.unrolled_loops == 0) return weight_value(tensor, name);
+  const std::size_t hash = std::hash<std::string>()(tensor->bytes);
+  const auto [first, last] = state_.weights_in_loops.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const Tensor& other = *known->second.first;
+    if (other.dtype == tensor->dtype && other.dims == tensor->dims && other.bytes == tensor->bytes)
+      return known->second.second;
+  }
+  const ValueId id = weight_value(tensor, name);
+  state_.weights_in_loops.emplace(hash, std::pair(tensor, id));
+  return id;
+}
+
+ValueId NodeContext::weight_value(const std::shared_ptr<const Tensor>& tensor,
+                                  const std::string& name) {
+  const ValueId id = state_.builder.weight(name, type_of_tensor(*tensor, dims()));
+  state_.weights.push_back({state_.builder.value(id).name, tensor});
   return id;
 }
 

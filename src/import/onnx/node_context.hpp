@@ -37,9 +37,12 @@ struct GraphState {
   FileSizes sizes{builder};
   Operands operands;
   std::vector<NamedTensor> weights;
-  std::string folder;
+  ModelFiles& files;
   int opset = 0;
   std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
+  int unrolled_loops = 0;           ///< those around the node that is converted
+  std::unordered_multimap<std::size_t, std::pair<std::shared_ptr<const Tensor>, ValueId>>
+      weights_in_loops = {};  ///< by the hash of their bytes
   std::set<ValueId> known_inputs =
       {};  ///< the graph's inputs whose values are known; their operands hold the values
   std::unordered_map<std::string, int> last_dim_number = {};  ///< name_2, name_3, ... by name
@@ -143,6 +146,7 @@ class NodeContext {
   std::optional<KnownInts> ints_of(Operand& operand);
   std::vector<Dim> defined_sizes(Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);
+  ValueId weight_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);
 

@@ -152,6 +152,8 @@ struct CompileReport {
   int kernels = 0;  ///< functions in the manifest, main loops included
   int compiled = 0, from_memory = 0, from_disk = 0;
   double compile_seconds = 0, measure_seconds = 0, machine_seconds = 0;
+  std::vector<std::string> warnings;  ///< for Options::log, whose callee may load models itself:
+                                      ///< it is called where nothing is locked
 };
 
 /// The runtime tells here about the buffers that operands name.

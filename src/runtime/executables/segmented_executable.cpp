@@ -17,7 +17,7 @@ std::vector<SegmentStep> load_steps(const graph::Module& module,
                                     const SegmentedExecutable::Load& load) {
   std::vector<SegmentStep> steps;
   for (graph::Segment& segment : graph::cut(module)) {
-    std::shared_ptr<const Model> model = segment.defines ? nullptr : load(segment);
+    std::shared_ptr<const Model> model = segment.defines ? nullptr : load(module, segment);
     steps.push_back({std::move(segment), std::move(model), {}});
   }
   std::set<graph::ValueId> read(module.outputs.begin(), module.outputs.end());

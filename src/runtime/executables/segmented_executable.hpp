@@ -10,8 +10,9 @@ namespace dyn::runtime {
 
 class SegmentedExecutable final : public Executable {
  public:
-  /// Loads the model of one segment.
-  using Load = std::function<std::shared_ptr<const Model>(const graph::Segment&)>;
+  /// Loads the model of one segment of the module.
+  using Load =
+      std::function<std::shared_ptr<const Model>(const graph::Module&, const graph::Segment&)>;
 
   /// All segments share the symbols of `module`. Throws what `load` throws, and Error(unsupported)
   /// for a module with states.

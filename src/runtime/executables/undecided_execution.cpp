@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "src/runtime/system/fp_state.hpp"
+
 namespace dyn::runtime {
 
 UndecidedExecution::UndecidedExecution(const UndecidedExecutable& executable, CallPorts& ports)
     : executable_(executable), ports_(ports) {}
 
 void UndecidedExecution::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
+  const DefaultFloatingPoint floating_point;  // a run may load
   ports_.check_inputs();
   std::shared_ptr<const Model> wanted =
       executable_.structures().model_for(executable_.info().inputs, ports_.input_tensors());

@@ -83,32 +83,34 @@ std::shared_ptr<const Model> loaded(const Load& load) {
 
 /// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is
 /// from, which errors name.
-LoadedOnnx try_load(const std::string& path, const Options& options,
+LoadedOnnx try_load(onnx::ModelFiles& model_files, const Options& options,
                     const onnx::KnownInputs& known) {
   static const std::string weights_name = "weights.safetensors";
-  onnx::Imported imported = onnx::import_model(path, weights_name, known, options.free_dims);
+  onnx::Imported imported = onnx::import_model(model_files, weights_name, known, options.free_dims);
   if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
   const std::string weights = imported.weights.take_file();
   const std::map<std::string, std::string_view> files{{weights_name, weights}};
   LoadRequest request;
   request.text = onnx::text_with_sources(imported);
-  request.source_name = path;
+  request.source_name = model_files.path();
   request.files = &files;
+  request.gives_files = options.device == "cpu";  // elsewhere host and device both read them
   for (const auto& [name, tensor] : imported.decided)
     request.decided.emplace(name, copy_of(tensor));
   return {Model::load(request, options), {}};
 }
 
 std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
-  LoadedOnnx loaded = try_load(path, options, options.known_inputs);
+  const auto files = std::make_shared<onnx::ModelFiles>(path);
+  LoadedOnnx loaded = try_load(*files, options, options.known_inputs);
   if (loaded.model) return loaded.model;
   onnx::Imported& first = loaded.imported;
-  auto load = [path,
+  auto load = [files,
                options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
     onnx::KnownInputs known = options.known_inputs;
     for (const auto& [name, tensor] : values) known.insert_or_assign(name, tensor);
     LoadedOnnx again;
-    runtime::call_with_stack([&] { again = try_load(path, options, known); });
+    runtime::call_with_stack([&] { again = try_load(*files, options, known); });
     return {std::move(again.model), std::move(again.imported.undecided)};
   };
   runtime::ModelInfo info{options, 1, std::move(first.inputs), std::move(first.outputs), {}};

@@ -73,8 +73,9 @@ class Loader {
  private:
   graph::Module read_text() {
     const Clock::time_point start = Clock::now();
-    graph::Module module = graph::parse(request_.text, request_.source_name);
-    if (request_.segment != nullptr) graph::keep_segment(module, *request_.segment);
+    graph::Module module = request_.segment == nullptr
+                               ? graph::parse(request_.text, request_.source_name)
+                               : graph::module_of(*request_.whole, *request_.segment);
     report_.parse = seconds_since(start);
     return module;
   }
@@ -95,12 +96,15 @@ class Loader {
                                                report_);
   }
 
-  /// A segment is read from the whole text: symbols and names mean the same in all.
+  /// Symbols and names mean the same in all segments.
   std::unique_ptr<const Executable> segmented(graph::Module module) {
     ModelInfo info = info_of(module);
     return std::make_unique<SegmentedExecutable>(
-        std::move(info), std::move(module), [&](const graph::Segment& segment) {
+        std::move(info), std::move(module),
+        [&](const graph::Module& whole, const graph::Segment& segment) {
           LoadRequest request = request_;
+          request.text.clear();
+          request.whole = &whole;
           request.segment = &segment;
           request.decided.clear();
           std::shared_ptr<const Model> model = load_model(request, options_, factory_, dump_);

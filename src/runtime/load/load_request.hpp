@@ -17,10 +17,15 @@ struct LoadRequest {
   std::string source_name = "<text>";
   std::string weight_directory = ".";
   const std::map<std::string, std::string_view>* files = nullptr;
+  /// The caller owns the memory of `files` and reads nothing from it after the load: what has been
+  /// taken from it may be given back to the system, so that weights are in memory once.
+  bool gives_files = false;
   /// Values of inputs that the text holds for: a run with others is refused.
-  std::map<std::string, Tensor> decided;
-  const graph::Segment* segment =
-      nullptr;  ///< this part of it alone; dims get their values from the whole
+  std::map<std::string, Tensor> decided = {};
+  /// This part of the module that the text was parsed to alone; dims get their values from the
+  /// whole.
+  const graph::Segment* segment = nullptr;
+  const graph::Module* whole = nullptr;
 };
 
 }  // namespace dyn::runtime

@@ -21,8 +21,7 @@ std::int64_t nanoseconds(const struct timespec& time) {
 
 FileState state_of(const struct stat& info) {
   return {static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ino),
-          nanoseconds(info.st_mtim), nanoseconds(info.st_ctim),
-          static_cast<unsigned>(info.st_mode & 0777)};
+          nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)};
 }
 
 }  // namespace
@@ -32,13 +31,14 @@ FileState file_state(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
 }
 
-MappedFile::MappedFile(const std::string& path) {
-  const ReadableFile file(path);
-  state_ = state_of(file.info());
+MappedFile::MappedFile(const std::string& path) : MappedFile(ReadableFile(path)) {}
+
+MappedFile::MappedFile(const ReadableFile& file) : state_(state_of(file.info())) {
   if (file.size() == 0) return;
   void* const data = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (data == MAP_FAILED)
-    throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+    throw Error(ErrorKind::device,
+                fmt::format("cannot read '{}': {}", file.path(), std::strerror(errno)));
   data_ = data;
   size_ = file.size();
 }

@@ -7,6 +7,10 @@
 #include <span>
 #include <string>
 
+namespace dyn {
+class ReadableFile;
+}
+
 namespace dyn::runtime {
 
 /// Which file, and in which state. Whoever writes to a file changes its `changed`; times are in
@@ -14,7 +18,6 @@ namespace dyn::runtime {
 struct FileState {
   std::uint64_t size_bytes = 0, inode = 0;
   std::int64_t modified = 0, changed = 0;
-  unsigned permissions = 0;
   auto operator<=>(const FileState&) const = default;
 };
 
@@ -23,6 +26,7 @@ class MappedFile {
  public:
   /// Throws Error(device) naming the file and the system's reason.
   explicit MappedFile(const std::string& path);
+  explicit MappedFile(const ReadableFile& file);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;

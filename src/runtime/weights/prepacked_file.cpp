@@ -12,23 +12,24 @@
 #include "src/base/huge_pages.hpp"
 #include "src/runtime/system/parallel_for.hpp"
 #include "src/runtime/weights/content_hash.hpp"
+#include "targets/llvm/jit/keyed_hash.hpp"
 
 namespace dyn::runtime {
 namespace {
 
 constexpr std::array<char, 16> magic = {'d', 'y', 'n', ' ', 'p', 'r', 'e', 'p',
-                                        'a', 'c', 'k', 'e', 'd', ' ', '1', '\n'};
+                                        'a', 'c', 'k', 'e', 'd', ' ', '2', '\n'};
 /// Bytes of one block: each has a checksum, and a thread checks one block at a time.
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
 /// At the beginning of the file, in the machine's order of bytes, as is the payload; the magic and
-/// the checksum refuse another one's.
+/// the signature refuse another one's.
 struct Header {
   std::array<char, 16> magic;
   std::uint64_t identity_bytes;
   std::uint64_t prefix_bytes;  ///< header, identity, checksums of the blocks, zeros up to a page
   std::uint64_t payload_bytes;
-  std::uint64_t checksum;  ///< of the prefix with 0 here
+  codegen::KeyedHash signature;  ///< of the prefix with zeros here
 };
 
 std::size_t blocks_of(std::size_t bytes) { return (bytes + block_bytes - 1) / block_bytes; }
@@ -44,15 +45,15 @@ std::size_t prefix_size(std::size_t identity_bytes, std::size_t payload_bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-std::uint64_t prefix_checksum(std::span<const std::byte> prefix, Header header) {
-  header.checksum = 0;
-  const std::array<std::uint64_t, 2> parts = {content_hash(std::as_bytes(std::span(&header, 1))),
-                                              content_hash(prefix.subspan(sizeof(Header)))};
-  return content_hash(std::as_bytes(std::span(parts)));
+codegen::KeyedHash signature_of(std::span<const std::byte> prefix, Header header,
+                                const CacheKey& key) {
+  header.signature = {};
+  return codegen::keyed_hash(
+      key, {std::as_bytes(std::span(&header, 1)), prefix.subspan(sizeof(Header))});
 }
 
 /// The header of a file whose prefix is whole and whose size is right.
-std::optional<Header> checked_header(std::span<const std::byte> file) {
+std::optional<Header> checked_header(std::span<const std::byte> file, const CacheKey& key) {
   Header header;
   if (file.size() < sizeof(header)) return std::nullopt;
   std::memcpy(&header, file.data(), sizeof(header));
@@ -62,7 +63,7 @@ std::optional<Header> checked_header(std::span<const std::byte> file) {
   if (header.prefix_bytes != prefix_size(header.identity_bytes, header.payload_bytes))
     return std::nullopt;
   if (header.prefix_bytes + header.payload_bytes != file.size()) return std::nullopt;
-  if (prefix_checksum(file.first(header.prefix_bytes), header) != header.checksum)
+  if (signature_of(file.first(header.prefix_bytes), header, key) != header.signature)
     return std::nullopt;
   return header;
 }
@@ -88,9 +89,10 @@ bool readable([[maybe_unused]] std::span<const std::byte> bytes) {
 }  // namespace
 
 std::vector<std::byte> prepacked_prefix(std::string_view identity,
-                                        std::span<const std::byte> payload, int threads) {
-  Header header{magic, identity.size(), prefix_size(identity.size(), payload.size()),
-                payload.size(), 0};
+                                        std::span<const std::byte> payload, const CacheKey& key,
+                                        int threads) {
+  Header header{
+      magic, identity.size(), prefix_size(identity.size(), payload.size()), payload.size(), {}};
   std::vector<std::byte> prefix(header.prefix_bytes);
   std::memcpy(prefix.data() + sizeof(header), identity.data(), identity.size());
   std::byte* const sums = prefix.data() + sizeof(header) + identity.size();
@@ -102,20 +104,22 @@ std::vector<std::byte> prepacked_prefix(std::string_view identity,
                    std::memcpy(sums + block * sizeof(sum), &sum, sizeof(sum));
                  }
                });
-  header.checksum = prefix_checksum(prefix, header);
+  header.signature = signature_of(prefix, header, key);
   std::memcpy(prefix.data(), &header, sizeof(header));
   return prefix;
 }
 
-std::optional<std::string_view> prepacked_identity(std::span<const std::byte> file) {
-  const std::optional<Header> header = checked_header(file);
+std::optional<std::string_view> prepacked_identity(std::span<const std::byte> file,
+                                                   const CacheKey& key) {
+  const std::optional<Header> header = checked_header(file, key);
   return header ? std::optional(identity_of(file, *header)) : std::nullopt;
 }
 
 std::optional<std::span<const std::byte>> verified_payload(std::span<const std::byte> file,
                                                            std::string_view identity,
-                                                           std::size_t payload_bytes, int threads) {
-  const std::optional<Header> header = checked_header(file);
+                                                           std::size_t payload_bytes,
+                                                           const CacheKey& key, int threads) {
+  const std::optional<Header> header = checked_header(file, key);
   if (!header || identity_of(file, *header) != identity || header->payload_bytes != payload_bytes)
     return std::nullopt;
   const std::span<const std::byte> payload = file.subspan(header->prefix_bytes);

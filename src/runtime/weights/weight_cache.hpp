@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dyn/options.hpp"
+#include "src/base/cache_directory.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn::runtime {
@@ -20,7 +21,6 @@ struct WeightKey {
   std::string layout;  ///< every place and what lies there, the form of the packed ones, and where
                        ///< the weights come from
   std::string files;   ///< which state of these files
-  unsigned mode = 0600;  ///< permissions of the file: no more than the weights files have
 };
 
 /// Prepacked weights in a mapped file.
@@ -29,8 +29,7 @@ struct MappedWeights {
   std::span<const std::byte> bytes;  ///< aligned to a page
 };
 
-/// Safe between processes: files appear whole, under their final names, and are removed without
-/// harm to those who have mapped them.
+/// Safe between threads and processes, as CacheDirectory is.
 class WeightCache {
  public:
   using Log = std::function<void(LogLevel, std::string_view)>;
@@ -51,13 +50,13 @@ class WeightCache {
                                     int threads) const;
 
  private:
-  std::string path_of(const WeightKey& key) const;
-  std::optional<MappedWeights> open(const std::string& path, const WeightKey& key,
+  std::optional<MappedWeights> open(const std::string& name, const WeightKey& key,
                                     std::size_t bytes, int threads) const;
-  void make_room(std::size_t bytes, const std::string& except) const;
   void log(LogLevel level, const std::string& message) const;
 
-  std::string directory_;
+  bool wanted_;
+  CacheDirectory directory_;
+  std::optional<CacheKey> signature_;
   std::size_t budget_bytes_;
   Log log_;
 };
@@ -70,9 +69,6 @@ struct KeptWeights {
 };
 
 /// The files of the cache in a directory, sorted by name; none where it cannot be read.
-std::vector<KeptWeights> kept_weights(const std::string& directory);
-
-/// Is this the name of one of the cache's files, unfinished ones included?
-bool is_weight_cache_file(std::string_view name);
+std::vector<KeptWeights> kept_weights(const CacheDirectory& directory);
 
 }  // namespace dyn::runtime

@@ -47,7 +47,6 @@ std::optional<WeightKey> WeightLoader::key_of(const WeightLayout& layout) const 
     return std::nullopt;
   WeightKey key;
   key.layout = fmt::format("dyn {} {}\n", version(), layout.packing());
-  unsigned mode = 0666;
   std::string paths;
   for (const Safetensors& file : sources_.files()) {
     std::error_code error;
@@ -58,11 +57,9 @@ std::optional<WeightKey> WeightLoader::key_of(const WeightLayout& layout) const 
     key.files += fmt::format("{} bytes, inode {}, modified {}, changed {}, header {:016x}\n",
                              state.size_bytes, state.inode, state.modified, state.changed,
                              file.header_hash());
-    mode &= state.permissions;
   }
   key.files = paths + "\n" + key.files;
   key.layout += paths + "\n" + layout.describe(module_, sources_);
-  key.mode = mode | 0600;
   return key;
 }
 

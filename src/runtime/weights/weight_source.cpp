@@ -11,6 +11,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
+#include "src/base/huge_pages.hpp"
 #include "src/rkernel/expr/narrow.hpp"
 #include "src/runtime/system/errors.hpp"
 
@@ -79,7 +80,7 @@ Safetensors open_file(const std::string& path) {
 
 WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request,
                              const Options& options)
-    : module_(module) {
+    : module_(module), gives_files_(request.gives_files && request.segment == nullptr) {
   if (!options.random_weights) open_files(module, request);
   for (std::size_t id = 0; id < module.values.size(); ++id) {
     const graph::Value& value = module.values[id];
@@ -161,6 +162,15 @@ bool WeightSources::only_files() const {
   return no_random && !files_.empty() &&
          std::all_of(files_.begin(), files_.end(),
                      [](const Safetensors& file) { return file.state().has_value(); });
+}
+
+void WeightSources::release(graph::ValueId weight) const {
+  const std::span<const std::byte> bytes = entries_.at(weight).bytes;
+  if (!gives_files_ || bytes.empty()) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes,
+                       last = (begin + bytes.size()) / page_bytes * page_bytes;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 double WeightSources::splat(graph::ValueId weight) const { return entries_.at(weight).splat; }

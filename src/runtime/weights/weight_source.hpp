@@ -41,6 +41,9 @@ class WeightSources {
   /// The value of a splat; 0 for others.
   double splat(graph::ValueId weight) const;
 
+  /// Nobody reads the weight from here again: gives its memory back, where the caller gave it.
+  void release(graph::ValueId weight) const;
+
   /// Elements [first, first + count) of the weight, dense row-major, to `out`. Thread-safe.
   void fill(graph::ValueId weight, std::int64_t first, std::int64_t count, void* out) const;
 
@@ -62,6 +65,7 @@ class WeightSources {
   std::span<const std::byte> find_in_files(const graph::Value& weight, const Shape& shape) const;
 
   const graph::Module& module_;
+  bool gives_files_;
   std::deque<Safetensors> files_;
   std::map<graph::ValueId, Entry> entries_;
 };

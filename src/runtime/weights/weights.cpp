@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,31 @@ void timed(double& sum, const std::function<void()>& body) {
   body();
   sum += seconds_since(start);
 }
+
+/// Counts down what is still to be made of each weight, and gives back those of which nothing is.
+class Uses {
+ public:
+  Uses(const graph::Module& module, const WeightLayout& layout, const WeightSources& sources)
+      : module_(module), sources_(sources) {
+    for (const auto& [value, offset] : layout.plain()) count(value, 1);
+    for (const auto& [view, offset] : layout.packed()) count(view.weight, 1);
+  }
+
+  void done(graph::ValueId value) { count(value, -1); }
+
+ private:
+  void count(graph::ValueId id, int by) {
+    const graph::Value& value = module_.value(id);
+    if (value.kind != graph::ValueKind::Weight) return;
+    if ((left_[id] += by) == 0) sources_.release(id);
+    if (value.weight.kind != graph::WeightSource::Kind::Parts) return;
+    for (const graph::ValueId part : value.weight.parts) count(part, by);
+  }
+
+  const graph::Module& module_;
+  const WeightSources& sources_;
+  std::map<graph::ValueId, int> left_;
+};
 
 /// Fills one weight after another, each on all threads.
 struct Filler {
@@ -97,10 +123,15 @@ Weights::Weights(WeightLayout layout, const graph::Module& module, const WeightS
                  int threads, WeightTimes& times)
     : layout_(std::move(layout)), block_(std::max(layout_.bytes(), weight_alignment), "weights") {
   Filler filler{module, layout_, sources, threads, times, {}};
-  for (const auto& [value, offset] : layout_.plain()) filler.plain(value, block_.data() + offset);
+  Uses uses(module, layout_, sources);
+  for (const auto& [value, offset] : layout_.plain()) {
+    filler.plain(value, block_.data() + offset);
+    uses.done(value);
+  }
   for (const auto& [view, offset] : layout_.packed()) {
     try {
       filler.packed(view, block_.data() + offset);
+      uses.done(view.weight);
     } catch (const Error& error) {
       throw error.within(fmt::format("packing weight '{}' as {}", module.value(view.weight).name,
                                      name_of(view.dtype)));

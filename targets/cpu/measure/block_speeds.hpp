@@ -36,11 +36,10 @@ std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTa
                                        const std::vector<choice::BlockKernel>& blocks, int threads);
 
 /// The same, kept in `cache_dir` as the machine's figures are. A file that is damaged, or about
-/// another machine or other blocks, is told to `log`, and replaced by what is measured anew.
+/// another machine or other blocks, is a warning of the report, and replaced by what is measured
+/// anew.
 std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine,
                                       const std::function<MainLoopTable()>& loops,
-                                      const std::string& cache_dir,
-                                      const std::function<void(LogLevel, std::string_view)>& log,
-                                      rkernel::CompileReport& report);
+                                      const std::string& cache_dir, rkernel::CompileReport& report);
 
 }  // namespace dyn::cpu

@@ -1,17 +1,13 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "dyn/error.hpp"
-#include "src/base/readable_file.hpp"
+#include "src/base/cache_directory.hpp"
 #include "src/choice/calibration/json.hpp"
 #include "targets/cpu/measure/block_speeds.hpp"
 #include "targets/cpu/measure/measure.hpp"
@@ -115,16 +111,6 @@ bool fits(const choice::Machine& machine, const codegen::Isa& isa, int threads) 
   return fits(machine.tiles, isa) && machine.seconds_per_ticket > 0;
 }
 
-void write(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::ofstream file(temporary, std::ios::trunc);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) { std::filesystem::rename(temporary, path, error); }
-  if (!file || error) std::filesystem::remove(temporary, error);
-}
-
 json as_json(const choice::Machine& machine) { return machine; }
 json as_json(const std::vector<choice::TileSpeed>& speeds) { return speeds; }
 
@@ -146,11 +132,10 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(name); found != known.end()) return found->second;
   std::optional<Figures> figures;
-  const std::string path = cache_dir + "/" + name;
-  if (!cache_dir.empty()) {
+  const CacheDirectory directory(cache_dir);
+  if (const std::optional<std::string> text = directory.read(name)) {
     try {
-      figures = read(json::parse(ReadableFile(path).contents()));
-    } catch (const Error&) {                 // there is no file that can be read
+      figures = read(json::parse(*text));
     } catch (const std::exception& error) {  // it is no JSON, or other than it should be
       if (damaged) damaged(error.what());
     }
@@ -158,7 +143,7 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
   if (!figures) {
     Made<Figures> made = make();
     figures = std::move(made.figures);
-    if (!cache_dir.empty() && made.lasting) write(path, as_json(*figures).dump(1));
+    if (made.lasting) directory.write(name, as_json(*figures).dump(1));
   }
   return known.emplace(name, std::move(*figures)).first->second;
 }
@@ -205,7 +190,6 @@ std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weigh
 std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine,
                                       const std::function<MainLoopTable()>& loops,
                                       const std::string& cache_dir,
-                                      const std::function<void(LogLevel, std::string_view)>& log,
                                       rkernel::CompileReport& report) {
   using Blocks = std::vector<BlockSpeed>;
   const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads,
@@ -215,10 +199,9 @@ std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Mac
     const std::string measured_on = value.at("name");
     Blocks blocks = blocks_from(value);
     if (measured_on == cpu_name() && fits(blocks, wanted)) return blocks;
-    if (log)
-      log(LogLevel::warning,
-          fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'",
-                      cache_dir, name, measured_on, cpu_name()));
+    report.warnings.push_back(
+        fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'",
+                    cache_dir, name, measured_on, cpu_name()));
     return std::nullopt;
   };
   const auto make = [&] {
@@ -230,9 +213,8 @@ std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Mac
     return Made<Blocks>{std::move(blocks), true};
   };
   return kept_figures<Blocks>(name, cache_dir, read, make, [&](const std::string& why) {
-    if (log)
-      log(LogLevel::warning,
-          fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
+    report.warnings.push_back(
+        fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
   });
 }
 

@@ -71,7 +71,8 @@ MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const Main
   machine.vector_width = isa.f32_lanes;
   machine.panel = isa.panel_f32;
   const std::vector<codegen::KernelSource> sources{read_loop_source(isa)};
-  const auto loop = reinterpret_cast<ReadLoop>(store.resolve(sources, 1, report).front());
+  const codegen::LinkedCode code = store.resolve(sources, 1, report);
+  const auto loop = reinterpret_cast<ReadLoop>(code.addresses.front());
   double start = now_seconds();
   constexpr int attempts = 3;
   const int processors = usable_processors(), cores = cpu_cores();

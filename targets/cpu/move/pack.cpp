@@ -118,7 +118,7 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
                  void* destination) {
   const std::int64_t width = layout.panel, panel_elements = layout.k * width;
   auto* out = static_cast<std::byte*>(destination);
-  if (layout.rows > 0 && last_panel == layout.panels())
+  if (layout.rows > 0 && layout.k > 0 && last_panel == layout.panels())
     pack_rows(layout, source, k_stride, n_stride,
               reinterpret_cast<float*>(out + layout.rows_offset_bytes()));
   std::vector<float> panel(layout.dtype == DType::f32 ? 0

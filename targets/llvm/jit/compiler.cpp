@@ -14,8 +14,11 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Triple.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <mutex>
+#include <new>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/jit/isa.hpp"
@@ -34,7 +37,31 @@ void initialize_llvm() {
   });
 }
 
+/// Compilations that go on.
+std::atomic<std::size_t> compilations{0};
+thread_local int compilations_of_this_thread = 0;
+
 }  // namespace
+
+RoomForLlvm::RoomForLlvm() {
+  constexpr std::size_t usual_bytes = std::size_t{64} << 20;
+  const std::size_t bytes = usual_bytes * ++compilations;
+  void* const room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    --compilations;
+    throw std::bad_alloc();
+  }
+  ::munmap(room, bytes);
+  ++compilations_of_this_thread;
+}
+
+RoomForLlvm::~RoomForLlvm() {
+  --compilations_of_this_thread;
+  --compilations;
+}
+
+bool RoomForLlvm::is_taken() noexcept { return compilations_of_this_thread > 0; }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
@@ -50,6 +77,7 @@ struct Compiler::Impl {
   };
 
   Impl(const Isa& isa, CodeEffort effort) {
+    const RoomForLlvm room;
     initialize_llvm();
     const std::string triple = "x86_64-unknown-linux-gnu";
     std::string error;
@@ -90,6 +118,7 @@ struct Compiler::Impl {
 
   llvm::SmallVector<char, 0> generate(const KernelSource& source, const std::string& symbol,
                                       llvm::CodeGenFileType type) {
+    const RoomForLlvm room;
     llvm::LLVMContext context;
     const auto module = make_module(context, source, symbol);
     llvm::SmallVector<char, 0> bytes;

@@ -8,6 +8,20 @@
 
 namespace dyn::codegen {
 
+/// LLVM ends the process where it gets no memory. While one of these lives, there was room for a
+/// usual compilation, or linking, in the address space when it began, beside all others.
+class RoomForLlvm {
+ public:
+  /// Throws std::bad_alloc where there is none.
+  RoomForLlvm();
+  ~RoomForLlvm();
+  RoomForLlvm(const RoomForLlvm&) = delete;
+  RoomForLlvm& operator=(const RoomForLlvm&) = delete;
+
+  /// Does one live on this thread?
+  static bool is_taken() noexcept;
+};
+
 /// Not thread-safe; each compiling thread has its own. Throws Error(internal) where LLVM refuses
 /// the module.
 class Compiler {

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "dyn/error.hpp"
@@ -51,7 +52,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 class Linker {
  public:
   Linker(bool debugger, CodeMapping mapping)
-      : memory_(make_code_memory(mapping == CodeMapping::Automatic ? allowed_mapping() : mapping)),
+      : memory_(memory_for(mapping)),
         session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
         layer_(session_, *memory_),
         library_(session_.createBareJITDylib("dyn")) {
@@ -99,24 +100,42 @@ class Linker {
     if (llvm::Error error = session_.endSession()) llvm::consumeError(std::move(error));
   }
 
+  /// A function, and what removes it.
+  struct Placed {
+    void* address = nullptr;
+    llvm::orc::ResourceTrackerSP tracker;
+  };
+
   /// Where the object's function is. An object that cannot be linked leaves nothing behind: its
   /// symbol may be added again.
-  void* add(const std::string& symbol, const std::string& object) {
+  Placed add(const std::string& symbol, const std::string& object) {
+    const RoomForLlvm room;
     const llvm::orc::ResourceTrackerSP tracker = library_.createResourceTracker();
     reported_.clear();
     llvm::Error added = layer_.add(tracker, llvm::MemoryBuffer::getMemBufferCopy(object, symbol));
     if (!added) {
       auto found = session_.lookup({&library_}, symbol);
-      if (found) return found->getAddress().toPtr<void*>();
+      if (found) return {found->getAddress().toPtr<void*>(), tracker};
       added = found.takeError();
     }
     std::string cause = llvm::toString(std::move(added));
-    if (llvm::Error error = tracker->remove()) llvm::consumeError(std::move(error));
+    remove(*tracker);
     if (!reported_.empty()) cause = reported_;
     throw Error(ErrorKind::device, "linking generated code: " + cause);
   }
 
+  /// Its symbol may be added again. Removing it once more does nothing.
+  static void remove(llvm::orc::ResourceTracker& tracker) {
+    if (tracker.isDefunct()) return;
+    if (llvm::Error error = tracker.remove()) llvm::consumeError(std::move(error));
+  }
+
  private:
+  static std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_for(CodeMapping mapping) {
+    const RoomForLlvm room;  // for the session as well
+    return make_code_memory(mapping == CodeMapping::Automatic ? allowed_mapping() : mapping);
+  }
+
   std::string reported_;
   std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   llvm::orc::ExecutionSession session_;
@@ -124,40 +143,83 @@ class Linker {
   llvm::orc::JITDylib& library_;
 };
 
-class Store final : public CodeStore {
+class Store final : public CodeStore, public std::enable_shared_from_this<Store> {
  public:
   Store(const Isa& isa, const CodeStoreOptions& options)
       : isa_(isa),
         options_(options),
         disk_(options.cache_dir, code_stamp() + " " + isa.name +
                                      (options.effort == CodeEffort::Quick ? " quick" : "")),
-        linker_(options.debugger, options.mapping) {
-    if (!disk_.problem().empty()) warn(disk_.problem());
-  }
+        linker_(options.debugger, options.mapping) {}
 
-  std::vector<void*> resolve(std::span<const KernelSource> sources, int threads,
-                             rkernel::CompileReport& report) override {
+  const std::string& problem() const noexcept override { return disk_.problem(); }
+
+  LinkedCode resolve(std::span<const KernelSource> sources, int threads,
+                     rkernel::CompileReport& report) override {
+    LinkedCode code;  // outlives the lock: what it holds needs the mutex to go
+    code.keep.reserve(sources.size());
     const std::lock_guard lock(mutex_);
     std::vector<const KernelSource*> missing;
-    std::map<std::string_view, bool> seen;
+    std::set<std::string_view> seen;
     for (const KernelSource& source : sources) {
-      if (!seen.emplace(source.key, true).second) continue;
+      if (!seen.insert(source.key).second) continue;
       ++report.kernels;
-      if (addresses_.contains(source.key)) {
+      if (std::shared_ptr<const Function> known = find(source.key)) {
         ++report.from_memory;
+        code.keep.push_back(std::move(known));
       } else {
         missing.push_back(&source);
       }
     }
     const std::vector<std::string> objects = build(missing, threads, report);
-    link(missing, objects);
-    std::vector<void*> found;
-    found.reserve(sources.size());
-    for (const KernelSource& source : sources) found.push_back(addresses_.at(source.key));
-    return found;
+    link(missing, objects, code);
+    code.addresses.reserve(sources.size());
+    for (const KernelSource& source : sources)
+      code.addresses.push_back(functions_.at(source.key).placed.address);
+    return code;
   }
 
  private:
+  /// Removes its function from memory with the last one that holds it.
+  class Function {
+   public:
+    Function(std::shared_ptr<Store> store, std::string key, llvm::orc::ResourceTrackerSP tracker)
+        : store_(std::move(store)), key_(std::move(key)), tracker_(std::move(tracker)) {}
+    ~Function() { store_->drop(key_, *tracker_); }
+    Function(const Function&) = delete;
+    Function& operator=(const Function&) = delete;
+
+   private:
+    std::shared_ptr<Store> store_;
+    std::string key_;
+    llvm::orc::ResourceTrackerSP tracker_;
+  };
+
+  struct Entry {
+    std::weak_ptr<const Function> function;
+    Linker::Placed placed;
+  };
+
+  /// A function that somebody holds. One that nobody holds any more, and whose removal waits for
+  /// the mutex, is removed here.
+  std::shared_ptr<const Function> find(const std::string& key) {
+    const auto entry = functions_.find(key);
+    if (entry == functions_.end()) return nullptr;
+    std::shared_ptr<const Function> held = entry->second.function.lock();
+    if (held) return held;
+    Linker::remove(*entry->second.placed.tracker);
+    functions_.erase(entry);
+    return nullptr;
+  }
+
+  void drop(const std::string& key, llvm::orc::ResourceTracker& tracker) {
+    const std::lock_guard lock(mutex_);
+    Linker::remove(tracker);
+    const auto entry = functions_.find(key);
+    if (entry != functions_.end() && entry->second.placed.tracker.get() == &tracker)
+      functions_.erase(entry);
+  }
+
   std::vector<std::string> build(const std::vector<const KernelSource*>& missing, int threads,
                                  rkernel::CompileReport& report) {
     const auto start = std::chrono::steady_clock::now();
@@ -171,7 +233,7 @@ class Store final : public CodeStore {
         to_compile.push_back(i);
       }
     }
-    compile_all(missing, to_compile, objects, threads);
+    compile_all(missing, to_compile, objects, threads, report);
     report.compiled += static_cast<int>(to_compile.size());
     report.compile_seconds += seconds_since(start);
     return objects;
@@ -179,7 +241,7 @@ class Store final : public CodeStore {
 
   void compile_all(const std::vector<const KernelSource*>& missing,
                    const std::vector<std::size_t>& which, std::vector<std::string>& objects,
-                   int threads) {
+                   int threads, rkernel::CompileReport& report) {
     if (which.empty()) return;
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
@@ -205,16 +267,20 @@ class Store final : public CodeStore {
                     throw;
                   }
                 });
-    if (!warning.empty()) warn(warning);
+    if (!warning.empty()) report.warnings.push_back(warning);
   }
 
   void link(const std::vector<const KernelSource*>& missing,
-            const std::vector<std::string>& objects) {
+            const std::vector<std::string>& objects, LinkedCode& code) {
     for (std::size_t i = 0; i < missing.size(); ++i) {
+      const std::string& key = missing[i]->key;
       const std::string symbol = symbol_of(*missing[i]);
-      void* address = linker_.add(symbol, objects[i]);
-      addresses_.emplace(missing[i]->key, address);
-      if (options_.perf_map) append_to_perf_map(objects[i], symbol, missing[i]->key, address);
+      Linker::Placed placed = linker_.add(symbol, objects[i]);
+      if (options_.perf_map) append_to_perf_map(objects[i], symbol, key, placed.address);
+      const auto function =
+          std::make_shared<const Function>(shared_from_this(), key, placed.tracker);
+      code.keep.push_back(function);  // it has room: nothing may go while the mutex is held
+      functions_[key] = {function, std::move(placed)};
     }
   }
 
@@ -230,15 +296,11 @@ class Store final : public CodeStore {
       options_.dump.write(symbol + ".s", assembly_text(compiler, source));
   }
 
-  void warn(const std::string& message) const {
-    if (options_.log) options_.log(LogLevel::warning, message);
-  }
-
   const Isa& isa_;
   CodeStoreOptions options_;
   ObjectCache disk_;
   std::mutex mutex_;
-  std::unordered_map<std::string, void*> addresses_;
+  std::unordered_map<std::string, Entry> functions_;
   Linker linker_;
 };
 

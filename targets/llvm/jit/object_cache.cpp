@@ -1,26 +1,20 @@
 #include "targets/llvm/jit/object_cache.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <utility>
 
-#include "dyn/error.hpp"
-#include "src/base/readable_file.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "targets/llvm/jit/keyed_hash.hpp"
 
 namespace dyn::codegen {
 namespace {
 
-constexpr std::string_view magic = "dyn object 1\n";
+constexpr std::string_view magic = "dyn object 2\n";
 
-std::optional<std::string> read_file(const std::string& path) {
-  try {
-    return ReadableFile(path).contents();
-  } catch (const Error&) { return std::nullopt; }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
 }
 
 }  // namespace
@@ -39,35 +33,31 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t seed) noexcept {
 }
 
 ObjectCache::ObjectCache(std::string directory, std::string stamp)
-    : directory_(std::move(directory)), stamp_(std::move(stamp)) {
-  if (directory_.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(directory_, error);
-  if (error || !std::filesystem::is_directory(directory_, error)) {
-    problem_ = fmt::format(
-        "the cache directory '{}' cannot be used ({}); generated code is not kept between "
-        "processes",
-        directory_, error ? error.message() : "not a directory");
-    directory_.clear();
-  }
+    : directory_(std::move(directory)), signature_(directory_.key()), stamp_(std::move(stamp)) {
+  std::string why = directory_.problem();
+  if (directory_.usable() && !signature_)
+    why = fmt::format("'{}' can neither be read nor written", directory_.path_of("key"));
+  if (!why.empty()) problem_ = why + "; generated code is not kept between processes";
 }
 
-std::string ObjectCache::path_of(std::string_view key) const {
+std::string ObjectCache::name_of(std::string_view key) const {
   const std::uint64_t low = checksum(key, checksum(stamp_));
   const std::uint64_t high = checksum(key, low ^ 0x9e3779b97f4a7c15ull);
-  return fmt::format("{}/{:016x}{:016x}.o", directory_, high, low);
+  return fmt::format("{:016x}{:016x}.o", high, low);
 }
 
 // The header repeats the whole key, so that neither a collision of names nor another version can
 // give wrong code.
 std::string ObjectCache::header_of(std::string_view key, std::string_view object) const {
-  return fmt::format("{}{} {} {} {:016x}\n{}{}", magic, stamp_.size(), key.size(), object.size(),
-                     checksum(object), stamp_, key);
+  const std::string sizes = fmt::format("{} {} {}", stamp_.size(), key.size(), object.size());
+  const KeyedHash signature =
+      keyed_hash(*signature_, {bytes_of(sizes), bytes_of(stamp_), bytes_of(key), bytes_of(object)});
+  return fmt::format("{}{} {:02x}\n{}{}", magic, sizes, fmt::join(signature, ""), stamp_, key);
 }
 
 std::optional<std::string> ObjectCache::load(std::string_view key) const {
   if (!enabled()) return std::nullopt;
-  std::optional<std::string> file = read_file(path_of(key));
+  std::optional<std::string> file = directory_.read(name_of(key));
   if (!file) return std::nullopt;
   const std::size_t header_end = file->find('\n', magic.size());
   if (header_end == std::string::npos) return std::nullopt;
@@ -80,27 +70,11 @@ std::optional<std::string> ObjectCache::load(std::string_view key) const {
 
 std::string ObjectCache::store(std::string_view key, std::string_view object) const {
   if (!enabled()) return {};
-  static std::atomic<unsigned> serial{0};
-  const std::string path = path_of(key);
-  const std::string temporary = fmt::format("{}.{}.{}.tmp", path, getpid(), serial.fetch_add(1));
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << header_of(key, object) << object;
-  file.close();
-  if (!file) {
-    const std::string reason = std::strerror(errno);
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    return fmt::format("cannot write '{}' ({}); generated code is not kept between processes",
-                       temporary, reason);
-  }
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    return fmt::format("cannot rename to '{}' ({})", path, error.message());
-  }
-  return {};
+  if (!made_room_.exchange(true)) directory_.make_room(CacheKind::Code, budget_bytes);
+  std::string problem =
+      directory_.write(name_of(key), {bytes_of(header_of(key, object)), bytes_of(object)});
+  if (!problem.empty()) problem += "; generated code is not kept between processes";
+  return problem;
 }
 
 }  // namespace dyn::codegen

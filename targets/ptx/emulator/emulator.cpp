@@ -115,10 +115,11 @@ class EmulatorDevice final : public Emulator {
                                              rkernel::CompileReport& report) {
     std::vector<codegen::KernelSource> sources;
     for (HostCode& one : code) sources.push_back(std::move(one.source));
-    const std::vector<void*> entries = code_->resolve(sources, threads, report);
+    codegen::LinkedCode linked = code_->resolve(sources, threads, report);
+    held_.insert(held_.end(), linked.keep.begin(), linked.keep.end());
     std::vector<const EmulatedKernel*> kernels;
     for (std::size_t i = 0; i < code.size(); ++i) {
-      code[i].kernel.entry = reinterpret_cast<Entry>(entries[i]);
+      code[i].kernel.entry = reinterpret_cast<Entry>(linked.addresses[i]);
       kernels.push_back(launcher_->add(std::move(code[i].kernel)));
       by_hash_.emplace(kernels.back()->hash, kernels.back());
     }
@@ -128,6 +129,7 @@ class EmulatorDevice final : public Emulator {
   std::shared_ptr<EmulatedMemory> memory_;
   std::shared_ptr<Launcher> launcher_;
   std::shared_ptr<codegen::CodeStore> code_;
+  std::vector<std::shared_ptr<const void>> held_;  ///< functions of `code_`
   std::mutex mutex_;
   std::map<std::string, const EmulatedKernel*> by_key_, by_hash_;
 };

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "dyn/error.hpp"
+#include "targets/llvm/jit/compiler.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/lowering/ptx_instructions.hpp"
 
@@ -108,6 +109,7 @@ void annotate(llvm::Module& module, const KernelShape& shape) {
 }  // namespace
 
 std::string lower_to_ptx(const llvm::Module& device_module, std::string* hash) {
+  const codegen::RoomForLlvm room;
   verify_device_module(device_module);
   if (hash != nullptr) *hash = module_hash(device_module);
   std::string errors;

@@ -66,8 +66,11 @@ void convert_trilu(NodeContext& node) {
   const std::vector<Dim> dims = node.type(0).dims;
   if (dims.size() < 2) node.fail("its input must have at least 2 dims");
   const bool upper = node.integer("upper", 1) != 0;
-  const Dim one = node.dims().constant(1),
-            diagonal = node.has(1) ? node.need_dim(1, "k") : node.dims().constant(0);
+  const Dim one = node.dims().constant(1);
+  Dim diagonal = node.has(1) ? node.need_dim(1, "k") : node.dims().constant(0);
+  constexpr std::int64_t outside = std::int64_t{1} << 40;  // of every matrix
+  if (const std::optional<std::int64_t> k = diagonal.constant())
+    diagonal = node.dims().constant(std::clamp(*k, -outside, outside));
   const Dim rows = dims[dims.size() - 2], columns = dims.back();
   const ValueId column = node.add("range", {}, {{"end", columns}});
   // Row i begins at i + k.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -43,11 +44,15 @@ class Recurrence {
  public:
   Recurrence(NodeContext& node, const Kind& kind)
       : node_(node), kind_(kind), batch_first_(node.integer("layout", 0) != 0) {
-    const std::vector<Dim> r = node.type(2).dims;
+    const std::vector<Dim> r = node.type_of(2).dims;
     if (r.size() != 3)
       node.fail(fmt::format("its recurrence weights have {} dims, not 3", r.size()));
     directions_ = r[0];
     hidden_ = r[2];
+    if (node.attribute("hidden_size") != nullptr &&
+        prove_equal(hidden_, node.dims().constant(node.integer("hidden_size", 0))) != true)
+      node.fail(fmt::format("its hidden_size is {}, but its recurrence weights are for {}",
+                            node.integer("hidden_size", 0), graph::to_string(hidden_)));
     rows_ = hidden_ * kind.gates;
     x_ = batch_first_ ? turn(node.value(0), {1, 0, 2}) : node.value(0);
     const std::vector<Dim> x = node.builder().type(x_).dims;
@@ -57,7 +62,9 @@ class Recurrence {
   }
 
   void convert(std::vector<graph::Attr> attrs) {
-    std::vector<ValueId> inputs{gates(), node_.value(2), bias(1), lengths(), state(5)};
+    std::vector<ValueId> inputs{gates(),
+                                permuted_input(node_, 2, std::array<std::int64_t, 3>{0, 2, 1}),
+                                bias(1), lengths(), state(5)};
     if (kind_.gates == 4) {
       inputs.push_back(state(6));
       inputs.push_back(node_.has(7) ? node_.value(7) : zeros({directions_, hidden_ * 3}));

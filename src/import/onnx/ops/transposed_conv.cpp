@@ -1,5 +1,5 @@
-// ConvTranspose: a convolution of the input, with zeros between its elements, by the filters in
-// reverse.
+// ConvTranspose: a convolution of the input for each phase of the stride; with dilations one of the
+// input, with zeros between its elements, by the filters in reverse.
 
 #include <algorithm>
 #include <cstring>
@@ -9,12 +9,11 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/phases.hpp"
 #include "src/import/onnx/parts/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {
-
-using Integers = std::vector<std::int64_t>;
 
 /// How many zeros stand around an axis before the filters slide over it; negative: how many
 /// elements are cut off.
@@ -163,6 +162,42 @@ ValueId cut(NodeContext& node, ValueId x, std::vector<Margins>& borders) {
                    node.dim_list("ends", ends)});
 }
 
+/// The input with zeros between its elements, and the filters in reverse.
+ValueId convolve_spread(NodeContext& node, ValueId x, SlidingWindows windows,
+                        std::vector<Margins> borders, std::int64_t groups) {
+  x = cut(node, spread(node, x, windows.strides), borders);
+  windows.strides.assign(windows.strides.size(), 1);
+  for (std::size_t i = 0; i < borders.size(); ++i) {
+    windows.before[i] = borders[i].before;
+    windows.after[i] = borders[i].after;
+  }
+  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
+  if (groups != 1) attrs.push_back(node.dim("groups", groups));
+  return node.add("conv", {x, conv_filters(node, groups)}, std::move(attrs));
+}
+
+bool is_phased(NodeContext& node, const SlidingWindows& windows, std::int64_t groups) {
+  const auto is_one = [](std::int64_t each) { return each == 1; };
+  if (!std::ranges::all_of(windows.dilations, is_one) ||
+      std::ranges::all_of(windows.strides, is_one))
+    return false;
+  return windows.sizes.size() < 3 || (groups == 1 && node.constant(1) != nullptr);
+}
+
+TransposedConv phased(NodeContext& node, const SlidingWindows& windows,
+                      const std::vector<Margins>& borders, const std::vector<Dim>& extents,
+                      std::int64_t groups) {
+  arrangement_of(node, groups);  // checks the filters
+  TransposedConv conv{windows.sizes, windows.strides, groups, {}, {}};
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const std::int64_t reach = windows.sizes[i] - 1;
+    conv.begin.push_back(node.dims().constant(reach) - borders[i].before);
+    conv.size.push_back(extents[i] * windows.strides[i] + borders[i].before + borders[i].after -
+                        reach);
+  }
+  return conv;
+}
+
 void convert_conv_transpose(NodeContext& node) {
   const std::vector<Dim> filters = node.type_of(1).dims, extents = extents_of(node);
   if (filters.size() != extents.size() + 2)
@@ -171,16 +206,12 @@ void convert_conv_transpose(NodeContext& node) {
   const std::int64_t groups = node.integer("group", 1);
   SlidingWindows windows = windows_of(node, filter_sizes(node, filters), extents);
   std::vector<Margins> borders = borders_of(node, windows, extents);
-  ValueId x = spread(node, channels_last(node, node.value(0)), windows.strides);
-  x = cut(node, x, borders);
-  windows.strides.assign(windows.strides.size(), 1);
-  for (std::size_t i = 0; i < borders.size(); ++i) {
-    windows.before[i] = borders[i].before;
-    windows.after[i] = borders[i].after;
+  ValueId y = channels_last(node, node.value(0));
+  if (is_phased(node, windows, groups)) {
+    y = conv_by_phases(node, y, phased(node, windows, borders, extents, groups));
+  } else {
+    y = convolve_spread(node, y, windows, borders, groups);
   }
-  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
-  if (groups != 1) attrs.push_back(node.dim("groups", groups));
-  ValueId y = node.add("conv", {x, conv_filters(node, groups)}, std::move(attrs));
   if (node.has(2)) y = node.add("add", {y, node.value(2)});
   node.give(channels_first(node, y));
 }

@@ -1,10 +1,12 @@
-// Arithmetic on a few floats that the file holds: sizes on their way through a square root or a
-// quotient, which would depend on data otherwise.
+// Arithmetic on what the file holds: on a few floats, sizes on their way through a square root or a
+// quotient, which would depend on data otherwise; on weights of any size where the result is no
+// larger, so that it is a weight and not computed at each run.
 
 #include "src/import/onnx/parts/folded.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,28 +16,29 @@ namespace {
 
 constexpr std::int64_t most_folded = 64;
 
-/// With one operand, b is unused. In double precision; rounded once to f32, sums, products,
-/// quotients and roots equal those of f32 arithmetic.
+/// With one operand, b is unused. In double precision; rounded once to f32, what is `exact` equals
+/// f32 arithmetic.
 struct FoldedOperator {
   std::string_view op;
   std::size_t operands;
+  bool exact;
   double (*compute)(double a, double b);
 };
 constexpr FoldedOperator folded_operators[] = {
-    {"Add", 2, [](double a, double b) { return a + b; }},
-    {"Sub", 2, [](double a, double b) { return a - b; }},
-    {"Mul", 2, [](double a, double b) { return a * b; }},
-    {"Div", 2, [](double a, double b) { return a / b; }},
-    {"Pow", 2, [](double a, double b) { return std::pow(a, b); }},
-    {"Sqrt", 1, [](double a, double) { return std::sqrt(a); }},
-    {"Reciprocal", 1, [](double a, double) { return 1 / a; }},
-    {"Neg", 1, [](double a, double) { return -a; }},
-    {"Abs", 1, [](double a, double) { return std::abs(a); }},
-    {"Floor", 1, [](double a, double) { return std::floor(a); }},
-    {"Ceil", 1, [](double a, double) { return std::ceil(a); }},
-    {"Round", 1, [](double a, double) { return std::nearbyint(a); }},
-    {"Log", 1, [](double a, double) { return std::log(a); }},
-    {"Exp", 1, [](double a, double) { return std::exp(a); }},
+    {"Add", 2, true, [](double a, double b) { return a + b; }},
+    {"Sub", 2, true, [](double a, double b) { return a - b; }},
+    {"Mul", 2, true, [](double a, double b) { return a * b; }},
+    {"Div", 2, true, [](double a, double b) { return a / b; }},
+    {"Pow", 2, false, [](double a, double b) { return std::pow(a, b); }},
+    {"Sqrt", 1, true, [](double a, double) { return std::sqrt(a); }},
+    {"Reciprocal", 1, true, [](double a, double) { return 1 / a; }},
+    {"Neg", 1, true, [](double a, double) { return -a; }},
+    {"Abs", 1, true, [](double a, double) { return std::abs(a); }},
+    {"Floor", 1, true, [](double a, double) { return std::floor(a); }},
+    {"Ceil", 1, true, [](double a, double) { return std::ceil(a); }},
+    {"Round", 1, true, [](double a, double) { return std::nearbyint(a); }},
+    {"Log", 1, false, [](double a, double) { return std::log(a); }},
+    {"Exp", 1, false, [](double a, double) { return std::exp(a); }},
 };
 
 template <class T>
@@ -43,28 +46,88 @@ void append(Tensor& tensor, T element) {
   tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
 }
 
-/// Does not ask for values of inputs: a float that is not known here is computed when the model
-/// runs.
-const Tensor* foldable_floats(NodeContext& node, std::size_t input) {
-  const Tensor* tensor = node.has(input) ? node.operand(input)->constant.get() : nullptr;
-  return tensor != nullptr && tensor->dtype == DType::f32 && tensor->elements() <= most_folded
-             ? tensor
-             : nullptr;
+/// Does not ask for values of inputs: what is not known here is computed when the model runs.
+const Tensor* held(NodeContext& node, std::size_t input) {
+  return node.has(input) ? node.operand(input)->constant.get() : nullptr;
 }
 
-/// The dims of both, or of one where the other has one element; nothing where more elements would
-/// be repeated.
+bool is_short(const Tensor& tensor) { return tensor.elements() <= most_folded; }
+
+/// The dims of both sides after broadcasting; nothing where they do not broadcast, or the result
+/// has more elements than either.
 std::optional<std::vector<std::int64_t>> joint_dims(const Tensor& a, const Tensor& b) {
-  if (a.dims == b.dims) return a.dims;
-  if (b.elements() == 1 && b.dims.size() <= a.dims.size()) return a.dims;
-  if (a.elements() == 1 && a.dims.size() <= b.dims.size()) return b.dims;
-  return std::nullopt;
+  std::vector<std::int64_t> dims(std::max(a.dims.size(), b.dims.size()), 1);
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const auto dim_of = [&](const Tensor& tensor) {
+      const std::size_t missing = dims.size() - tensor.dims.size();
+      return i < missing ? 1 : tensor.dims[i - missing];
+    };
+    const std::int64_t left = dim_of(a), right = dim_of(b);
+    if (left != right && left != 1 && right != 1) return std::nullopt;
+    dims[i] = left == 1 ? right : left;
+    elements *= dims[i];
+  }
+  if (elements > std::max(a.elements(), b.elements())) return std::nullopt;
+  return dims;
+}
+
+/// For each element of `dims`, in order, the place of the element of a tensor that broadcasts.
+class Places {
+ public:
+  Places(const std::vector<std::int64_t>& dims, const Tensor& tensor)
+      : dims_(dims), steps_(dims.size(), 0), at_(dims.size(), 0) {
+    std::int64_t step = 1;
+    const std::size_t missing = dims.size() - tensor.dims.size();
+    for (std::size_t i = dims.size(); i-- > missing;) {
+      steps_[i] = tensor.dims[i - missing] == 1 ? 0 : step;
+      step *= tensor.dims[i - missing];
+    }
+  }
+
+  std::size_t place() const { return static_cast<std::size_t>(place_); }
+  void advance() {
+    for (std::size_t i = dims_.size(); i-- > 0;) {
+      place_ += steps_[i];
+      if (++at_[i] < dims_[i]) return;
+      place_ -= steps_[i] * dims_[i];
+      at_[i] = 0;
+    }
+  }
+
+ private:
+  const std::vector<std::int64_t>& dims_;
+  std::vector<std::int64_t> steps_, at_;
+  std::int64_t place_ = 0;
+};
+
+float float_at(const Tensor& tensor, std::size_t place) {
+  float element;
+  std::memcpy(&element, tensor.bytes.data() + place * sizeof element, sizeof element);
+  return element;
+}
+
+/// Integers and booleans of any number as f32, as a run would round them.
+bool give_widened(NodeContext& node, const Tensor& integers) {
+  Tensor floats{DType::f32, integers.dims,
+                std::string(static_cast<std::size_t>(integers.elements()) * sizeof(float), '\0')};
+  for_each_number(integers, [&](std::size_t i, double number) {
+    const auto element = static_cast<float>(number);
+    std::memcpy(floats.bytes.data() + i * sizeof element, &element, sizeof element);
+  });
+  node.give(std::move(floats));
+  return true;
 }
 
 bool give_folded_cast(NodeContext& node) {
-  const Tensor* floats = foldable_floats(node, 0);
-  const DType to = floats == nullptr ? DType::f32 : node.dtype("to");
-  if (to != DType::i64 && to != DType::i32) return false;
+  const Tensor* const floats = held(node, 0);
+  if (floats == nullptr) return false;
+  const DType to = node.dtype("to");
+  if (to == DType::f32 && size_of(floats->dtype) < sizeof(float) && !is_float(floats->dtype) &&
+      !is_short(*floats))
+    return give_widened(node, *floats);
+  if (floats->dtype != DType::f32 || !is_short(*floats) || (to != DType::i64 && to != DType::i32))
+    return false;
   const double limit = to == DType::i64 ? 0x1p63 : 0x1p31;
   Tensor integers{to, floats->dims, {}};
   for (const double each : numbers_of(*floats)) {
@@ -87,16 +150,21 @@ bool give_folded_floats(NodeContext& node) {
   if (folded == std::end(folded_operators) || node.inputs() != folded->operands ||
       node.attribute("axis") != nullptr)
     return false;
-  const Tensor* a = foldable_floats(node, 0);
-  const Tensor* b = a != nullptr && folded->operands == 2 ? foldable_floats(node, 1) : a;
-  if (a == nullptr || b == nullptr) return false;
+  const Tensor* const a = held(node, 0);
+  const Tensor* const b = a != nullptr && folded->operands == 2 ? held(node, 1) : a;
+  if (a == nullptr || b == nullptr || a->dtype != DType::f32 || b->dtype != DType::f32)
+    return false;
+  if (!folded->exact && !(is_short(*a) && is_short(*b))) return false;
   const auto dims = joint_dims(*a, *b);
   if (!dims) return false;
-  const std::vector<double> left = numbers_of(*a), right = numbers_of(*b);
   Tensor result{DType::f32, *dims, {}};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(result.elements()); ++i)
-    append(result, static_cast<float>(folded->compute(left[left.size() == 1 ? 0 : i],
-                                                      right[right.size() == 1 ? 0 : i])));
+  const auto count = static_cast<std::size_t>(result.elements());
+  result.bytes.reserve(count * sizeof(float));
+  Places left(*dims, *a), right(*dims, *b);
+  for (std::size_t i = 0; i < count; ++i, left.advance(), right.advance())
+    append(result,
+           static_cast<float>(folded->compute(static_cast<double>(float_at(*a, left.place())),
+                                              static_cast<double>(float_at(*b, right.place())))));
   node.give(std::move(result));
   return true;
 }

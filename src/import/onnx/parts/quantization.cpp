@@ -3,6 +3,7 @@
 #include "src/import/onnx/parts/quantization.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -106,9 +107,10 @@ bool give_known_numbers(NodeContext& node, const Layout& layout) {
   if (x == nullptr || scale == nullptr || (node.has(zero_point_input) && zero_point == nullptr) ||
       scale->dtype != DType::f32)
     return false;
-  const std::vector<double> integers = numbers_of(*x), scales = numbers_of(*scale),
+  const std::vector<double> scales = numbers_of(*scale),
                             zeros = zero_point == nullptr ? std::vector<double>(scales.size())
                                                           : numbers_of(*zero_point);
+  const auto count = static_cast<std::size_t>(x->elements());
   const auto axis = static_cast<std::size_t>(layout.axis);
   const std::size_t extent = x->dims.empty() ? 1 : static_cast<std::size_t>(x->dims[axis]);
   std::size_t inner = 1;
@@ -117,23 +119,21 @@ bool give_known_numbers(NodeContext& node, const Layout& layout) {
   const std::size_t block = layout.block > 0 ? static_cast<std::size_t>(layout.block) : 1,
                     blocks = (extent + block - 1) / block;
   const std::size_t needed =
-      layout.block > 0 ? integers.size() / std::max<std::size_t>(extent, 1) * blocks : extent;
+      layout.block > 0 ? count / std::max<std::size_t>(extent, 1) * blocks : extent;
   if (zeros.size() != scales.size() || (scales.size() != 1 && scales.size() != needed))
     node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(),
                           zeros.size(), needed));
-  std::vector<float> numbers;
-  for (std::size_t i = 0; i < integers.size(); ++i) {
+  Tensor tensor{DType::f32, x->dims, std::string(count * sizeof(float), '\0')};
+  for_each_number(*x, [&](std::size_t i, double integer) {
     const std::size_t place = i / inner % extent, outer = i / inner / extent;
     const std::size_t which = scales.size() == 1 ? 0
                               : layout.block > 0
                                   ? (outer * blocks + place / block) * inner + i % inner
                                   : place;
-    numbers.push_back(static_cast<float>(integers[i] - zeros[which]) *
-                      static_cast<float>(scales[which]));
-  }
-  Tensor tensor{DType::f32, x->dims, {}};
-  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()),
-                      numbers.size() * sizeof(float));
+    const float number =
+        static_cast<float>(integer - zeros[which]) * static_cast<float>(scales[which]);
+    std::memcpy(tensor.bytes.data() + i * sizeof number, &number, sizeof number);
+  });
   node.give(std::move(tensor));
   return true;
 }

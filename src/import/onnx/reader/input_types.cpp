@@ -35,13 +35,22 @@ bool is_name(const std::string& word) {
 
 /// Some exporters write 0 or -1 for a size that is not known.
 std::optional<std::int64_t> size_of(const TensorShapeProto::Dimension& dim) {
-  return dim.has_dim_value() && dim.dim_value() > 0 ? std::optional(dim.dim_value()) : std::nullopt;
+  return dim.has_dim_value() && dim.dim_value() != 0 && dim.dim_value() != -1
+             ? std::optional(dim.dim_value())
+             : std::nullopt;
+}
+
+/// What the file calls a dim; empty where it has no name. "?" and its like tell no dim from others.
+std::string name_of(const TensorShapeProto::Dimension& dim) {
+  const std::string& name = dim.dim_param();
+  const auto tells = [](char letter) { return is_letter(letter) || is_digit(letter); };
+  return name != "-1" && std::ranges::any_of(name, tells) ? name : std::string();
 }
 
 std::string text_of(const TensorShapeProto::Dimension& dim) {
-  return dim.has_dim_value()       ? std::to_string(dim.dim_value())
-         : dim.dim_param().empty() ? "without a name"
-                                   : "called " + dim.dim_param();
+  return size_of(dim)           ? std::to_string(*size_of(dim))
+         : name_of(dim).empty() ? "without a name"
+                                : "called " + name_of(dim);
 }
 
 const TensorShapeProto& shape_of(const ValueInfoProto& input) {
@@ -84,7 +93,7 @@ void InputTypes::read_word(const Dimension& dim, const std::string& word) {
     fail(fmt::format("is {} in the file, not {}; a name, or _, frees it", text_of(dim), word));
   }
   if (word == nameless) {
-    if (!dim.has_dim_value() && !dim.dim_param().empty())
+    if (!name_of(dim).empty())
       fail(fmt::format("is {} in the file, and free by that; give this or another name",
                        text_of(dim)));
     return;
@@ -98,8 +107,8 @@ void InputTypes::read_word(const Dimension& dim, const std::string& word) {
     fail(fmt::format("is {} in the file and cannot be {}, which is {} there in another place",
                      *size_of(dim), word, *size));
   if (size_of(dim)) size = size_of(dim);
-  if (dim.has_dim_value() || dim.dim_param().empty()) return;
-  const auto [known, is_new] = renamed_.emplace(dim.dim_param(), word);
+  if (name_of(dim).empty()) return;
+  const auto [known, is_new] = renamed_.emplace(name_of(dim), word);
   if (!is_new && known->second != word)
     fail(fmt::format("is {} in the file, which cannot be both {} and {}", text_of(dim),
                      known->second, word));
@@ -132,14 +141,14 @@ graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word,
     return free;
   }
   if (word != nullptr && !is_number(*word)) return symbol(*word);
-  if (dim.has_dim_value()) {
-    if (dim.dim_value() < 0)
-      throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
-    return builder_.dims().constant(dim.dim_value());
+  if (const std::optional<std::int64_t> size = size_of(dim)) {
+    if (*size < 0) throw Error(ErrorKind::model, fmt::format("a dim is {}", *size));
+    return builder_.dims().constant(*size);
   }
-  if (dim.dim_param().empty()) return builder_.dims().symbol({});
-  const auto renamed = renamed_.find(dim.dim_param());
-  return symbol(renamed == renamed_.end() ? dim.dim_param() : renamed->second);
+  const std::string name = name_of(dim);
+  if (name.empty()) return builder_.dims().symbol({});
+  const auto renamed = renamed_.find(name);
+  return symbol(renamed == renamed_.end() ? name : renamed->second);
 }
 
 graph::Dim InputTypes::symbol(const std::string& name) {

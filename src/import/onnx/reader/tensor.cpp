@@ -2,11 +2,10 @@
 
 #include <bit>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
@@ -60,40 +59,14 @@ Place place_of(const TensorProto& proto) {
   return place;
 }
 
-std::string read_external(const TensorProto& proto, const std::string& folder,
-                          std::uint64_t bytes) {
+std::string read_external(const TensorProto& proto, ModelFiles& files, std::uint64_t bytes) {
   const Place place = place_of(proto);
   if (place.has_length && place.length != bytes)
     fail(proto,
          fmt::format("it has {} bytes in another file, but its dims need {}", place.length, bytes));
-  const std::filesystem::path location(place.file);
-  bool leaves =
-      place.file.empty() || location.is_absolute() || place.file.find('\0') != std::string::npos;
-  for (const std::filesystem::path& part : location) leaves = leaves || part == "..";
-  if (leaves)
-    fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder",
-                            place.file.c_str()));
-  const std::filesystem::path path = std::filesystem::path(folder) / location;
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error),
-                              real_folder = std::filesystem::weakly_canonical(folder, error);
-  const std::filesystem::path within = real.lexically_relative(real_folder);
-  if (error || within.empty() || *within.begin() == "..")
-    fail(proto,
-         fmt::format("its data is in \"{}\", which is not below the model's folder", place.file));
-  const std::uintmax_t size = std::filesystem::file_size(real, error);
-  if (error)
-    fail(proto, fmt::format("its data is in {}, which cannot be read: {}", path.string(),
-                            error.message()));
-  if (place.offset > size || size - place.offset < bytes)
-    fail(proto, fmt::format("its data is in {} at byte {}, and needs {} bytes; the file has {}",
-                            path.string(), place.offset, bytes, size));
-  std::string data(bytes, '\0');
-  std::ifstream file(real, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(place.offset));
-  if (!file.read(data.data(), static_cast<std::streamsize>(bytes)))
-    fail(proto, fmt::format("its data in {} cannot be read", path.string()));
-  return data;
+  try {
+    return files.bytes_of(place.file, place.offset, bytes);
+  } catch (const Error& error) { fail(proto, error.message()); }
 }
 
 template <class To, class Field>
@@ -186,7 +159,7 @@ DType dtype_named(const std::string& name) {
   return dtype_of(data_type);
 }
 
-Tensor take_tensor(TensorProto& proto, const std::string& folder) {
+Tensor take_tensor(TensorProto& proto, ModelFiles& files) {
   static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
   Tensor tensor;
   try {
@@ -195,7 +168,7 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
   const std::int64_t bytes = bytes_of(proto, tensor);
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    tensor.bytes = read_external(proto, folder, static_cast<std::uint64_t>(bytes));
+    tensor.bytes = read_external(proto, files, static_cast<std::uint64_t>(bytes));
   } else if (proto.has_raw_data()) {
     if (static_cast<std::int64_t>(proto.raw_data().size()) != bytes)
       fail(proto,
@@ -213,6 +186,13 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
     google::protobuf::RepeatedField<std::uint64_t>().Swap(proto.mutable_uint64_data());
   }
   return tensor;
+}
+
+std::optional<std::string> external_place(const TensorProto& proto) {
+  if (proto.data_location() != TensorProto::EXTERNAL) return std::nullopt;
+  const Place place = place_of(proto);
+  return fmt::format("{} [{}] {} {}", proto.data_type(), fmt::join(proto.dims(), ","), place.offset,
+                     place.file);
 }
 
 std::vector<double> numbers_of(const Tensor& tensor) { return elements_of<double>(tensor); }

@@ -2,11 +2,16 @@
 // Constant tensors of a model.
 
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "dyn/dtype.hpp"
+#include "graph/ir/scalars.hpp"
 #include "onnx.pb.h"
+#include "src/import/onnx/reader/model_files.hpp"
 
 namespace dyn::onnx {
 
@@ -26,11 +31,29 @@ DType dtype_of(std::int32_t data_type);
 /// The dtype by its name in TensorProto.
 DType dtype_named(const std::string& name);
 
-/// Reads the elements from the message, or from a file below `folder`. Elements in the message are
-/// gone from it afterwards, so that no two copies exist. Throws Error(model), with the tensor's
-/// name, where dims are negative or too large, bytes do not fit them, or a file is missing, too
-/// short or outside of the folder.
-Tensor take_tensor(TensorProto& proto, const std::string& folder);
+/// Reads the elements from the message, or from another file. Elements in the message are gone from
+/// it afterwards, so that no two copies exist. Throws Error(model), with the tensor's name, where
+/// dims are negative or too large, bytes do not fit them, or as ModelFiles does.
+Tensor take_tensor(TensorProto& proto, ModelFiles& files);
+
+/// The dtype, dims and place of a tensor's elements in another file; tensors of one place are
+/// equal. Nothing where the message has the elements.
+std::optional<std::string> external_place(const TensorProto& proto);
+
+/// Calls visit(index, number) for each element of an integer or float tensor that is not of 16-bit
+/// floats; integers exactly below 2^53.
+template <class Visit>
+void for_each_number(const Tensor& tensor, const Visit& visit) {
+  graph::with_element_type(tensor.dtype, [&](auto zero) {
+    using T = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
+    const auto count = static_cast<std::size_t>(tensor.elements());
+    for (std::size_t i = 0; i < count; ++i) {
+      T element;
+      std::memcpy(&element, tensor.bytes.data() + i * sizeof element, sizeof element);
+      visit(i, static_cast<double>(element));
+    }
+  });
+}
 
 /// Elements as numbers; integers exactly below 2^53.
 std::vector<double> numbers_of(const Tensor& tensor);

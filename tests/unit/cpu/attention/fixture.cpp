@@ -1,4 +1,5 @@
 #include "tests/unit/cpu/attention/fixture.hpp"
+#include "tests/support/held_code.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -208,7 +209,7 @@ std::vector<float> kernel_output(const AttentionCase& c, const codegen::Isa& isa
   AttentionKernel::Draft draft = AttentionKernel::draft(built.problem, context_for(isa, store),
                                                         std::make_shared<const AttentionChoices>());
   rkernel::CompileReport report;
-  std::vector<void*> functions = store.resolve(draft.sources(), 2, report);
+  std::vector<void*> functions = dyn::testing::hold(store.resolve(draft.sources(), 2, report));
   const auto kernel = std::move(draft).with_code(std::move(functions));
   rkernel::Launch launch =
       choose ? kernel->plan_with(built.symbols, choose(kernel->shape(built.symbols)))

@@ -1,4 +1,5 @@
 #include "tests/unit/cpu/contraction/fixture.hpp"
+#include "tests/support/held_code.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -232,15 +233,15 @@ Built build(const Case& c) {
 
 MainLoopTable loops_for(const codegen::Isa& isa, codegen::CodeStore& store, DType weights) {
   rkernel::CompileReport report;
-  return main_loop_table(main_loop_tiles(isa),
-                         store.resolve(main_loop_sources(isa, weights), 2, report));
+  return main_loop_table(main_loop_tiles(isa), dyn::testing::hold(store.resolve(
+                                                   main_loop_sources(isa, weights), 2, report)));
 }
 
 ContractionLoops all_loops(const codegen::Isa& isa, codegen::CodeStore& store) {
   rkernel::CompileReport report;
-  ContractionLoops loops{
-      loops_for(isa, store, DType::f32),
-      main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report))};
+  ContractionLoops loops{loops_for(isa, store, DType::f32),
+                         main_loop_table(dot_tiles(isa), dyn::testing::hold(store.resolve(
+                                                             dot_loop_sources(isa), 2, report)))};
   for (const DType dtype : weight_dtypes(isa)) loops.narrow[dtype] = loops_for(isa, store, dtype);
   return loops;
 }
@@ -248,7 +249,7 @@ ContractionLoops all_loops(const codegen::Isa& isa, codegen::CodeStore& store) {
 std::unique_ptr<ContractionKernel> compiled(ContractionKernel::Draft draft,
                                             codegen::CodeStore& store) {
   rkernel::CompileReport report;
-  std::vector<void*> functions = store.resolve(draft.sources(), 2, report);
+  std::vector<void*> functions = dyn::testing::hold(store.resolve(draft.sources(), 2, report));
   return std::move(draft).with_code(std::move(functions));
 }
 

@@ -1,4 +1,5 @@
 #include "tests/unit/cpu/loop/fixture.hpp"
+#include "tests/support/held_code.hpp"
 
 #include <doctest/doctest.h>
 
@@ -95,7 +96,7 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa
   const auto function_of = [&](const codegen::KernelSource* code) {
     rkernel::CompileReport report;
     return reinterpret_cast<rkernel::KernelFunction>(
-        store_for(isa).resolve({code, 1}, 1, report).front());
+        testing::hold(store_for(isa).resolve({code, 1}, 1, report)).front());
   };
   launch.function = function_of(source);
   if (launch.merge != nullptr)

@@ -37,11 +37,9 @@ class Figures {
       measured = true;
       return testing::loops_for(isa_, *store_, dyn::DType::f32);
     };
-    const auto log = [&](dyn::LogLevel level, std::string_view text) {
-      CHECK(level == dyn::LogLevel::warning);
-      warnings.emplace_back(text);
-    };
-    return block_figures(isa_, machine, loops, folder_.string(), log, report);
+    std::vector<BlockSpeed> figures = block_figures(isa_, machine, loops, folder_.string(), report);
+    warnings = std::move(report.warnings);
+    return figures;
   }
 
   /// The only file there is.

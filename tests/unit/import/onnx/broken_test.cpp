@@ -165,6 +165,29 @@ TEST_CASE("external data that does not fit is refused with the tensor and the fi
   refused(external(std::string("w.bin\0.txt", 10)), "not below the model's folder");
 }
 
+TEST_CASE("tensors that are one place of another file are one weight") {
+  const Folder folder;
+  constexpr int count = 600;
+  constexpr std::int64_t columns = 1 << 10;
+  write(folder.path("w.bin"), std::string(4 * columns, '\1'));
+  OnnxFile file;
+  file.input("x", {"N", columns}).output("sum");
+  std::string last = "x";
+  const TensorProto first = external("w.bin", {columns}).model.graph().initializer(0);
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "w" + std::to_string(i),
+                      next = i + 1 == count ? "sum" : "sum" + std::to_string(i);
+    TensorProto& tensor = *file.model.mutable_graph()->add_initializer();
+    tensor = first;
+    tensor.set_name(name);
+    file.node("Add", {last, name}, {next});
+    last = next;
+  }
+  file.save(folder.path("m.onnx"));
+  const onnx::Imported imported = onnx::import_model(folder.path("m.onnx"), "w");
+  CHECK(imported.weights.size() < 2 * 4 * columns);
+}
+
 TEST_CASE("links that lead out of the model's folder are not followed, those that stay are") {
   const Folder folder, elsewhere;
   const std::string path = folder.path("m.onnx");

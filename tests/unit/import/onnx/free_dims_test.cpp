@@ -79,6 +79,22 @@ void check_refused(const Reshape& reshape, const std::string& reason) {
 
 }  // namespace
 
+TEST_CASE("dims that the file calls ? are not equal for that") {
+  OnnxFile file;
+  file.input("x", {"?", "?", "-1", "N"}).input("z", {"?", "N"}).output("y").output("w");
+  file.node("Neg", {"x"}, {"y"});
+  file.node("Neg", {"z"}, {"w"});
+  check_has(text_of(file, {}), "(x: f32[_, _, _, N], z: f32[_, N])");
+  check_has(text_of(file, {{"x", {"A", "B", "_", "M"}}}), "(x: f32[A, B, _, M], z: f32[_, M])");
+  check_refused(file, {{"x", {"A", "B", "_", "_"}}}, ErrorKind::user, {"dim 3", "called N"});
+}
+
+TEST_CASE("sizes of 0 and -1 are not known") {
+  OnnxFile file = file_of(Reshape{{0, -1, 3}, {}, {-1, 3}});
+  check_has(text_of(file, {}), "(x: f32[_0, _1, 3])");
+  check_has(text_of(file, {{"x", {"A", "B", "3"}}}), "(x: f32[A, B, 3])");
+}
+
 TEST_CASE("constant reshapes follow freed dims: renamed and merged") {
   check_shape({{1, 3, 4, 5}, {"N", "3", "H", "W"}, {1, 3, 20}}, "[N, 3, H * W]");
   check_shape({{1, 6, 7, 7}, {"N", "6", "H", "W"}, {1, 294}}, "[N, H * W * 6]");

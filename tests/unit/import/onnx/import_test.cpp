@@ -9,6 +9,7 @@
 
 #include "src/import/onnx/import.hpp"
 #include "tests/unit/import/onnx/imported.hpp"
+#include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
 using onnx::TensorProto;
@@ -87,6 +88,43 @@ TEST_CASE("negated constants and integers that become floats still decide shapes
   CHECK(text.find("neg") == std::string::npos);
   CHECK(text.find("cast") == std::string::npos);
   CHECK(text.find("end=4") != std::string::npos);  // 0, 1.5, 3, 4.5
+}
+
+TEST_CASE("arithmetic on weights is done once, when the model is imported") {
+  constexpr std::int64_t depth = 40, columns = 24;
+  const std::vector<float> scales = testing::random_floats(columns, 1, 2);
+  OnnxFile file;
+  file.input("x", {"N", depth}).floats("scale", {columns}, scales);
+  file.floats("zero", {1}, {3}).output("y");
+  onnx::TensorProto& whole = *file.model.mutable_graph()->add_initializer();
+  whole.set_name("w");
+  whole.set_data_type(onnx::TensorProto::INT8);
+  whole.add_dims(depth);
+  whole.add_dims(columns);
+  std::vector<double> w;
+  for (std::int64_t i = 0; i < depth * columns; ++i) {
+    whole.add_int32_data(static_cast<std::int32_t>(i * 7 % 255) - 127);
+    w.push_back(static_cast<double>(i * 7 % 255) - 127);
+  }
+  testing::set(file.node("Cast", {"w"}, {"wide"}), "to", onnx::TensorProto::FLOAT);
+  file.node("Sub", {"wide", "zero"}, {"centred"});
+  file.node("Mul", {"centred", "scale"}, {"weights"});
+  file.node("MatMul", {"x", "weights"}, {"y"});
+  const std::string text = statements_of(file);
+  INFO(text);
+  for (const char* op : {"cast", "sub", " mul(", " * "}) CHECK(text.find(op) == std::string::npos);
+  std::vector<float> x = testing::random_floats(2 * depth);
+  testing::Values expected;
+  for (std::size_t row = 0; row < 2; ++row) {
+    for (std::size_t n = 0; n < columns; ++n) {
+      double sum = 0;
+      for (std::size_t k = 0; k < depth; ++k)
+        sum += static_cast<double>(x[row * depth + k]) * (w[k * columns + n] - 3) *
+               static_cast<double>(scales[n]);
+      expected.push_back(sum);
+    }
+  }
+  testing::check_close(testing::run(file, {{"x", {&x, {2, depth}}}}).values, expected, 1e-4);
 }
 
 TEST_CASE("dims without a name are free, and named ones are the same everywhere") {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "dyn/error.hpp"
@@ -99,6 +102,52 @@ TEST_CASE("axes that an input holds are those of each run") {
                        doctest::Contains("ReduceSum"), Error);
   CHECK_THROWS_WITH_AS(graph.infer_shapes({{"x", {2, 3, 5}}, {"axes", {1}}}),
                        doctest::Contains("axes decide the structure"), Error);
+}
+
+TEST_CASE("a model whose runs decide its structure needs the names of its files at load alone") {
+  testing::TemporaryFolder folder, elsewhere;
+  const std::filesystem::path before = std::filesystem::current_path();
+  OnnxFile file = sum_over_axes();
+  file.output("z").floats("w", {2}, {3, 4});
+  onnx::TensorProto& w = *file.model.mutable_graph()->mutable_initializer(0);
+  w.clear_raw_data();
+  w.clear_float_data();
+  w.set_data_location(onnx::TensorProto::EXTERNAL);
+  onnx::StringStringEntryProto& location = *w.add_external_data();
+  location.set_key("location");
+  location.set_value("w.bin");
+  file.node("Neg", {"w"}, {"z"});
+  const std::filesystem::path weights = folder.path() / "w.bin", model = folder.path() / "m.onnx";
+  const std::array<float, 2> elements{3, 4};
+  std::ofstream(weights, std::ios::binary)
+      .write(reinterpret_cast<const char*>(elements.data()), sizeof elements);
+  file.save(model.string());
+  std::filesystem::current_path(folder.path());
+  const Graph graph = Graph::load("m.onnx");
+  std::filesystem::current_path(elsewhere.path());
+  // One is removed, the other replaced by something else.
+  std::filesystem::remove(model);
+  std::ofstream(elsewhere.path() / "new.bin") << "8 bytes!";
+  std::filesystem::rename(elsewhere.path() / "new.bin", weights);
+  std::filesystem::current_path(before);
+  const std::vector<float> x = random_floats(30);
+  const Outputs outputs = graph.run({{"x", Tensor::view(x, {2, 3, 5})}, {"axes", integers({1})}});
+  check_sums(outputs["y"], x, {false, true, false}, {2, 5});
+  CHECK(std::ranges::equal(outputs["z"].data<float>(), std::array<float, 2>{-3, -4}));
+}
+
+TEST_CASE("a file that was written to since its model was loaded is not mixed with it") {
+  const testing::TemporaryFolder folder;
+  const Graph graph = load(sum_over_axes(), folder);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  OnnxFile other = sum_over_axes();
+  other.output("z");
+  other.node("Neg", {"x"}, {"z"});
+  other.save((folder.path() / "m.onnx").string());
+  const std::vector<float> x = random_floats(30);
+  CHECK_THROWS_WITH_AS(graph.run({{"x", Tensor::view(x, {2, 3, 5})}, {"axes", integers({1})}}),
+                       doctest::Contains("has changed since the model was loaded; load it again"),
+                       Error);
 }
 
 TEST_CASE("a structure that is known at load holds for runs with the same values alone") {

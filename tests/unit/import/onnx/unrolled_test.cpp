@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "dyn/error.hpp"
+#include "src/import/onnx/import.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
@@ -62,7 +64,47 @@ OnnxFile loop(std::int64_t trips, std::int64_t until) {
   return file;
 }
 
+/// A Constant of f32[elements], each of this value.
+void add_constant(onnx::GraphProto& body, const char* name, std::int64_t elements, float value) {
+  onnx::AttributeProto& attribute = *add(body, "Constant", {}, name).add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(onnx::AttributeProto::TENSOR);
+  attribute.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  attribute.mutable_t()->add_dims(elements);
+  for (std::int64_t i = 0; i < elements; ++i) attribute.mutable_t()->add_float_data(value);
+}
+
+/// The body of a loop, whose value `next` follows from `v`.
+onnx::GraphProto& add_steps(onnx::NodeProto& node) {
+  onnx::GraphProto& body = body_of(node);
+  for (const char* name : {"step", "condition", "v"}) body.add_input()->set_name(name);
+  for (const char* name : {"condition", "next"}) body.add_output()->set_name(name);
+  return body;
+}
+
 }  // namespace
+
+TEST_CASE("constants in the bodies of loops are weights once, not once for each step") {
+  constexpr std::int64_t elements = 1000;
+  OnnxFile file;
+  file.input("x", {"N", elements}).output("y");
+  file.integers("outer", {}, {20}).integers("inner", {}, {3});
+  onnx::GraphProto& body = add_steps(file.node("Loop", {"outer", "", "x"}, {"y"}));
+  add_constant(body, "a", elements, 0.5F);
+  add(body, "Mul", {"v", "a"}, "scaled");
+  onnx::GraphProto& nested = add_steps(add(body, "Loop", {"inner", "", "scaled"}, "next"));
+  add_constant(nested, "b", elements, 0.25F);
+  add(nested, "Add", {"v", "b"}, "next");
+  const testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "m.onnx").string();
+  file.save(path);
+  CHECK(onnx::import_model(path, "w").weights.size() < 3 * 4 * elements);
+  const std::vector<float> x(elements, 3);
+  const auto y = testing::run_all(file, {{"x", Tensor::view(x, {1, elements})}});
+  double expected = 3;
+  for (int step = 0; step < 20; ++step) expected = expected * 0.5 + 0.75;
+  testing::check_close(y[0].values, Values(elements, expected));
+}
 
 TEST_CASE("imported loops of known length are unrolled, as long as their condition holds") {
   for (const auto& [trips, until, steps] :

@@ -15,6 +15,7 @@
 #include "targets/llvm/jit/compiler.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/jit/jit.hpp"
+#include "tests/support/held_code.hpp"
 
 namespace {
 
@@ -65,7 +66,7 @@ TEST_CASE("blocks of every size of element are transposed in registers") {
              emit_transposition(module, symbol, block.element_bits, block.count);
            }});
     dyn::rkernel::CompileReport report;
-    const auto addresses = store->resolve(sources, 1, report);
+    const auto addresses = dyn::testing::hold(store->resolve(sources, 1, report));
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const auto count = static_cast<std::size_t>(blocks[b].count),
                  bytes = static_cast<std::size_t>(blocks[b].element_bits / 8);

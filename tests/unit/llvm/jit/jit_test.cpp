@@ -6,16 +6,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "dyn/error.hpp"
 #include "targets/cpu/cpu_target.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/llvm/jit/isa.hpp"
+#include "tests/support/held_code.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn::codegen;
 using namespace dyn::cpu;
@@ -55,7 +60,7 @@ float run(void* function, const Isa& isa) {
 void* first_main_loop(CodeStore& store, const Isa& isa) {
   dyn::rkernel::CompileReport report;
   const std::vector<KernelSource> sources = main_loop_sources(isa);
-  return store.resolve(std::span(sources).first(1), 1, report).front();
+  return dyn::testing::hold(store.resolve(std::span(sources).first(1), 1, report)).front();
 }
 
 /// A function that gives a number, or what an unknown function of the process gives.
@@ -101,7 +106,7 @@ TEST_CASE("code that cannot be linked says why, and leaves nothing behind") {
   const auto store = CodeStore::open(isa, {});
   dyn::rkernel::CompileReport report;
   const auto resolve = [&](const KernelSource& source) {
-    return store->resolve({&source, 1}, 1, report).front();
+    return dyn::testing::hold(store->resolve({&source, 1}, 1, report)).front();
   };
   for (int attempt = 0; attempt < 2; ++attempt) {
     CAPTURE(attempt);
@@ -155,12 +160,57 @@ TEST_CASE("a source is compiled once for a process, and found by its key after t
   std::vector<KernelSource> sources = main_loop_sources(isa);
   sources.push_back(sources.front());
   dyn::rkernel::CompileReport report;
-  const std::vector<void*> first = store->resolve(sources, 2, report);
-  CHECK(first.front() == first.back());
+  const LinkedCode first = store->resolve(sources, 2, report);
+  CHECK(first.addresses.front() == first.addresses.back());
   dyn::rkernel::CompileReport again;
-  CHECK(store->resolve(sources, 2, again) == first);
+  CHECK(store->resolve(sources, 2, again).addresses == first.addresses);
   CHECK(again.compiled == 0);
   CHECK(again.from_memory == static_cast<int>(sources.size()) - 1);
+}
+
+TEST_CASE("a function goes with the last one that holds it, while others and the store stay") {
+  const Isa& isa = select_isa("");
+  CodeStoreOptions options;
+  options.effort = CodeEffort::Quick;  // a store of this test's own
+  const auto store = CodeStore::open(isa, options);
+  dyn::rkernel::CompileReport report;
+  const auto make = [&](int number) {
+    KernelSource source = number_source(number, nullptr);
+    source.key += std::to_string(number);
+    return store->resolve({&source, 1}, 1, report);
+  };
+  const auto value_of = [](const LinkedCode& code) {
+    return reinterpret_cast<int (*)()>(code.addresses.front())();
+  };
+  const LinkedCode stays = make(1);
+  LinkedCode goes = make(2), same = make(2);
+  CHECK(report.compiled == 2);
+  void* const address = goes.addresses.front();
+  CHECK(same.addresses.front() == address);
+  goes = {};
+  CHECK(permissions_of(address) == "r-x");
+  CHECK(value_of(same) == 2);
+  same = {};
+  CHECK(permissions_of(address).empty());
+  CHECK(value_of(stays) == 1);
+  const LinkedCode again = make(2);
+  CHECK(report.compiled == 3);
+  CHECK(value_of(again) == 2);
+  // Many threads that make and drop the same functions.
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < dyn::testing::test_rounds(100); ++i) {
+        KernelSource source = number_source(10 + i % 2, nullptr);
+        source.key += "of threads " + std::to_string(i % 2);
+        dyn::rkernel::CompileReport own;
+        if (value_of(store->resolve({&source, 1}, 1, own)) != 10 + i % 2) ++wrong;
+      }
+    });
+  }
+  threads.clear();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("code of either effort computes the same, and neither is taken for the other") {
@@ -175,7 +225,8 @@ TEST_CASE("code of either effort computes the same, and neither is taken for the
     for (const bool first : {true, false}) {
       const auto store = CodeStore::open(isa, options);
       dyn::rkernel::CompileReport report;
-      CHECK(run(store->resolve(std::span(sources).first(1), 1, report).front(), isa) == 24);
+      const LinkedCode code = store->resolve(std::span(sources).first(1), 1, report);
+      CHECK(run(code.addresses.front(), isa) == 24);
       CHECK(report.compiled == (first ? 1 : 0));
       CHECK(report.from_disk == (first ? 0 : 1));
     }

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "targets/llvm/jit/object_cache.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -12,13 +14,17 @@ namespace {
 
 class CacheFolder : public dyn::testing::TemporaryFolder {
  public:
-  std::string only_file() const {
-    return std::filesystem::directory_iterator(path())->path().string();
+  /// Whatever lies there but the key.
+  std::vector<std::string> files() const {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(path())) {
+      if (entry.path().filename() != "key") paths.push_back(entry.path().string());
+    }
+    return paths;
   }
-  std::size_t files() const {
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path())) ++count;
-    return count;
+  std::string only_file() const {
+    REQUIRE(files().size() == 1);
+    return files().front();
   }
 };
 
@@ -38,7 +44,7 @@ TEST_CASE("an object comes back as it was stored, by its key and no other") {
   const ObjectCache cache(directory.string(), "stamp");
   const std::string object("\0ELF\n\xff bytes", 12);
   CHECK(cache.store("key one", object).empty());
-  CHECK(directory.files() == 1);  // and no temporary one
+  CHECK(directory.files().size() == 1);  // and no temporary one
   CHECK(cache.load("key one") == object);
   CHECK_FALSE(cache.load("key two").has_value());
   CHECK_FALSE(ObjectCache(directory.string(), "another version").load("key one").has_value());
@@ -65,6 +71,18 @@ TEST_CASE("every damaged byte and every truncation of a cached object is noticed
   CHECK(cache.load("key") == "some object bytes");
 }
 
+TEST_CASE("an object that somebody wrote without the key is not believed") {
+  const CacheFolder directory, other;
+  const ObjectCache cache(directory.string(), "stamp"), foreign(other.string(), "stamp");
+  REQUIRE(cache.store("key", "some object bytes").empty());
+  REQUIRE(foreign.store("key", "other object bytes").empty());
+  overwrite(directory.only_file(), contents(other.only_file()));
+  CHECK_FALSE(cache.load("key").has_value());
+  std::filesystem::copy_file(other.string() + "/key", directory.string() + "/key",
+                             std::filesystem::copy_options::overwrite_existing);
+  CHECK(ObjectCache(directory.string(), "stamp").load("key") == "other object bytes");
+}
+
 TEST_CASE("a directory that cannot be used switches the cache off and says why") {
   const CacheFolder directory;
   const std::string file = directory.string() + "/file";
@@ -84,6 +102,6 @@ TEST_CASE("an object that cannot be put in its place is reported and leaves no f
   std::filesystem::remove(path);
   std::filesystem::create_directories(path + "/occupied");
   CHECK(cache.store("key", "object").find(path) != std::string::npos);
-  CHECK(directory.files() == 1);
+  CHECK(directory.files().size() == 1);
   CHECK_FALSE(cache.load("key").has_value());
 }

@@ -20,6 +20,7 @@
 #include "targets/llvm/jit/jit.hpp"
 #include "targets/llvm/math/math.hpp"
 #include "targets/llvm/problem/operands.hpp"
+#include "tests/support/held_code.hpp"
 #include "tests/support/seed.hpp"
 
 namespace {
@@ -69,11 +70,10 @@ struct Variant {
 };
 
 std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DType::f32) {
-  static std::vector<std::shared_ptr<dyn::codegen::CodeStore>> stores;
   std::vector<Variant> variants;
   for (const auto& isa : dyn::codegen::all_isas()) {
     if (!dyn::codegen::cpu_has(isa)) continue;
-    stores.push_back(dyn::codegen::CodeStore::open(isa, {}));
+    const auto store = dyn::codegen::CodeStore::open(isa, {});
     std::vector<dyn::codegen::KernelSource> sources;
     const int widths[] = {1, 4, 8, 16};
     for (const int width : widths)
@@ -84,7 +84,7 @@ std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DTyp
              emit_map(module, symbol, op, from, to, width, options);
            }});
     dyn::rkernel::CompileReport report;
-    const auto addresses = stores.back()->resolve(sources, 1, report);
+    const auto addresses = dyn::testing::hold(store->resolve(sources, 1, report));
     for (std::size_t i = 0; i < addresses.size(); ++i)
       variants.push_back(
           {&isa, widths[i], reinterpret_cast<dyn::rkernel::KernelFunction>(addresses[i])});

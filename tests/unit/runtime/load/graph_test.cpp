@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "dyn/dyn.hpp"
 #include "tests/unit/runtime/load/support.hpp"
@@ -174,6 +177,43 @@ TEST_SUITE("full") {
     CHECK(thread_count() <= threads);
     std::filesystem::remove_all(directory);
   }
+}
+
+TEST_CASE("code of graphs that are gone leaves memory while another graph lives") {
+  const auto load = [](int number) {
+    // A number of its own makes code of its own.
+    return Graph::from_text("dyn 1\ndim N\ngraph g(x: f32[N]) -> (y: f32[N]) {\n  y = tanh(x) * " +
+                                std::to_string(number) + ".5\n  return y\n}\n",
+                            uncached(1));
+  };
+  const std::vector<float> x{1, 2, 3};
+  const auto value = [&](const Graph& graph) {
+    return graph.run({{"x", Tensor::view(x.data(), {3})}})["y"].data<float>()[1];
+  };
+  const Graph stays = load(1);
+  for (int i = 2; i < 5; ++i) load(i);
+  const std::size_t mappings = lines_of("/proc/self/maps");
+  for (int i = 10; i < 60; ++i) {
+    const Graph goes = load(i);
+    REQUIRE(goes.load_report().kernels_compiled > 0);
+    CHECK(value(goes) == doctest::Approx(std::tanh(2.0) * (i + 0.5)));
+  }
+  CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+  CHECK(value(stays) == doctest::Approx(std::tanh(2.0) * 1.5));
+  CHECK(load(10).load_report().kernels_compiled > 0);
+}
+
+TEST_CASE("who receives log lines may load graphs at that") {
+  Options options = uncached(1);
+  options.cache_dir = "/proc/self/nowhere";  // a reason for a line
+  std::vector<std::string> lines;
+  options.log = [&](LogLevel, std::string_view line) {
+    lines.emplace_back(line);
+    if (lines.size() == 1) Graph::from_text(norm_layer, options);
+  };
+  Graph::from_text(norm_layer, options);
+  REQUIRE(lines.size() > 1);
+  CHECK(lines.front().find("/proc/self/nowhere") != std::string::npos);
 }
 
 TEST_CASE("the handles' own errors") {

@@ -141,7 +141,7 @@ TEST_CASE("prepacked weights of one precision are never taken for those of anoth
       CHECK(difference(graph, folder, precision) < 1e-4);
     }
   }
-  CHECK(runtime::kept_weights(cache).size() == (converts_f16() ? 4 : 3));
+  CHECK(runtime::kept_weights(CacheDirectory(cache)).size() == (converts_f16() ? 4 : 3));
 }
 
 TEST_CASE("NaN in weights of 8 bits is an error that names the weight; in 16 bits it stays") {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -406,8 +407,12 @@ Values scattered(const ConvCase& c, const Integers& out, const std::vector<float
   return y;
 }
 
-void check_transposed(const ConvCase& c, const Integers& more) {
+void check_transposed(const ConvCase& c, const Integers& more, bool constant_filters = true) {
   CAPTURE(c.groups);
+  CAPTURE(c.windows.image);
+  CAPTURE(c.windows.sizes);
+  CAPTURE(c.windows.strides);
+  CAPTURE(constant_filters);
   OnnxFile file;
   declare_image(file, c.windows.image.size(), static_cast<int>(c.channels));
   file.output("y");
@@ -420,17 +425,32 @@ void check_transposed(const ConvCase& c, const Integers& more) {
   }
   std::vector<float> x =
       random_floats(static_cast<std::size_t>(c.batch * c.channels * product(c.windows.image)));
-  const std::vector<float> w = random_floats(static_cast<std::size_t>(product(filter_dims)), -1,
-                                             1.5F),
-                           bias = random_floats(static_cast<std::size_t>(c.filters));
-  file.floats("w", filter_dims, w).floats("b", {c.filters}, bias);
+  std::vector<float> w = random_floats(static_cast<std::size_t>(product(filter_dims)), -1, 1.5F);
+  const std::vector<float> bias = random_floats(static_cast<std::size_t>(c.filters));
+  file.floats("b", {c.filters}, bias);
+  std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>> inputs{
+      {"x", {&x, shape_of(c.batch, c.channels, c.windows.image)}}};
+  if (constant_filters) {
+    file.floats("w", filter_dims, w);
+  } else {
+    file.input("w", {});
+    for (const std::int64_t dim : filter_dims)
+      file.model.mutable_graph()
+          ->mutable_input(1)
+          ->mutable_type()
+          ->mutable_tensor_type()
+          ->mutable_shape()
+          ->add_dim()
+          ->set_dim_value(dim);
+    inputs.push_back({"w", {&w, filter_dims}});
+  }
   onnx::NodeProto& node = file.node("ConvTranspose", {"x", "w", "b"}, {"y"});
   set_list(node, "strides", c.windows.strides);
   set_list(node, "dilations", c.windows.dilations);
   set_list(node, "pads", c.windows.pads());
   set_list(node, "output_padding", more);
   set(node, "group", c.groups);
-  const Result result = run(file, {{"x", {&x, shape_of(c.batch, c.channels, c.windows.image)}}});
+  const Result result = run(file, inputs);
   CHECK(result.shape == shape_of(c.batch, c.filters, out));
   check_close(result.values, scattered(c, out, x, w, bias), 1e-5);
 }
@@ -442,4 +462,30 @@ TEST_CASE("imported transposed convolutions, strided, dilated, cut and grouped")
   check_transposed({{{5, 4}, {3, 2}, {2, 3}, {1, 1}, {1, 0}, {1, 1}}, 2, 4, 5, 1, true}, {1, 2});
   check_transposed({{{5, 4}, {2, 2}, {2, 2}, {2, 1}, {0, 2}, {1, 1}}, 1, 6, 4, 2, true}, {0, 0});
   check_transposed({{{4, 3}, {2, 2}, {2, 2}, {1, 1}, {1, 2}, {2, 1}}, 2, 3, 7, 1, true}, {0, 1});
+}
+
+TEST_CASE("imported transposed convolutions of random strides, filters, pads and groups") {
+  const auto below = [](std::int64_t end) {
+    return static_cast<std::int64_t>(testing::generator()() % static_cast<std::uint64_t>(end));
+  };
+  for (int round = 0; round < testing::test_rounds(120, 4); ++round) {
+    const std::size_t axes = 1 + static_cast<std::size_t>(below(3));
+    Windows windows;
+    Integers more;
+    for (std::size_t i = 0; i < axes; ++i) {
+      const std::int64_t stride = 1 + below(3), size = 1 + below(5);
+      windows.image.push_back(2 + below(axes == 3 ? 2 : 5));
+      windows.sizes.push_back(size);
+      windows.strides.push_back(stride);
+      windows.dilations.push_back(1);
+      more.push_back(below(stride));
+      const std::int64_t whole = (windows.image[i] - 1) * stride + size + more[i];
+      windows.before.push_back(std::min(below(size + 2), whole - 1));
+      windows.after.push_back(std::min(below(size + 1), whole - 1 - windows.before[i]));
+    }
+    const std::int64_t groups = 1 + below(2);
+    check_transposed(
+        {windows, 1 + below(2), groups * (1 + below(3)), groups * (1 + below(3)), groups, true},
+        more, below(3) != 0);
+  }
 }

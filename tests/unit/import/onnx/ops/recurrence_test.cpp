@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tests/support/temporary_folder.hpp"
+#include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -161,5 +162,37 @@ TEST_CASE("imported recurrent layers") {
     check(gru, "bidirectional", batch_first, 5, 2);
     gru.linear = true;
     check(gru, "bidirectional", batch_first, 5, 2);
+  }
+}
+
+namespace {
+
+/// An LSTM of hidden size 4 over "x" and "lengths".
+OnnxFile lstm_file(std::int64_t hidden_size) {
+  OnnxFile file;
+  file.input("x", {"S", "B", 3}).input("lengths", {"B"}, onnx::TensorProto::INT32).output("y");
+  file.floats("w", {1, 16, 3}, random_floats(48)).floats("r", {1, 16, 4}, random_floats(64));
+  testing::set(file.node("LSTM", {"x", "w", "r", "", "lengths"}, {"y"}), "hidden_size",
+               hidden_size);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("a hidden_size that contradicts the weights is refused") {
+  testing::check_error(lstm_file(5), ErrorKind::model,
+                       {"hidden_size is 5", "recurrence weights are for 4"});
+}
+
+TEST_CASE("lengths of sequences beyond the steps, or below 0, are refused") {
+  const Graph graph = testing::load(lstm_file(4));
+  const std::vector<float> x = random_floats(2 * 2 * 3);
+  const auto run = [&](std::vector<std::int32_t> lengths) {
+    return graph.run({{"x", Tensor::view(x, {2, 2, 3})}, {"lengths", Tensor::view(lengths, {2})}});
+  };
+  CHECK_NOTHROW(run({2, 0}));
+  for (const std::int32_t bad : {3, -1}) {
+    CAPTURE(bad);
+    CHECK_THROWS_WITH_AS(run({1, bad}), doctest::Contains("out of range"), Error);
   }
 }

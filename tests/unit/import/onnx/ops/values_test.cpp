@@ -320,6 +320,15 @@ TEST_CASE("imported parts, repetitions and paddings of a tensor") {
   upper.integers("k", {}, {1});
   upper.node("Trilu", {"x", "k"}, {"y"});
   check(upper, {3, 4}, [&](std::size_t i, std::size_t j) { return j >= i + 1 ? at(i, j) : 0; });
+  // Diagonals that are far outside: all, or nothing.
+  for (const std::int64_t k :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    CAPTURE(k);
+    OnnxFile far;
+    far.integers("k", {}, {k});
+    far.node("Trilu", {"x", "k"}, {"y"});
+    check(far, {3, 4}, [&](std::size_t i, std::size_t j) { return k < 0 ? at(i, j) : 0; });
+  }
   OnnxFile pad;
   pad.integers("p", {4}, {1, -1, 0, 2}).floats("v", {}, {0.5F});
   pad.node("Pad", {"x", "p", "v"}, {"y"});

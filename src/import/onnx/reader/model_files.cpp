@@ -1,0 +1,123 @@
+#include "src/import/onnx/reader/model_files.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
+#include "dyn/error.hpp"
+#include "onnx.pb.h"
+
+namespace dyn::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse_file(const std::string& message) {
+  throw Error(ErrorKind::model, message);
+}
+
+/// "." where the path has none.
+std::string folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return fs::weakly_canonical(folder.empty() ? "." : folder).string();
+}
+
+void check_unchanged(const ReadableFile& file) {
+  if (!file.is_unchanged())
+    refuse_file(
+        fmt::format("{} has changed since the model was loaded; load it again", file.path()));
+}
+
+void hold_tensor(ModelFiles& files, const TensorProto& tensor) {
+  for (const StringStringEntryProto& entry : tensor.external_data()) {
+    if (entry.key() != "location") continue;
+    try {
+      files.bytes_of(entry.value(), 0, 0);
+    } catch (const Error&) {  // not needed yet
+      continue;
+    }
+  }
+}
+
+}  // namespace
+
+ModelFiles::ModelFiles(const std::string& path) : model_(path), folder_(folder_of(path)) {}
+
+ModelProto ModelFiles::read() const {
+  const auto fail_within = [&](const std::string& message) {
+    refuse_file(fmt::format("{}: {}", path(), message));
+  };
+  check_unchanged(model_);
+  if (::lseek(model_.descriptor(), 0, SEEK_SET) != 0)
+    throw Error(ErrorKind::device,
+                fmt::format("cannot read '{}': {}", path(), std::strerror(errno)));
+  // Protobuf reads in blocks, so that a file is in memory only once, as messages.
+  google::protobuf::io::FileInputStream blocks(model_.descriptor());
+  google::protobuf::io::CodedInputStream input(&blocks);
+  ModelProto model;
+  const bool parsed = model.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
+  if (blocks.GetErrno() != 0)
+    throw Error(ErrorKind::device,
+                fmt::format("cannot read '{}': {}", path(), std::strerror(blocks.GetErrno())));
+  if (!parsed)
+    fail_within(
+        fmt::format("not a whole ONNX model: reading it as protobuf failed at byte {}; is the file "
+                    "cut, of another format, over 2 GiB (keep weights in external data), or nested "
+                    "deeper than 100 messages?",
+                    input.CurrentPosition()));
+  if (!model.has_graph()) fail_within("not an ONNX model: it has no graph");
+  return model;
+}
+
+const ReadableFile& ModelFiles::opened(const std::string& location) {
+  std::unique_ptr<ReadableFile>& file = external_[location];
+  if (file) return *file;
+  const auto outside = [&] {
+    refuse_file(fmt::format("its data is in \"{}\", which is not below the model's folder",
+                            location.c_str()));
+  };
+  const fs::path relative(location);
+  if (location.empty() || relative.is_absolute() || location.find('\0') != std::string::npos)
+    outside();
+  for (const fs::path& part : relative) {
+    if (part == "..") outside();
+  }
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::path(folder_) / relative, error);
+  const fs::path within = real.lexically_relative(folder_);
+  if (error || within.empty() || *within.begin() == "..") outside();
+  try {
+    file = std::make_unique<ReadableFile>(real.string());
+  } catch (const Error& failed) {
+    refuse_file(
+        fmt::format("its data is in \"{}\", which cannot be read: {}", location, failed.message()));
+  }
+  return *file;
+}
+
+std::string ModelFiles::bytes_of(const std::string& location, std::uint64_t offset,
+                                 std::uint64_t bytes) {
+  const ReadableFile& file = opened(location);
+  check_unchanged(file);
+  if (offset > file.size() || file.size() - offset < bytes)
+    refuse_file(fmt::format("its data is in {} at byte {}, and needs {} bytes; the file has {}",
+                            file.path(), offset, bytes, file.size()));
+  return file.contents(offset, bytes);
+}
+
+void ModelFiles::hold(const GraphProto& graph) {
+  for (const TensorProto& tensor : graph.initializer()) hold_tensor(*this, tensor);
+  for (const NodeProto& node : graph.node()) {
+    for (const AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_t()) hold_tensor(*this, attribute.t());
+      if (attribute.has_g()) hold(attribute.g());
+    }
+  }
+}
+
+}  // namespace dyn::onnx

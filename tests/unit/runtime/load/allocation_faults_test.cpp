@@ -1,0 +1,116 @@
+// One allocation after the other fails, while a model is loaded and run: each is an error that says
+// so, and whatever comes after it works.
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "dyn/dyn.hpp"
+#include "tests/support/seed.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/unit/runtime/load/support.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
+
+using namespace dyn;
+
+namespace {
+
+struct FaultyModel {
+  const char* name;
+  const char* text;
+  Shape shape;
+};
+
+const FaultyModel faulty_models[] = {
+    {"element by element",
+     R"(dyn 1
+dim N in 0..64
+weight b: f32[8] = random 1
+graph g(x: f32[N, 8]) -> (y: f32[N, 8]) {
+  y = tanh(x + b) * 0.5
+  return y
+}
+)",
+     {5, 8}},
+    {"products",
+     R"(dyn 1
+dim N in 0..64
+weight w: f32[24, 40] = random 1
+weight v: f32[40, 24] = random 2
+graph g(x: f32[N, 24]) -> (y: f32[N, 24]) {
+  y = softmax(matmul(relu(matmul(x, w)), v)) axis=-1
+  return y
+}
+)",
+     {3, 24}},
+    {"sizes that data decide",
+     R"(dyn 1
+dim N
+dim P
+graph g(x: f32[N]) -> (at: i64[1, _], y: f32[N]) {
+  at = nonzero(relu(x)) count=P
+  y = neg(x)
+  return at, y
+}
+)",
+     {9}},
+};
+
+std::size_t mapping_count() {
+  std::ifstream file("/proc/self/maps");
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+}
+
+/// The bytes of all results.
+std::string results_of(const FaultyModel& model, const Options& options) {
+  const Graph graph = Graph::from_text(model.text, options);
+  const std::vector<float> x =
+      testing::random_values(static_cast<std::size_t>(element_count(model.shape)), 7);
+  const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), model.shape)}});
+  std::string bytes;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    bytes.append(static_cast<const char*>(outputs[i].raw()), outputs[i].bytes());
+  return bytes;
+}
+
+}  // namespace
+
+#ifndef DYN_SANITIZED
+
+TEST_CASE("an allocation that fails is an error, and nothing else") {
+  const testing::TemporaryFolder folder;
+  Options options = testing::uncached(2);
+  options.cache_dir = folder.string();
+  for (const FaultyModel& model : faulty_models) {
+    CAPTURE(model.name);
+    const std::string expected = results_of(model, options);
+    results_of(model, options);
+    const std::size_t mappings = mapping_count();
+    testing::Sweep sweep(200);
+    int errors = 0;
+    bool failed = true;
+    for (std::int64_t number = 0; failed; ++number) {
+      if (!sweep.takes()) continue;
+      CAPTURE(number);
+      std::string got, message;
+      testing::fail_allocation(number);
+      try {
+        got = results_of(model, options);
+      } catch (const Error& error) { message = error.what(); }
+      failed = testing::stop_failing();
+      if (message.empty()) {
+        CHECK(got == expected);  // it was done without, or there are no more
+      } else {
+        ++errors;
+        CHECK(message.find("no memory") != std::string::npos);
+      }
+    }
+    CHECK(errors > 0);
+    CHECK(results_of(model, options) == expected);
+    CHECK(mapping_count() <= mappings + 8);
+  }
+}
+
+#endif
