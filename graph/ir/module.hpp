@@ -60,8 +60,18 @@ struct Value {
   SourceLocation location;
 };
 
+/// No value is one. Where all alternatives are of kinds that it knows, the variant of libstdc++ 12
+/// takes for granted that it holds one, and destroys what a copy without memory has not made.
+struct NeverHeld {
+  NeverHeld() = default;
+  NeverHeld(const NeverHeld&) noexcept {}
+  NeverHeld& operator=(const NeverHeld&) noexcept { return *this; }
+  ~NeverHeld() = default;
+  bool operator==(const NeverHeld&) const = default;
+};
+
 /// bool, float, bare word, dim expression (integers are constant dims), list of dims.
-using AttrValue = std::variant<bool, double, std::string, Dim, std::vector<Dim>>;
+using AttrValue = std::variant<bool, double, std::string, Dim, std::vector<Dim>, NeverHeld>;
 struct Attr {
   std::string name;
   AttrValue value;

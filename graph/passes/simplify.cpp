@@ -29,7 +29,7 @@ std::string key_of(const Node& node) {
             key += value + '\0';
           else if constexpr (std::is_same_v<T, Dim>)
             put(static_cast<std::uint64_t>(value.node()->id));
-          else
+          else if constexpr (std::is_same_v<T, std::vector<Dim>>)
             for (const Dim dim : value) put(static_cast<std::uint64_t>(dim.node()->id));
         },
         attr.value);

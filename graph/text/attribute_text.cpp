@@ -20,6 +20,7 @@ struct FormatValue {
   std::string operator()(const std::vector<Dim>& dims) const {
     return to_string(std::span<const Dim>(dims));
   }
+  std::string operator()(NeverHeld) const { return {}; }
 };
 
 bool is_default(const AttrDef& def, const std::string& shown) {

@@ -136,21 +136,25 @@ Graph Graph::load(const std::string& path, const Options& options) {
 
 Graph Graph::from_text(std::string_view text, const Options& options,
                        const std::string& weight_directory) {
-  check_no_free_dims(options);
-  LoadRequest request;
-  request.text = text;
-  request.weight_directory = weight_directory;
-  return Graph(loaded([&] { return Model::load(request, options); }));
+  return Graph(loaded([&] {
+    check_no_free_dims(options);
+    LoadRequest request;
+    request.text = text;
+    request.weight_directory = weight_directory;
+    return Model::load(request, options);
+  }));
 }
 
 Graph Graph::from_memory(std::string_view text,
                          const std::map<std::string, std::string_view>& files,
                          const Options& options) {
-  check_no_free_dims(options);
-  LoadRequest request;
-  request.text = text;
-  request.files = &files;
-  return Graph(loaded([&] { return Model::load(request, options); }));
+  return Graph(loaded([&] {
+    check_no_free_dims(options);
+    LoadRequest request;
+    request.text = text;
+    request.files = &files;
+    return Model::load(request, options);
+  }));
 }
 
 const std::shared_ptr<const Model>& Graph::model() const {

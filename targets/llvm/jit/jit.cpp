@@ -17,6 +17,8 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -51,8 +53,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // never both.
 class Linker {
  public:
-  Linker(bool debugger, CodeMapping mapping)
-      : memory_(memory_for(mapping)),
+  /// The room is for the session that begins.
+  Linker(bool debugger, CodeMapping mapping, const RoomForLlvm& = RoomForLlvm())
+      : memory_(make_code_memory(mapping == CodeMapping::Automatic ? allowed_mapping() : mapping)),
         session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
         layer_(session_, *memory_),
         library_(session_.createBareJITDylib("dyn")) {
@@ -97,6 +100,10 @@ class Linker {
   }
 
   ~Linker() {
+    std::optional<RoomForLlvm> room;
+    try {
+      room.emplace();
+    } catch (const std::bad_alloc&) {}  // it has to end
     if (llvm::Error error = session_.endSession()) llvm::consumeError(std::move(error));
   }
 
@@ -124,18 +131,15 @@ class Linker {
     throw Error(ErrorKind::device, "linking generated code: " + cause);
   }
 
-  /// Its symbol may be added again. Removing it once more does nothing.
+  /// Its symbol may be added again. Removing it once more does nothing. Throws std::bad_alloc,
+  /// before anything has changed.
   static void remove(llvm::orc::ResourceTracker& tracker) {
     if (tracker.isDefunct()) return;
+    const RoomForLlvm room;
     if (llvm::Error error = tracker.remove()) llvm::consumeError(std::move(error));
   }
 
  private:
-  static std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_for(CodeMapping mapping) {
-    const RoomForLlvm room;  // for the session as well
-    return make_code_memory(mapping == CodeMapping::Automatic ? allowed_mapping() : mapping);
-  }
-
   std::string reported_;
   std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   llvm::orc::ExecutionSession session_;
@@ -212,9 +216,12 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     return nullptr;
   }
 
-  void drop(const std::string& key, llvm::orc::ResourceTracker& tracker) {
+  /// Without memory for it the function stays, and whoever wants it again removes it.
+  void drop(const std::string& key, llvm::orc::ResourceTracker& tracker) noexcept {
     const std::lock_guard lock(mutex_);
-    Linker::remove(tracker);
+    try {
+      Linker::remove(tracker);
+    } catch (const std::bad_alloc&) { return; }
     const auto entry = functions_.find(key);
     if (entry != functions_.end() && entry->second.placed.tracker.get() == &tracker)
       functions_.erase(entry);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,17 +65,32 @@ std::size_t mapping_count() {
   return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
 }
 
-/// The bytes of all results.
-std::string results_of(const FaultyModel& model, const Options& options) {
-  const Graph graph = Graph::from_text(model.text, options);
-  const std::vector<float> x =
-      testing::random_values(static_cast<std::size_t>(element_count(model.shape)), 7);
-  const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), model.shape)}});
-  std::string bytes;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    bytes.append(static_cast<const char*>(outputs[i].raw()), outputs[i].bytes());
-  return bytes;
-}
+/// Loads and runs; the allocation with this number fails meanwhile.
+class Attempt {
+ public:
+  Attempt(const FaultyModel& model, const Options& options, std::int64_t number) {
+    const std::vector<float> x =
+        testing::random_values(static_cast<std::size_t>(element_count(model.shape)), 7);
+    const NamedTensors inputs{{"x", Tensor::view(x.data(), model.shape)}};
+    std::optional<Outputs> outputs;
+    testing::fail_allocation(number);
+    try {
+      const Graph graph = Graph::from_text(model.text, options);
+      outputs = graph.run(inputs);
+      failed = testing::stop_failing();
+    } catch (const Error& thrown) {
+      failed = testing::stop_failing();
+      error = thrown.what();
+    }
+    for (std::size_t i = 0; outputs && i < outputs->size(); ++i)
+      bytes.append(static_cast<const char*>((*outputs)[i].raw()), (*outputs)[i].bytes());
+  }
+
+  bool failed = false;       ///< there was such an allocation
+  std::string error, bytes;  ///< of all results
+};
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -84,32 +101,30 @@ TEST_CASE("an allocation that fails is an error, and nothing else") {
   Options options = testing::uncached(2);
   options.cache_dir = folder.string();
   for (const FaultyModel& model : faulty_models) {
-    CAPTURE(model.name);
-    const std::string expected = results_of(model, options);
-    results_of(model, options);
+    CAPTURE(std::string(model.name));
+    const std::string expected = Attempt(model, options, never).bytes;
+    REQUIRE_FALSE(expected.empty());
     const std::size_t mappings = mapping_count();
-    testing::Sweep sweep(200);
+    testing::Sweep sweep(10);
     int errors = 0;
     bool failed = true;
     for (std::int64_t number = 0; failed; ++number) {
       if (!sweep.takes()) continue;
       CAPTURE(number);
-      std::string got, message;
-      testing::fail_allocation(number);
-      try {
-        got = results_of(model, options);
-      } catch (const Error& error) { message = error.what(); }
-      failed = testing::stop_failing();
-      if (message.empty()) {
-        CHECK(got == expected);  // it was done without, or there are no more
+      const Attempt attempt(model, options, number);
+      failed = attempt.failed;
+      if (attempt.error.empty()) {
+        CHECK(attempt.bytes == expected);  // it was done without, or there are no more
       } else {
         ++errors;
-        CHECK(message.find("no memory") != std::string::npos);
+        CAPTURE(attempt.error);
+        CHECK(attempt.error.find("no memory") != std::string::npos);
       }
     }
     CHECK(errors > 0);
-    CHECK(results_of(model, options) == expected);
-    CHECK(mapping_count() <= mappings + 8);
+    CHECK(Attempt(model, options, never).bytes == expected);
+    // Threads may have come, with arenas of their own; a leak would be one for each attempt.
+    CHECK(mapping_count() <= mappings + 40);
   }
 }
 
