@@ -18,6 +18,7 @@ int compare(Dim a, Dim b);
 struct Term {
   std::int64_t coefficient;
   std::vector<Dim> atoms;  ///< ascending by compare(), with repetition; empty: the constant term
+  bool operator==(const Term&) const = default;
 };
 
 /// Terms with distinct products and coefficients other than 0, of higher degree first, then by

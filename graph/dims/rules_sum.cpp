@@ -111,17 +111,73 @@ MaybeDim drop_limits(DimTable& table, Polynomial product) {
   return dropped ? MaybeDim(from_polynomial(table, add(product, {}))) : std::nullopt;
 }
 
+bool is_constant(const Polynomial& sum) {
+  return sum.empty() || (sum.size() == 1 && sum.front().atoms.empty());
+}
+
+/// The min (max) of a term that is one, with the factor 1 or another; nothing for other terms.
+std::optional<Dim> order_of(const Term& term) {
+  if (term.atoms.size() != 1) return std::nullopt;
+  const DimOp op = term.atoms.front().node()->op;
+  return op == DimOp::Min || op == DimOp::Max ? std::optional(term.atoms.front()) : std::nullopt;
+}
+
+/// c where min(a...) (or max) is min(b...) + c for all values, operand by operand.
+std::optional<std::int64_t> shift_between(Dim a, Dim b) {
+  const DimOp op = a.node()->op;
+  if (b.node()->op != op) return std::nullopt;
+  constexpr std::size_t most_leaves = 16;
+  std::vector<Dim> left, right;
+  collect_leaves(op, a, left);
+  collect_leaves(op, b, right);
+  if (left.size() != right.size() || left.size() > most_leaves) return std::nullopt;
+  const auto difference = [](Dim x, Dim y) {
+    return add(to_polynomial(x), scale(to_polynomial(y), -1));
+  };
+  for (const Dim leaf : left) {
+    const Polynomial shift = difference(leaf, right.front());
+    if (!is_constant(shift)) continue;
+    std::vector<bool> met(left.size(), false);
+    const bool all = std::ranges::all_of(right, [&](Dim other) {
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        if (met[i] || difference(left[i], other) != shift) continue;
+        met[i] = true;
+        return true;
+      }
+      return false;
+    });
+    if (all) return shift.empty() ? 0 : shift.front().coefficient;
+  }
+  return std::nullopt;
+}
+
+/// k * min(x + c, y + c) - k * min(x, y) == k * c, and so for max.
+MaybeDim cancel_shifted(DimTable& table, const Polynomial& sum) {
+  if (is_saturated(sum)) return std::nullopt;
+  for (std::size_t t = 0; t < sum.size(); ++t) {
+    const std::optional<Dim> order = order_of(sum[t]);
+    for (std::size_t u = t + 1; order && u < sum.size(); ++u) {
+      const std::optional<Dim> other = order_of(sum[u]);
+      if (!other || sum[t].coefficient != -sum[u].coefficient) continue;
+      const std::optional<std::int64_t> shift = shift_between(*order, *other);
+      if (!shift) continue;
+      Polynomial rest = sum;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(u));
+      return replace_term(table, rest, t,
+                          from_polynomial(table, scale({{*shift, {}}}, sum[t].coefficient)));
+    }
+  }
+  return std::nullopt;
+}
+
 MaybeDim move_into_order(DimTable& table, const Polynomial& sum);
 
 Dim moved_leaf(DimTable& table, const Polynomial& sum) {
   if (const MaybeDim joined = join_exact_quotient(table, sum)) return *joined;
   if (const MaybeDim joined = join_quotient_and_remainder(table, sum)) return *joined;
+  if (const MaybeDim cancelled = cancel_shifted(table, sum)) return *cancelled;
   if (const MaybeDim deeper = move_into_order(table, sum)) return *deeper;
   return from_polynomial(table, sum);
-}
-
-bool is_constant(const Polynomial& sum) {
-  return sum.empty() || (sum.size() == 1 && sum.front().atoms.empty());
 }
 
 /// c + min(x, y) == min(c + x, c + y), and e - min(x, y) == max(e - x, e - y) likewise, where c is
@@ -160,6 +216,7 @@ MaybeDim add_exact_quotient(DimTable& table, Dim a, Dim b) {
 MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
   return join_quotient_and_remainder(table, sum_of(a, b));
 }
+MaybeDim add_shifted(DimTable& table, Dim a, Dim b) { return cancel_shifted(table, sum_of(a, b)); }
 MaybeDim add_into_order(DimTable& table, Dim a, Dim b) {
   return move_into_order(table, sum_of(a, b));
 }
@@ -183,6 +240,7 @@ MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) {
 constexpr DimRule add_table[] = {
     {"exact quotient", add_exact_quotient},
     {"quotient and remainder", add_quotient_and_remainder},
+    {"shifted min or max", add_shifted},
     {"into min or max", add_into_order},
     {"polynomial", add_polynomial},
 };

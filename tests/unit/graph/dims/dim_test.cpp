@@ -84,6 +84,15 @@ TEST_CASE_FIXTURE(DimFixture, "sizes cut again and again stay one min or max") {
   CHECK((Z + min(B, c(4)) - min(Z, c(5))).node()->op == DimOp::Add);
 }
 
+TEST_CASE_FIXTURE(DimFixture, "what a constant shifts differs by the constant") {
+  const Dim c99 = table.constant(99), least = min(S, c99), most = max(S * 2, B + 3);
+  CHECK((least + 1) - least == table.constant(1));
+  CHECK(least - (least + 7) == table.constant(-7));
+  CHECK((most - 4) * 3 - most * 3 == table.constant(-12));
+  CHECK(max(table.constant(0), min(table.constant(100), S + 1) - least) == table.constant(1));
+  CHECK((min(S + 1, table.constant(101)) - least).constant() == std::nullopt);
+}
+
 TEST_CASE_FIXTURE(DimFixture, "bounds") {
   CHECK(bounds(S + 1) == Interval{2, 513});
   CHECK(bounds(S * -2) == Interval{-1024, -2});

@@ -81,6 +81,7 @@ class Generator {
     const bool divides = op == DimOp::FloorDiv || op == DimOp::Mod;
     if (!divides && pick(3) == 0) return quotient_and_remainder(op);
     if (op == DimOp::Mul && pick(4) == 0) return limited();
+    if (op == DimOp::Add && pick(6) == 0) return shifted();
     Dim left = expression(static_cast<int>(pick(4)));
     if (divides && pick(2) == 0) left = left * leaf() + leaf();
     if (divides && pick(4) == 0) return nested(op);
@@ -114,6 +115,16 @@ class Generator {
     if (op == DimOp::Mul) return {quotient * factor, c};
     if (pick(2) == 0) return {quotient * (c - one) * factor, quotient * factor};
     return {quotient * c * factor, rest * factor + leaf()};
+  }
+
+  /// An order of sums, and the like of it with a constant more, taken away.
+  std::pair<Dim, Dim> shifted() {
+    const Dim x = expression(1), y = leaf() + leaf(), c = constant({-3, 1, 2, 12}),
+              factor = constant({-2, -1, 1, 3});
+    const auto order = [&, least = pick(2) == 0](Dim a, Dim b) {
+      return least ? min(a, b) : max(a, b);
+    };
+    return {order(x + c, y + c) * factor + leaf(), order(x, y) * factor * constant({-1})};
   }
 
   /// A sum, and the minimum of 1 and a size that may exceed it or not.
