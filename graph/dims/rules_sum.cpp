@@ -238,10 +238,8 @@ MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) {
 }
 
 constexpr DimRule add_table[] = {
-    {"exact quotient", add_exact_quotient},
-    {"quotient and remainder", add_quotient_and_remainder},
-    {"shifted min or max", add_shifted},
-    {"into min or max", add_into_order},
+    {"exact quotient", add_exact_quotient}, {"quotient and remainder", add_quotient_and_remainder},
+    {"shifted min or max", add_shifted},    {"into min or max", add_into_order},
     {"polynomial", add_polynomial},
 };
 
