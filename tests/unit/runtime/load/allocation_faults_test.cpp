@@ -1,6 +1,9 @@
 // One allocation after the other fails, while a model is loaded and run: each is an error that says
 // so, and whatever comes after it works.
 
+// A sanitizer brings an allocator of its own.
+#ifndef DYN_SANITIZED
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -93,8 +96,6 @@ class Attempt {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
-
-#ifndef DYN_SANITIZED
 
 TEST_CASE("an allocation that fails is an error, and nothing else") {
   const testing::TemporaryFolder folder;
