@@ -7,7 +7,8 @@ set(sanitized_build ${PROJECT_SOURCE_DIR}/build/asan-ubsan)
 set(inputs_graph include graph src/base)
 set(inputs_kernels ${inputs_graph} src/rkernel src/choice targets/llvm)
 set(inputs_product include graph src targets)
-set(inputs_tests tests/support tests/main.cpp tests/doctest.cpp)
+# Tests of every part use what the runtime's own share.
+set(inputs_tests tests/support tests/main.cpp tests/doctest.cpp tests/unit/runtime/load/support.hpp)
 
 # dyn_stage(name KIND kind COMMAND words... [ALL] [ALONE] [INPUTS paths] [NEEDS fixture] [MAKES fixture] [WEIGHT n])
 #   KIND    how it reports, see tests/stage.sh
@@ -85,8 +86,8 @@ set(folders_of_cpu ${folders_cpu})
 set(folders_of_ptx ${folders_ptx} mutants/gpu)
 set(folders_of_import ${folders_import} conformance)
 set(folders_of_runtime ${folders_runtime})
-set(folders_of_cli unit/cli)
-set(folders_of_kernels kernels)
+set(folders_of_cli unit/cli bench/suites)
+set(folders_of_kernels kernels models)
 
 function(dyn_unit_stage name program)  # as dyn_stage
   dyn_program_stage(${name} PROGRAM ${tests}/test_${program} FOLDERS ${folders_of_${program}} INPUTS ${inputs_of_${program}} ${ARGN})
@@ -115,9 +116,9 @@ foreach(script cache_faults dynrun gpu_operators language_id low_memory op ptx s
     INPUTS ${inputs_product} tests/cli tests/support tests/gpu tests/bench examples)
 endforeach()
 dyn_stage(conformance KIND lines COMMAND bash tests/conformance/run.sh ${PROJECT_BINARY_DIR}
-  INPUTS ${inputs_product} tests/conformance docs/conformance.md WEIGHT 20)
-dyn_stage(random_graphs KIND lines COMMAND bash tests/conformance/random_graphs.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance WEIGHT 20)
-dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance WEIGHT 20)
+  INPUTS ${inputs_product} tests/conformance tests/support docs/conformance.md WEIGHT 20)
+dyn_stage(random_graphs KIND lines COMMAND bash tests/conformance/random_graphs.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
+dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)
 dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})
 dyn_stage(mutants.touched KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --touched ALONE)
@@ -154,4 +155,5 @@ dyn_sanitized_stage(runtime runtime ARGUMENTS --source-file-exclude=${timed_runt
 dyn_sanitized_stage(runtime_timed runtime ARGUMENTS --source-file=${timed_runtime} ALONE)
 dyn_stage(fuzz.regressions KIND lines COMMAND bash tests/fuzz/run.sh ${sanitized_build} --seconds 0 INPUTS ${inputs_product} tests/fuzz NEEDS sanitized)
 dyn_stage(fuzz.explore ALL ALONE KIND lines COMMAND bash tests/fuzz/run.sh ${sanitized_build} NEEDS sanitized)
-dyn_stage(threads ALL ALONE KIND lines COMMAND bash tests/thread_sanitizer.sh INPUTS ${inputs_product} tests/unit/runtime tests/unit/host examples)
+dyn_stage(threads ALL ALONE KIND lines COMMAND bash tests/thread_sanitizer.sh
+  INPUTS ${inputs_product} ${inputs_tests} tests/unit/runtime tests/unit/host tests/thread_sanitizer.sh tests/thread_sanitizer.supp examples)

@@ -136,7 +136,7 @@ std::optional<std::int64_t> shift_between(Dim a, Dim b) {
   };
   for (const Dim leaf : left) {
     const Polynomial shift = difference(leaf, right.front());
-    if (!is_constant(shift)) continue;
+    if (!is_constant(shift) || is_saturated(shift)) continue;
     std::vector<bool> met(left.size(), false);
     const bool all = std::ranges::all_of(right, [&](Dim other) {
       for (std::size_t i = 0; i < left.size(); ++i) {

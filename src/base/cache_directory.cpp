@@ -69,7 +69,7 @@ std::string unfinished_name(const std::string& name) {
 
 bool others_may_write(const struct stat& info) { return (info.st_mode & 022) != 0; }
 
-/// Of this user, who alone may write to it.
+/// True where this user owns it, and alone may write to it.
 bool is_own(const struct stat& info) {
   return info.st_uid == ::geteuid() && !others_may_write(info);
 }
@@ -151,13 +151,6 @@ system_clock::time_point time_of(const struct timespec& time) {
       std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
 }
 
-// The directory may be read-only: then nothing is noted.
-void note_use(const ReadableFile& file) {
-  if (system_clock::now() - time_of(file.info().st_mtim) < use_noted_every) return;
-  const struct timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
-  ::futimens(file.descriptor(), now);
-}
-
 }  // namespace
 
 std::optional<CacheKind> cache_kind(std::string_view name) {
@@ -190,9 +183,9 @@ CacheDirectory::CacheDirectory(std::string path, Missing missing) : path_(std::m
   struct stat info{};
   if (error == 0 && ::fstat(descriptor_, &info) != 0) error = errno;
   if (error == 0 && is_own(info)) return;
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   problem_ = fmt::format("the cache directory '{}' cannot be used: {}", path_,
                          error != 0 ? reason(error) : why_not_own(info, path_));
-  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 CacheDirectory::~CacheDirectory() {
@@ -207,18 +200,30 @@ std::unique_ptr<ReadableFile> CacheDirectory::open(const std::string& name) cons
   if (!usable()) return nullptr;
   try {
     auto file = std::make_unique<ReadableFile>(descriptor_, name, path_of(name));
-    if (!is_own(file->info())) return nullptr;
-    note_use(*file);
-    return file;
+    return is_own(file->info()) ? std::move(file) : nullptr;
   } catch (const Error&) {  // there is none that can be read
     return nullptr;
   }
 }
 
+bool CacheDirectory::has(const std::string& name) const {
+  struct stat info{};
+  return usable() && ::fstatat(descriptor_, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+// The directory may be read-only: then nothing is noted.
+void CacheDirectory::note_use(const ReadableFile& file) {
+  if (system_clock::now() - time_of(file.info().st_mtim) < use_noted_every) return;
+  const struct timespec now[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+  ::futimens(file.descriptor(), now);
+}
+
 std::optional<std::string> CacheDirectory::read(const std::string& name) const {
   const std::unique_ptr<ReadableFile> file = open(name);
+  if (!file) return std::nullopt;
   try {
-    return file ? std::optional(file->contents()) : std::nullopt;
+    note_use(*file);
+    return file->contents();
   } catch (const Error&) { return std::nullopt; }
 }
 
@@ -251,28 +256,33 @@ std::string CacheDirectory::remove(const std::string& name) const {
   return fmt::format("{}: cannot be removed: {}", path_of(name), reason(errno));
 }
 
-std::optional<CacheKey> CacheDirectory::read_key() const {
+std::optional<CacheKey> CacheDirectory::existing_key() const {
   const std::unique_ptr<ReadableFile> file = open(key_name);
   CacheKey key;
   if (!file || (file->info().st_mode & 077) != 0 || file->size() != key.size()) return std::nullopt;
-  const std::optional<std::string> bytes = read(key_name);
-  if (!bytes || bytes->size() != key.size()) return std::nullopt;
-  std::memcpy(key.data(), bytes->data(), key.size());
-  return key;
+  try {
+    const std::string bytes = file->contents();
+    std::memcpy(key.data(), bytes.data(), key.size());
+    return key;
+  } catch (const Error&) { return std::nullopt; }
 }
 
-// Of several processes that make one at once, the first one's is kept by all. What is no key is
-// replaced.
+std::string CacheDirectory::key_problem() const {
+  return usable() ? fmt::format("'{}' can neither be read nor written", path_of(key_name))
+                  : problem_;
+}
+
+// Where several processes make one at once, all keep the first one's. What is no key is replaced.
 std::optional<CacheKey> CacheDirectory::key() const {
   if (!usable()) return std::nullopt;
   for (const Former former : {Former::Keep, Former::Replace}) {
-    if (const std::optional<CacheKey> found = read_key()) return found;
+    if (const std::optional<CacheKey> found = existing_key()) return found;
     CacheKey made;
     if (::getrandom(made.data(), made.size(), 0) != static_cast<ssize_t>(made.size()))
       return std::nullopt;
     write(key_name, {std::as_bytes(std::span(made))}, former);
   }
-  return read_key();
+  return existing_key();
 }
 
 std::vector<CacheFile> CacheDirectory::files() const {

@@ -55,13 +55,19 @@ class CacheDirectory {
   std::string path_of(std::string_view name) const;
 
   /// The key in the file "key" (mode 600), which is made where there is none that is whole. Nothing
-  /// where it can neither be read nor made.
+  /// where it can neither be read nor made; key_problem() says so.
   std::optional<CacheKey> key() const;
+  /// The same where there is one.
+  std::optional<CacheKey> existing_key() const;
+  /// Why there is no key: problem(), or that of the file.
+  std::string key_problem() const;
 
-  /// A file that this user alone may write, open for reading; nothing where there is none. Counts
-  /// as a use.
+  bool has(const std::string& name) const;
+  /// A file that this user alone may write, open for reading; nothing where there is none.
   std::unique_ptr<ReadableFile> open(const std::string& name) const;
-  /// The same, its contents; nothing where it cannot be read.
+  /// For make_room(), which removes what nobody uses.
+  static void note_use(const ReadableFile& file);
+  /// The contents of such a file, which counts as a use; nothing where it cannot be read.
   std::optional<std::string> read(const std::string& name) const;
   /// Puts a file in its place. Returns an error text, empty where a file of that name is there;
   /// else nothing has changed.
@@ -80,8 +86,6 @@ class CacheDirectory {
                  std::string_view except = {}) const;
 
  private:
-  std::optional<CacheKey> read_key() const;
-
   std::string path_, problem_;
   int descriptor_ = -1;
 };

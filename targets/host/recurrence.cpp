@@ -18,8 +18,8 @@ Activation activation(const Call& call, const char* name) {
   return [](float x) { return std::tanh(x); };
 }
 
-/// One direction of one layer. The state's product with r is added up over rows of r transposed, so
-/// that the inner loop runs over neighbours.
+/// One direction of one layer. The state's product with r is added up row by row of r, so that the
+/// inner loop runs over neighbours.
 class Layer {
  public:
   Layer(const Call& call, std::int64_t direction, bool reverse)

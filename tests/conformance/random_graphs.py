@@ -199,7 +199,7 @@ class Graph:
     def normalization(self):
         x = self.pick(lambda value: value.rank > 1 and value.dims[-1].known)
         size = x.dims[-1].sizes[0]
-        return self.node("LayerNormalization", [x, self.floats([size]), self.floats([size])], x.dims, -6, 6, axis=-1, epsilon=1e-3)
+        return self.node("LayerNormalization", [x, self.floats([size]), self.floats([size])], x.dims, -6, 6, axis=-1, epsilon=0.1)
 
     def transpose(self):
         x = self.pick(lambda value: value.rank > 1)

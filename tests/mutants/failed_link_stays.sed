@@ -2,4 +2,4 @@
 # file: targets/llvm/jit/jit.cpp
 # target: test_codegen
 # test: code that cannot be linked*
-s/    remove(\*tracker);/    static_cast<void>(tracker);/
+s/    remove_in_room(\*tracker);/    static_cast<void>(tracker);/

@@ -280,7 +280,7 @@ Imported import_model(ModelFiles& files, const std::string& weights_name, const 
           deciding.insert(*value);
       }
       if (missing.empty()) continue;
-      files.hold(model.graph());
+      files.hold(model);
       return importer.describe_undecided(missing);
     }
   }

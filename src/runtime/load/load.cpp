@@ -1,7 +1,10 @@
 // The pipeline from text to a model that can run.
 
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -96,9 +99,28 @@ class Loader {
                                                report_);
   }
 
+  /// Options whose log hears each line once: segments have the same to say.
+  static Options with_each_line_once(Options options) {
+    if (!options.log) return options;
+    struct Said {
+      std::mutex mutex;
+      std::set<std::string, std::less<>> lines;
+    };
+    options.log = [log = options.log, said = std::make_shared<Said>()](LogLevel level,
+                                                                       std::string_view line) {
+      {
+        const std::lock_guard lock(said->mutex);
+        if (!said->lines.emplace(line).second) return;
+      }
+      log(level, line);
+    };
+    return options;
+  }
+
   /// Symbols and names mean the same in all segments.
   std::unique_ptr<const Executable> segmented(graph::Module module) {
     ModelInfo info = info_of(module);
+    const Options options = with_each_line_once(options_);
     return std::make_unique<SegmentedExecutable>(
         std::move(info), std::move(module),
         [&](const graph::Module& whole, const graph::Segment& segment) {
@@ -107,7 +129,7 @@ class Loader {
           request.whole = &whole;
           request.segment = &segment;
           request.decided.clear();
-          std::shared_ptr<const Model> model = load_model(request, options_, factory_, dump_);
+          std::shared_ptr<const Model> model = load_model(request, options, factory_, dump_);
           add(report_, model->load_report());
           return model;
         });

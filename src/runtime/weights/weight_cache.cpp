@@ -51,6 +51,7 @@ std::optional<MappedWeights> WeightCache::open(const std::string& name, const We
     const auto payload =
         verified_payload(file.bytes(), identity_of(key), bytes, *signature_, threads);
     if (!payload) return std::nullopt;
+    CacheDirectory::note_use(*opened);
     return MappedWeights{std::move(file), *payload};
   } catch (const Error&) {  // it cannot be read
     return std::nullopt;
@@ -60,7 +61,7 @@ std::optional<MappedWeights> WeightCache::open(const std::string& name, const We
 std::optional<MappedWeights> WeightCache::find(const WeightKey& key, std::size_t bytes,
                                                int threads) const {
   const std::string name = name_of(key);
-  if (!keeps(bytes) || !directory_.open(name)) return std::nullopt;
+  if (!keeps(bytes) || !directory_.has(name)) return std::nullopt;
   std::optional<MappedWeights> found = open(name, key, bytes, threads);
   if (!found)
     log(LogLevel::info, fmt::format("'{}' is of another state of the weights files, or damaged; "
@@ -73,9 +74,7 @@ std::optional<MappedWeights> WeightCache::keep(const WeightKey& key,
                                                std::span<const std::byte> weights,
                                                int threads) const {
   if (!keeps(weights.size())) return std::nullopt;
-  std::string problem = directory_.problem();
-  if (directory_.usable() && !signature_)
-    problem = fmt::format("'{}' can neither be read nor written", directory_.path_of("key"));
+  std::string problem = signature_ ? std::string() : directory_.key_problem();
   const std::string name = name_of(key);
   if (problem.empty()) {
     directory_.make_room(CacheKind::Weights, budget_bytes_, weights.size(), name);
@@ -86,7 +85,7 @@ std::optional<MappedWeights> WeightCache::keep(const WeightKey& key,
     // once.
     problem = directory_.write(
         name, {prefix, weights},
-        directory_.open(name) ? CacheDirectory::Former::Replace : CacheDirectory::Former::Keep);
+        directory_.has(name) ? CacheDirectory::Former::Replace : CacheDirectory::Former::Keep);
   }
   if (problem.empty()) return open(name, key, weights.size(), threads);
   log(LogLevel::warning, problem + "; the weights are not kept on disk");
@@ -95,7 +94,7 @@ std::optional<MappedWeights> WeightCache::keep(const WeightKey& key,
 
 std::vector<KeptWeights> kept_weights(const CacheDirectory& directory) {
   std::vector<KeptWeights> kept;
-  const std::optional<CacheKey> signature = directory.key();
+  const std::optional<CacheKey> signature = directory.existing_key();
   for (const CacheFile& cached : directory.files()) {
     if (cached.kind != CacheKind::Weights) continue;
     KeptWeights& entry =

@@ -44,8 +44,8 @@ thread_local int compilations_of_this_thread = 0;
 }  // namespace
 
 RoomForLlvm::RoomForLlvm() {
-  constexpr std::size_t usual_bytes = std::size_t{64} << 20;
-  const std::size_t bytes = usual_bytes * ++compilations;
+  constexpr std::size_t usual_bytes = std::size_t{64} << 20, more_for_each = std::size_t{16} << 20;
+  const std::size_t bytes = usual_bytes + more_for_each * compilations++;
   void* const room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) {

@@ -8,8 +8,8 @@
 
 namespace dyn::codegen {
 
-/// LLVM ends the process where it gets no memory. While one of these lives, there was room for a
-/// usual compilation, or linking, in the address space when it began, beside all others.
+/// LLVM ends the process where it gets no memory. When one of these began, the address space had
+/// room for a usual compilation, or linking, and for what others may still need.
 class RoomForLlvm {
  public:
   /// Throws std::bad_alloc where there is none.

@@ -107,26 +107,26 @@ class Linker {
     if (llvm::Error error = session_.endSession()) llvm::consumeError(std::move(error));
   }
 
-  /// A function, and what removes it.
-  struct Placed {
-    void* address = nullptr;
-    llvm::orc::ResourceTrackerSP tracker;
-  };
+  /// What removes a function, before there is one.
+  llvm::orc::ResourceTrackerSP make_tracker() {
+    const RoomForLlvm room;
+    return library_.createResourceTracker();
+  }
 
   /// Where the object's function is. An object that cannot be linked leaves nothing behind: its
   /// symbol may be added again.
-  Placed add(const std::string& symbol, const std::string& object) {
+  void* add(const llvm::orc::ResourceTrackerSP& tracker, const std::string& symbol,
+            const std::string& object) {
     const RoomForLlvm room;
-    const llvm::orc::ResourceTrackerSP tracker = library_.createResourceTracker();
     reported_.clear();
     llvm::Error added = layer_.add(tracker, llvm::MemoryBuffer::getMemBufferCopy(object, symbol));
     if (!added) {
       auto found = session_.lookup({&library_}, symbol);
-      if (found) return {found->getAddress().toPtr<void*>(), tracker};
+      if (found) return found->getAddress().toPtr<void*>();
       added = found.takeError();
     }
     std::string cause = llvm::toString(std::move(added));
-    remove(*tracker);
+    remove_in_room(*tracker);
     if (!reported_.empty()) cause = reported_;
     throw Error(ErrorKind::device, "linking generated code: " + cause);
   }
@@ -136,10 +136,14 @@ class Linker {
   static void remove(llvm::orc::ResourceTracker& tracker) {
     if (tracker.isDefunct()) return;
     const RoomForLlvm room;
-    if (llvm::Error error = tracker.remove()) llvm::consumeError(std::move(error));
+    remove_in_room(tracker);
   }
 
  private:
+  static void remove_in_room(llvm::orc::ResourceTracker& tracker) {
+    if (llvm::Error error = tracker.remove()) llvm::consumeError(std::move(error));
+  }
+
   std::string reported_;
   std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   llvm::orc::ExecutionSession session_;
@@ -179,7 +183,7 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     link(missing, objects, code);
     code.addresses.reserve(sources.size());
     for (const KernelSource& source : sources)
-      code.addresses.push_back(functions_.at(source.key).placed.address);
+      code.addresses.push_back(functions_.at(source.key).address);
     return code;
   }
 
@@ -201,7 +205,8 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
 
   struct Entry {
     std::weak_ptr<const Function> function;
-    Linker::Placed placed;
+    llvm::orc::ResourceTrackerSP tracker;
+    void* address = nullptr;
   };
 
   /// A function that somebody holds. One that nobody holds any more, and whose removal waits for
@@ -211,19 +216,19 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     if (entry == functions_.end()) return nullptr;
     std::shared_ptr<const Function> held = entry->second.function.lock();
     if (held) return held;
-    Linker::remove(*entry->second.placed.tracker);
+    Linker::remove(*entry->second.tracker);
     functions_.erase(entry);
     return nullptr;
   }
 
-  /// Without memory for it the function stays, and whoever wants it again removes it.
+  /// Without memory for it the function stays until the store goes, or somebody wants it again.
   void drop(const std::string& key, llvm::orc::ResourceTracker& tracker) noexcept {
     const std::lock_guard lock(mutex_);
     try {
       Linker::remove(tracker);
     } catch (const std::bad_alloc&) { return; }
     const auto entry = functions_.find(key);
-    if (entry != functions_.end() && entry->second.placed.tracker.get() == &tracker)
+    if (entry != functions_.end() && entry->second.tracker.get() == &tracker)
       functions_.erase(entry);
   }
 
@@ -282,12 +287,13 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     for (std::size_t i = 0; i < missing.size(); ++i) {
       const std::string& key = missing[i]->key;
       const std::string symbol = symbol_of(*missing[i]);
-      Linker::Placed placed = linker_.add(symbol, objects[i]);
-      if (options_.perf_map) append_to_perf_map(objects[i], symbol, key, placed.address);
-      const auto function =
-          std::make_shared<const Function>(shared_from_this(), key, placed.tracker);
-      code.keep.push_back(function);  // it has room: nothing may go while the mutex is held
-      functions_[key] = {function, std::move(placed)};
+      // From here on the function goes whatever fails, when the mutex is free: `keep` has room.
+      const llvm::orc::ResourceTrackerSP tracker = linker_.make_tracker();
+      const auto function = std::make_shared<const Function>(shared_from_this(), key, tracker);
+      code.keep.push_back(function);
+      void* const address = linker_.add(tracker, symbol, objects[i]);
+      functions_[key] = {function, tracker, address};
+      if (options_.perf_map) append_to_perf_map(objects[i], symbol, key, address);
     }
   }
 
@@ -307,8 +313,8 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
   CodeStoreOptions options_;
   ObjectCache disk_;
   std::mutex mutex_;
-  std::unordered_map<std::string, Entry> functions_;
   Linker linker_;
+  std::unordered_map<std::string, Entry> functions_;  // its trackers are the linker's
 };
 
 }  // namespace

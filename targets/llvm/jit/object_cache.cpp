@@ -34,10 +34,9 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t seed) noexcept {
 
 ObjectCache::ObjectCache(std::string directory, std::string stamp)
     : directory_(std::move(directory)), signature_(directory_.key()), stamp_(std::move(stamp)) {
-  std::string why = directory_.problem();
-  if (directory_.usable() && !signature_)
-    why = fmt::format("'{}' can neither be read nor written", directory_.path_of("key"));
-  if (!why.empty()) problem_ = why + "; generated code is not kept between processes";
+  const bool wanted = directory_.usable() || !directory_.problem().empty();
+  if (wanted && !signature_)
+    problem_ = directory_.key_problem() + "; generated code is not kept between processes";
 }
 
 std::string ObjectCache::name_of(std::string_view key) const {

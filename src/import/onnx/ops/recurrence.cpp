@@ -50,7 +50,7 @@ class Recurrence {
     directions_ = r[0];
     hidden_ = r[2];
     if (node.attribute("hidden_size") != nullptr &&
-        prove_equal(hidden_, node.dims().constant(node.integer("hidden_size", 0))) != true)
+        prove_equal(hidden_, node.dims().constant(node.integer("hidden_size", 0))) == false)
       node.fail(fmt::format("its hidden_size is {}, but its recurrence weights are for {}",
                             node.integer("hidden_size", 0), graph::to_string(hidden_)));
     rows_ = hidden_ * kind.gates;

@@ -2,6 +2,7 @@
 // input, with zeros between its elements, by the filters in reverse.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -181,7 +182,16 @@ bool is_phased(NodeContext& node, const SlidingWindows& windows, std::int64_t gr
   if (!std::ranges::all_of(windows.dilations, is_one) ||
       std::ranges::all_of(windows.strides, is_one))
     return false;
-  return windows.sizes.size() < 3 || (groups == 1 && node.constant(1) != nullptr);
+  // Filters grow to whole strides.
+  constexpr double most_growth = 64;
+  double growth = 1;
+  for (std::size_t i = 0; i < windows.sizes.size(); ++i) {
+    const auto taps = static_cast<double>(windows.sizes[i]),
+               stride = static_cast<double>(windows.strides[i]);
+    growth *= std::ceil(taps / stride) * stride / taps;
+  }
+  return growth <= most_growth &&
+         (windows.sizes.size() < 3 || (groups == 1 && node.constant(1) != nullptr));
 }
 
 TransposedConv phased(NodeContext& node, const SlidingWindows& windows,
@@ -194,6 +204,8 @@ TransposedConv phased(NodeContext& node, const SlidingWindows& windows,
     conv.begin.push_back(node.dims().constant(reach) - borders[i].before);
     conv.size.push_back(extents[i] * windows.strides[i] + borders[i].before + borders[i].after -
                         reach);
+    if (graph::bounds(conv.size.back()).high < 0)
+      node.fail(fmt::format("its pads cut off more than axis {} has", i + 2));
   }
   return conv;
 }

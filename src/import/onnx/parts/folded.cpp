@@ -66,7 +66,7 @@ std::optional<std::vector<std::int64_t>> joint_dims(const Tensor& a, const Tenso
     const std::int64_t left = dim_of(a), right = dim_of(b);
     if (left != right && left != 1 && right != 1) return std::nullopt;
     dims[i] = left == 1 ? right : left;
-    elements *= dims[i];
+    if (__builtin_mul_overflow(elements, dims[i], &elements)) return std::nullopt;
   }
   if (elements > std::max(a.elements(), b.elements())) return std::nullopt;
   return dims;

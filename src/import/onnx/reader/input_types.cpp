@@ -35,15 +35,15 @@ bool is_name(const std::string& word) {
 
 /// Some exporters write 0 or -1 for a size that is not known.
 std::optional<std::int64_t> size_of(const TensorShapeProto::Dimension& dim) {
-  return dim.has_dim_value() && dim.dim_value() != 0 && dim.dim_value() != -1
-             ? std::optional(dim.dim_value())
-             : std::nullopt;
+  return dim.has_dim_value() && dim.dim_value() > 0 ? std::optional(dim.dim_value()) : std::nullopt;
 }
 
 /// What the file calls a dim; empty where it has no name. "?" and its like tell no dim from others.
 std::string name_of(const TensorShapeProto::Dimension& dim) {
   const std::string& name = dim.dim_param();
-  const auto tells = [](char letter) { return is_letter(letter) || is_digit(letter); };
+  const auto tells = [](char letter) {
+    return is_letter(letter) || is_digit(letter) || static_cast<unsigned char>(letter) >= 0x80;
+  };
   return name != "-1" && std::ranges::any_of(name, tells) ? name : std::string();
 }
 
@@ -141,10 +141,9 @@ graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word,
     return free;
   }
   if (word != nullptr && !is_number(*word)) return symbol(*word);
-  if (const std::optional<std::int64_t> size = size_of(dim)) {
-    if (*size < 0) throw Error(ErrorKind::model, fmt::format("a dim is {}", *size));
-    return builder_.dims().constant(*size);
-  }
+  if (dim.dim_value() < -1)
+    throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
+  if (const std::optional<std::int64_t> size = size_of(dim)) return builder_.dims().constant(*size);
   const std::string name = name_of(dim);
   if (name.empty()) return builder_.dims().symbol({});
   const auto renamed = renamed_.find(name);

@@ -33,17 +33,6 @@ void check_unchanged(const ReadableFile& file) {
         fmt::format("{} has changed since the model was loaded; load it again", file.path()));
 }
 
-void hold_tensor(ModelFiles& files, const TensorProto& tensor) {
-  for (const StringStringEntryProto& entry : tensor.external_data()) {
-    if (entry.key() != "location") continue;
-    try {
-      files.bytes_of(entry.value(), 0, 0);
-    } catch (const Error&) {  // not needed yet
-      continue;
-    }
-  }
-}
-
 }  // namespace
 
 ModelFiles::ModelFiles(const std::string& path) : model_(path), folder_(folder_of(path)) {}
@@ -74,9 +63,7 @@ ModelProto ModelFiles::read() const {
   return model;
 }
 
-const ReadableFile& ModelFiles::opened(const std::string& location) {
-  std::unique_ptr<ReadableFile>& file = external_[location];
-  if (file) return *file;
+std::unique_ptr<ReadableFile> ModelFiles::opened(const std::string& location) const {
   const auto outside = [&] {
     refuse_file(fmt::format("its data is in \"{}\", which is not below the model's folder",
                             location.c_str()));
@@ -92,17 +79,18 @@ const ReadableFile& ModelFiles::opened(const std::string& location) {
   const fs::path within = real.lexically_relative(folder_);
   if (error || within.empty() || *within.begin() == "..") outside();
   try {
-    file = std::make_unique<ReadableFile>(real.string());
+    return std::make_unique<ReadableFile>(real.string());
   } catch (const Error& failed) {
     refuse_file(
         fmt::format("its data is in \"{}\", which cannot be read: {}", location, failed.message()));
   }
-  return *file;
 }
 
 std::string ModelFiles::bytes_of(const std::string& location, std::uint64_t offset,
-                                 std::uint64_t bytes) {
-  const ReadableFile& file = opened(location);
+                                 std::uint64_t bytes) const {
+  const auto held = external_.find(location);
+  const std::unique_ptr<ReadableFile> own = held == external_.end() ? opened(location) : nullptr;
+  const ReadableFile& file = own ? *own : *held->second;
   check_unchanged(file);
   if (offset > file.size() || file.size() - offset < bytes)
     refuse_file(fmt::format("its data is in {} at byte {}, and needs {} bytes; the file has {}",
@@ -110,12 +98,34 @@ std::string ModelFiles::bytes_of(const std::string& location, std::uint64_t offs
   return file.contents(offset, bytes);
 }
 
+void ModelFiles::hold(const ModelProto& model) {
+  hold(model.graph());
+  for (const FunctionProto& function : model.functions()) {
+    for (const NodeProto& node : function.node()) hold(node);
+  }
+}
+
 void ModelFiles::hold(const GraphProto& graph) {
-  for (const TensorProto& tensor : graph.initializer()) hold_tensor(*this, tensor);
-  for (const NodeProto& node : graph.node()) {
-    for (const AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_t()) hold_tensor(*this, attribute.t());
-      if (attribute.has_g()) hold(attribute.g());
+  for (const TensorProto& tensor : graph.initializer()) hold(tensor);
+  for (const NodeProto& node : graph.node()) hold(node);
+}
+
+void ModelFiles::hold(const NodeProto& node) {
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_t()) hold(attribute.t());
+    if (attribute.has_g()) hold(attribute.g());
+    for (const TensorProto& tensor : attribute.tensors()) hold(tensor);
+    for (const GraphProto& graph : attribute.graphs()) hold(graph);
+  }
+}
+
+void ModelFiles::hold(const TensorProto& tensor) {
+  for (const StringStringEntryProto& entry : tensor.external_data()) {
+    if (entry.key() != "location" || external_.contains(entry.value())) continue;
+    try {
+      external_.emplace(entry.value(), opened(entry.value()));
+    } catch (const Error&) {  // not needed yet
+      continue;
     }
   }
 }

@@ -12,10 +12,12 @@ namespace dyn::onnx {
 
 class GraphProto;
 class ModelProto;
+class NodeProto;
+class TensorProto;
 
-/// Each file is opened once and stays open, so that a model can be imported again when its files
-/// have been renamed, replaced or removed, or the process is in another folder. For one thread at a
-/// time.
+/// The model's own file stays open, and so do the others once hold() was called, so that a model
+/// can be imported again when its files have been renamed, replaced or removed, or the process is
+/// in another folder. For one thread at a time.
 class ModelFiles {
  public:
   /// Throws Error(device) where the file cannot be read.
@@ -30,13 +32,17 @@ class ModelFiles {
 
   /// Bytes of a file that is named by its path from the model's folder. Throws Error(model) where
   /// it is not below that folder, cannot be read, is shorter, or has changed since it was opened.
-  std::string bytes_of(const std::string& location, std::uint64_t offset, std::uint64_t bytes);
+  std::string bytes_of(const std::string& location, std::uint64_t offset,
+                       std::uint64_t bytes) const;
 
   /// Opens all files that the model names. One that cannot be opened is an error when it is needed.
-  void hold(const GraphProto& graph);
+  void hold(const ModelProto& model);
 
  private:
-  const ReadableFile& opened(const std::string& location);
+  std::unique_ptr<ReadableFile> opened(const std::string& location) const;
+  void hold(const GraphProto& graph);
+  void hold(const NodeProto& node);
+  void hold(const TensorProto& tensor);
 
   ReadableFile model_;
   std::string folder_;  ///< absolute

@@ -191,7 +191,8 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files) {
 std::optional<std::string> external_place(const TensorProto& proto) {
   if (proto.data_location() != TensorProto::EXTERNAL) return std::nullopt;
   const Place place = place_of(proto);
-  return fmt::format("{} [{}] {} {}", proto.data_type(), fmt::join(proto.dims(), ","), place.offset,
+  return fmt::format("{} [{}] {} {} {}", proto.data_type(), fmt::join(proto.dims(), ","),
+                     place.offset, place.has_length ? fmt::to_string(place.length) : "",
                      place.file);
 }
 

@@ -165,6 +165,35 @@ TEST_CASE("external data that does not fit is refused with the tensor and the fi
   refused(external(std::string("w.bin\0.txt", 10)), "not below the model's folder");
 }
 
+TEST_CASE("a model with more files than a process may open is read one after the other") {
+  const Folder folder;
+  constexpr int count = 100;
+  OnnxFile file;
+  file.input("x", {"N", 2}).output("sum");
+  std::string last = "x";
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "w" + std::to_string(i),
+                      next = i + 1 == count ? "sum" : "sum" + std::to_string(i);
+    write(folder.path(name), std::string(8, static_cast<char>(i)));
+    TensorProto& tensor = *file.model.mutable_graph()->add_initializer();
+    tensor = external(name).model.graph().initializer(0);
+    tensor.set_name(name);
+    file.node("Add", {last, name}, {next});
+    last = next;
+  }
+  file.save(folder.path("m.onnx"));
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit few{64, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::size_t bytes = 0;
+  try {
+    bytes = onnx::import_model(folder.path("m.onnx"), "w").weights.size();
+  } catch (const Error& error) { CHECK(std::string(error.what()).empty()); }
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(bytes > 8 * count);
+}
+
 TEST_CASE("tensors that are one place of another file are one weight") {
   const Folder folder;
   constexpr int count = 600;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tests/support/seed.hpp"
+#include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -462,6 +463,24 @@ TEST_CASE("imported transposed convolutions, strided, dilated, cut and grouped")
   check_transposed({{{5, 4}, {3, 2}, {2, 3}, {1, 1}, {1, 0}, {1, 1}}, 2, 4, 5, 1, true}, {1, 2});
   check_transposed({{{5, 4}, {2, 2}, {2, 2}, {2, 1}, {0, 2}, {1, 1}}, 1, 6, 4, 2, true}, {0, 0});
   check_transposed({{{4, 3}, {2, 2}, {2, 2}, {1, 1}, {1, 2}, {2, 1}}, 2, 3, 7, 1, true}, {0, 1});
+}
+
+TEST_CASE("pads that cut off more than a transposed convolution gives are refused") {
+  OnnxFile file;
+  file.input("x", {1, 1, 4}).floats("w", {1, 1, 2}, {1, 2}).output("y");
+  onnx::NodeProto& node = file.node("ConvTranspose", {"x", "w"}, {"y"});
+  set_list(node, "strides", {2});
+  set_list(node, "pads", {0, 9});
+  testing::check_error(file, ErrorKind::model, {"ConvTranspose", "its pads cut off more"});
+}
+
+TEST_CASE("a transposed convolution of a stride far beyond its filters takes no memory for that") {
+  OnnxFile file;
+  file.input("x", {1, 1, 1}).floats("w", {1, 1, 1}, {3}).output("y");
+  onnx::NodeProto& node = file.node("ConvTranspose", {"x", "w"}, {"y"});
+  set_list(node, "strides", {std::int64_t{1} << 30});
+  std::vector<float> x{2};
+  CHECK(run(file, {{"x", {&x, {1, 1, 1}}}}).values == Values{6});
 }
 
 TEST_CASE("imported transposed convolutions of random strides, filters, pads and groups") {
