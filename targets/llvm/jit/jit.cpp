@@ -113,8 +113,8 @@ class Linker {
     return library_.createResourceTracker();
   }
 
-  /// Where the object's function is. An object that cannot be linked leaves nothing behind: its
-  /// symbol may be added again.
+  /// Where the object's function is. Whether it can be linked or not, its symbol may be added again
+  /// when the tracker was removed.
   void* add(const llvm::orc::ResourceTrackerSP& tracker, const std::string& symbol,
             const std::string& object) {
     const RoomForLlvm room;
@@ -126,7 +126,6 @@ class Linker {
       added = found.takeError();
     }
     std::string cause = llvm::toString(std::move(added));
-    remove_in_room(*tracker);
     if (!reported_.empty()) cause = reported_;
     throw Error(ErrorKind::device, "linking generated code: " + cause);
   }
@@ -136,14 +135,10 @@ class Linker {
   static void remove(llvm::orc::ResourceTracker& tracker) {
     if (tracker.isDefunct()) return;
     const RoomForLlvm room;
-    remove_in_room(tracker);
-  }
-
- private:
-  static void remove_in_room(llvm::orc::ResourceTracker& tracker) {
     if (llvm::Error error = tracker.remove()) llvm::consumeError(std::move(error));
   }
 
+ private:
   std::string reported_;
   std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   llvm::orc::ExecutionSession session_;
