@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "dyn/dyn.hpp"
 #include "src/runtime/load/model.hpp"
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 namespace dyn::testing::narrow_weights {
 namespace {
 
-constexpr std::int64_t depth = 600, columns = 2000, rows = 4;
+constexpr std::int64_t depth = 600, columns = 2000, rows = 2;
 
 const char* const layer = R"(dyn 1
 dim M in 0..8
@@ -79,14 +81,17 @@ double kept(const std::string& precision, float weight, float largest) {
   return weight;
 }
 
-/// A column of the weights as this precision keeps it.
-std::vector<double> kept_column(const Folder& folder, std::size_t n, const std::string& precision) {
-  std::vector<float> column;
-  for (std::size_t at = n; at < folder.w.size(); at += columns) column.push_back(folder.w[at]);
-  float largest = 0;
-  for (const float weight : column) largest = std::max(largest, std::fabs(weight));
-  std::vector<double> values;
-  for (const float weight : column) values.push_back(kept(precision, weight, largest));
+/// The weights as this precision keeps them, column by column.
+const std::vector<double>& kept_weights(const Folder& folder, const std::string& precision) {
+  static std::map<std::pair<std::string, std::vector<float>>, std::vector<double>> known;
+  std::vector<double>& values = known[{precision, folder.w}];
+  for (std::size_t n = 0; values.size() < folder.w.size(); ++n) {
+    float largest = 0;
+    for (std::size_t at = n; at < folder.w.size(); at += columns)
+      largest = std::max(largest, std::fabs(folder.w[at]));
+    for (std::size_t at = n; at < folder.w.size(); at += columns)
+      values.push_back(kept(precision, folder.w[at], largest));
+  }
   return values;
 }
 
@@ -96,8 +101,9 @@ double difference(const Graph& graph, const Folder& folder, const std::string& p
   const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), {rows, depth})}});
   const std::span<const float> y = outputs["y"].data<float>();
   double worst = 0;
+  const std::vector<double>& weights = kept_weights(folder, precision);
   for (std::size_t n = 0; n < columns; ++n) {
-    const std::vector<double> column = kept_column(folder, n, precision);
+    const double* const column = weights.data() + n * depth;
     for (std::size_t m = 0; m < rows; ++m) {
       double sum = folder.b[n];
       for (std::size_t k = 0; k < depth; ++k) sum += double{x[m * depth + k]} * column[k];

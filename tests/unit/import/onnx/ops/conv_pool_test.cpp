@@ -478,7 +478,7 @@ TEST_CASE("a transposed convolution of a stride far beyond its filters takes no 
   OnnxFile file;
   file.input("x", {1, 1, 1}).floats("w", {1, 1, 1}, {3}).output("y");
   onnx::NodeProto& node = file.node("ConvTranspose", {"x", "w"}, {"y"});
-  set_list(node, "strides", {std::int64_t{1} << 30});
+  set_list(node, "strides", {std::int64_t{1} << 16});
   std::vector<float> x{2};
   CHECK(run(file, {{"x", {&x, {1, 1, 1}}}}).values == Values{6});
 }
