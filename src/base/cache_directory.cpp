@@ -110,7 +110,9 @@ std::string why_not_own(const struct stat& info, const std::string& path) {
         "executed; name a directory of this user's own with DYN_CACHE_DIR or Options::cache_dir",
         info.st_uid, ::geteuid());
   return fmt::format(
-      "other users may write to it, and code from there would be executed; chmod go-w '{}'", path);
+      "other users may write to it, and code from there would be executed; name another with "
+      "DYN_CACHE_DIR or Options::cache_dir, or, where it is dyn's alone, chmod go-w '{}'",
+      path);
 }
 
 /// Returns 0, or the system's error. `offset` is the position in the file, before and after. File
@@ -159,7 +161,7 @@ std::optional<CacheKind> cache_kind(std::string_view name) {
   if (is_weights(name)) return CacheKind::Weights;
   if (is_figures(name)) return CacheKind::Figures;
   if (!name.ends_with(unfinished_end)) return std::nullopt;
-  // What it is to become, and what tells it from others: a hash, or two numbers.
+  // The final name comes first, then words that tell it from others: a number, or two.
   name.remove_suffix(unfinished_end.size());
   for (int words = 0; words < 2; ++words) {
     const std::size_t dot = name.rfind('.');

@@ -40,7 +40,7 @@ using CacheKey = std::array<std::uint8_t, 32>;
 class CacheDirectory {
  public:
   enum class Missing { Make, Leave };
-  /// What becomes of a file that has the name already.
+  /// A file that has the name already is replaced, or kept.
   enum class Former { Replace, Keep };
 
   /// Opens it. What is missing of its path is made, for its owner alone. An empty path is none.

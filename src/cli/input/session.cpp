@@ -16,8 +16,8 @@
 namespace dyn::cli {
 namespace {
 
-/// What each --shapes says, and what the loaded inputs are; where there is no --shapes, one of
-/// these alone.
+/// The shapes that each --shapes says, with those of the loaded inputs; where there is no --shapes,
+/// one of these alone.
 std::vector<runtime::NamedShapes> given_shapes(const Arguments& arguments,
                                                const std::map<std::string, Tensor>& loaded) {
   std::vector<runtime::NamedShapes> list;

@@ -14,7 +14,7 @@
 
 namespace dyn::runtime {
 
-/// What stands in the file before the payload, signed with `key`; its size is a multiple of a
+/// The bytes before the payload, signed with `key`; its size is a multiple of a
 /// page's.
 std::vector<std::byte> prepacked_prefix(std::string_view identity,
                                         std::span<const std::byte> payload, const CacheKey& key,

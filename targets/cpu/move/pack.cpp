@@ -124,7 +124,7 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
   std::vector<float> panel(layout.dtype == DType::f32 ? 0
                                                       : static_cast<std::size_t>(panel_elements));
   for (std::int64_t i = first_panel; i < last_panel; ++i) {
-    // Of no rows there may be no memory either.
+    // Without rows there may be no memory either.
     const float* first = layout.k == 0 ? source : source + i * width * n_stride;
     const Columns columns{first, layout.k, std::min(width, layout.n - i * width), k_stride,
                           n_stride};

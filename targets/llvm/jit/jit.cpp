@@ -107,7 +107,7 @@ class Linker {
     if (llvm::Error error = session_.endSession()) llvm::consumeError(std::move(error));
   }
 
-  /// What removes a function, before there is one.
+  /// Removes a function later; there is none yet.
   llvm::orc::ResourceTrackerSP make_tracker() {
     const RoomForLlvm room;
     return library_.createResourceTracker();

@@ -30,9 +30,7 @@ void convert_conv(NodeContext& node) {
   std::iota(perm.begin(), perm.end() - 2, 2);
   perm[perm.size() - 2] = 1;
   perm.back() = 0;
-  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
-  if (const std::int64_t groups = node.integer("group", 1); groups != 1)
-    attrs.push_back(node.dim("groups", groups));
+  std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
   ValueId y = node.add("conv", {channels_last(node, node.value(0)), permuted_input(node, 1, perm)},
                        std::move(attrs));
   if (node.has(2)) y = node.add("add", {y, node.value(2)});

@@ -63,9 +63,7 @@ TensorExpr integer_conv(NodeContext& node, const Inputs& inputs) {
   std::iota(perm.begin(), perm.end() - 2, 2);
   perm[perm.size() - 2] = 1;
   perm.back() = 0;
-  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
-  if (const std::int64_t groups = node.integer("group", 1); groups != 1)
-    attrs.push_back(node.dim("groups", groups));
+  std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
   const Whole x = whole_input(node, inputs.a, inputs.a_zero_point, -1),
               w = whole_input(node, inputs.b, inputs.b_zero_point, 0);
   const auto multiply = [&](const Whole& image, const Whole& by) {

@@ -172,9 +172,7 @@ ValueId convolve_spread(NodeContext& node, ValueId x, SlidingWindows windows,
     windows.before[i] = borders[i].before;
     windows.after[i] = borders[i].after;
   }
-  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
-  if (groups != 1) attrs.push_back(node.dim("groups", groups));
-  return node.add("conv", {x, conv_filters(node, groups)}, std::move(attrs));
+  return node.add("conv", {x, conv_filters(node, groups)}, conv_attrs_of(node, windows, groups));
 }
 
 bool is_phased(NodeContext& node, const SlidingWindows& windows, std::int64_t groups) {

@@ -111,7 +111,7 @@ float float_at(const Tensor& tensor, std::size_t place) {
 bool give_widened(NodeContext& node, const Tensor& integers) {
   Tensor floats{DType::f32, integers.dims,
                 std::string(static_cast<std::size_t>(integers.elements()) * sizeof(float), '\0')};
-  for_each_number(integers, [&](std::size_t i, double number) {
+  for_each_element(integers, [&](std::size_t i, auto number) {
     const auto element = static_cast<float>(number);
     std::memcpy(floats.bytes.data() + i * sizeof element, &element, sizeof element);
   });

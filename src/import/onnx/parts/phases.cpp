@@ -155,9 +155,7 @@ ValueId convolved(NodeContext& node, ValueId x, ValueId filters, const Transpose
   windows.after = range.after;
   for (std::size_t i = 0; i < phases.taps.size(); ++i)
     windows.before.push_back(node.dims().constant(phases.taps[i] - 1 - range.first[i]));
-  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
-  if (conv.groups != 1) attrs.push_back(node.dim("groups", conv.groups));
-  return node.add("conv", {x, filters}, std::move(attrs));
+  return node.add("conv", {x, filters}, conv_attrs_of(node, windows, conv.groups));
 }
 
 ValueId as_value(NodeContext& node, Tensor tensor) {

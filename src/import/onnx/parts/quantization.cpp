@@ -124,14 +124,14 @@ bool give_known_numbers(NodeContext& node, const Layout& layout) {
     node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(),
                           zeros.size(), needed));
   Tensor tensor{DType::f32, x->dims, std::string(count * sizeof(float), '\0')};
-  for_each_number(*x, [&](std::size_t i, double integer) {
+  for_each_element(*x, [&](std::size_t i, auto integer) {
     const std::size_t place = i / inner % extent, outer = i / inner / extent;
     const std::size_t which = scales.size() == 1 ? 0
                               : layout.block > 0
                                   ? (outer * blocks + place / block) * inner + i % inner
                                   : place;
-    const float number =
-        static_cast<float>(integer - zeros[which]) * static_cast<float>(scales[which]);
+    const float number = static_cast<float>(static_cast<double>(integer) - zeros[which]) *
+                         static_cast<float>(scales[which]);
     std::memcpy(tensor.bytes.data() + i * sizeof number, &number, sizeof number);
   });
   node.give(std::move(tensor));

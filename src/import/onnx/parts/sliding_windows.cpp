@@ -125,6 +125,13 @@ std::vector<graph::Attr> attrs_of(NodeContext& node, const SlidingWindows& windo
   return attrs;
 }
 
+std::vector<graph::Attr> conv_attrs_of(NodeContext& node, const SlidingWindows& windows,
+                                       std::int64_t groups) {
+  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
+  if (groups != 1) attrs.push_back(node.dim("groups", groups));
+  return attrs;
+}
+
 Integers filter_sizes(NodeContext& node, const std::vector<Dim>& dims) {
   Integers sizes;
   for (std::size_t i = 2; i < dims.size(); ++i) {

@@ -42,6 +42,10 @@ std::vector<std::int64_t> filter_sizes(NodeContext& node, const std::vector<Dim>
 /// size.
 bool holds_all(NodeContext& node, const SlidingWindows& windows, const std::vector<Dim>& extents);
 
+/// The attributes of a conv.
+std::vector<graph::Attr> conv_attrs_of(NodeContext& node, const SlidingWindows& windows,
+                                       std::int64_t groups);
+
 /// Attributes for conv and pools; those with their default value are left out.
 std::vector<graph::Attr> attrs_of(NodeContext& node, const SlidingWindows& windows,
                                   bool with_sizes);

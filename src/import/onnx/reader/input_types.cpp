@@ -38,7 +38,8 @@ std::optional<std::int64_t> size_of(const TensorShapeProto::Dimension& dim) {
   return dim.has_dim_value() && dim.dim_value() > 0 ? std::optional(dim.dim_value()) : std::nullopt;
 }
 
-/// What the file calls a dim; empty where it has no name. "?" and its like tell no dim from others.
+/// The name of a dim in the file; empty where it has none. "?" and its like tell no dim from
+/// others.
 std::string name_of(const TensorShapeProto::Dimension& dim) {
   const std::string& name = dim.dim_param();
   const auto tells = [](char letter) {

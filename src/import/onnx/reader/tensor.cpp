@@ -103,15 +103,8 @@ std::string typed_data(const TensorProto& proto, DType dtype, std::int64_t eleme
 template <class To>
 std::vector<To> elements_of(const Tensor& tensor) {
   std::vector<To> values(static_cast<std::size_t>(tensor.elements()));
-  const bool is_read = graph::with_element_type(tensor.dtype, [&](auto zero) {
-    using From =
-        std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      From element;
-      std::memcpy(&element, tensor.bytes.data() + i * sizeof(From), sizeof(From));
-      values[i] = static_cast<To>(element);
-    }
-  });
+  const bool is_read = for_each_element(
+      tensor, [&](std::size_t i, auto element) { values[i] = static_cast<To>(element); });
   for (std::size_t i = 0; !is_read && i < values.size(); ++i) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, tensor.bytes.data() + i * sizeof bits, sizeof bits);

@@ -40,17 +40,17 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files);
 /// equal. Nothing where the message has the elements.
 std::optional<std::string> external_place(const TensorProto& proto);
 
-/// Calls visit(index, number) for each element of an integer or float tensor that is not of 16-bit
-/// floats; integers exactly below 2^53.
+/// Calls visit(index, element) for each element, a bool as i8. False, and no call, for 16-bit
+/// floats.
 template <class Visit>
-void for_each_number(const Tensor& tensor, const Visit& visit) {
-  graph::with_element_type(tensor.dtype, [&](auto zero) {
+bool for_each_element(const Tensor& tensor, const Visit& visit) {
+  return graph::with_element_type(tensor.dtype, [&](auto zero) {
     using T = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
     const auto count = static_cast<std::size_t>(tensor.elements());
     for (std::size_t i = 0; i < count; ++i) {
       T element;
       std::memcpy(&element, tensor.bytes.data() + i * sizeof element, sizeof element);
-      visit(i, static_cast<double>(element));
+      visit(i, element);
     }
   });
 }
