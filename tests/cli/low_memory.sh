@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 kilobytes=()
 for ((size = 40 << 10; size < 900 << 10; size += size / 20)); do kilobytes+=("$size"); done
 ran=0 refused=0 tried=0
-for size in $(some_of 12 "${kilobytes[@]}") "${kilobytes[-1]}"; do
+for size in $(some_of 6 "${kilobytes[@]}") "${kilobytes[-1]}"; do
   # Below that the program itself does not start.
   (ulimit -v "$size"; "$dynrun" --version) >/dev/null 2>&1 || continue
   (

@@ -10,6 +10,7 @@ shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
 mkdir -p "$output"
+export DYN_TEST_LANE=all  # nothing is thinned
 
 check=$build/tests/dyn-gpu-check
 dynrun=$build/bin/dynrun

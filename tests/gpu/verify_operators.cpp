@@ -8,6 +8,7 @@
 #include "src/runtime/load/model.hpp"
 #include "tests/gpu/check.hpp"
 #include "tests/kernels/cases.hpp"
+#include "tests/support/seed.hpp"
 
 namespace dyn::gpu_check {
 namespace {
@@ -69,6 +70,7 @@ int verify_operators(const Settings& settings) {
   options.precision = settings.precision;
   using Cases = std::pair<const char*, std::vector<Case> (*)()>;
   int failures = 0;
+  testing::Sweep sweep(2);
   for (const auto& [name, cases] :
        {Cases{"element-wise", testing::elementwise_cases},
         Cases{"reductions", testing::reduction_cases}, Cases{"matmul", testing::matmul_cases},
@@ -76,6 +78,7 @@ int verify_operators(const Settings& settings) {
     testing::Random random(name);
     Counts counts;
     for (const Case& item : cases()) {
+      if (!sweep.takes()) continue;
       // Special values are far beyond the range of 16-bit operands.
       if (settings.precision != "f32" && !item.fills.empty()) continue;
       run_case(item, options, random, counts);

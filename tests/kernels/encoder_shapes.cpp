@@ -123,7 +123,7 @@ TEST_SUITE("fast") {
 TEST_SUITE("full") {
   TEST_CASE("encoder at 2000 shapes") {
     Encoder encoder("encoder");
-    check_shapes(encoder, test_rounds(2000, 20), test_rounds(200, 20));
+    check_shapes(encoder, test_rounds(2000, 40), test_rounds(200, 20));
   }
 }
 

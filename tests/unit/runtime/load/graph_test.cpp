@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dyn/dyn.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 #include "tests/unit/runtime/run/allocation_counter.hpp"
 
@@ -171,7 +172,7 @@ TEST_SUITE("full") {
     for (int i = 0; i < 20; ++i) load();
     const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"),
                       threads = thread_count();
-    for (int i = 0; i < 1000; ++i) load();
+    for (int i = 0; i < dyn::testing::test_rounds(1000, 4); ++i) load();
     CHECK(resident_bytes() <= bytes + (std::size_t{4} << 20));
     CHECK(lines_of("/proc/self/maps") <= mappings + 4);
     CHECK(thread_count() <= threads);

@@ -109,7 +109,7 @@ void check_convolutions(int count, std::uint64_t seed) {
       const Graph reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
       auto outputs = reference.run(
           {{"x", Tensor::view(x.data(), {of.batch, of.height, of.width, of.channels})}});
-      Options options = dyn::testing::uncached(2);
+      Options options = dyn::testing::uncached(1 + i % 2);
       options.isa = isa.name;
       runtime::LoadRequest request;
       request.text = text;
