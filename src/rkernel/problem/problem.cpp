@@ -144,7 +144,7 @@ bool lie_in_strips(const WindowRows& rows, int m) {
     const WindowAxis& axis = rows.axes[i];
     const auto size = axis.size.constant(), stride = axis.stride.constant();
     if (axis.axis != m || !size || !stride || *stride > *size) return false;
-    if (i + 2 < rows.axes.size() && (*size != 1 || axis.before.constant() != 0)) return false;
+    if (i + 2 < rows.axes.size() && *size != 1) return false;
     taps *= *size;
   }
   return taps > 1;

@@ -74,16 +74,15 @@ void Strip::emit_rows(Value* strip) const {
   Value* index = builder_.CreateUDiv(padded, rows_of_index_);
   Value* offset = builder_.CreateAdd(builder_.CreateMul(place, down.step),
                                      builder_.CreateSub(first_column_, padding));
+  Value* exists = builder_.CreateICmpULT(place, down.extent);
   for (std::size_t i = block_.axes.size() - 2; i-- > 0;) {
     const WindowAxisValues& axis = block_.axes[i];
-    offset = builder_.CreateAdd(
-        offset, builder_.CreateMul(
-                    builder_.CreateMul(i == 0 ? index : builder_.CreateURem(index, axis.count),
-                                       axis.stride),
-                    axis.step));
+    Value* window = i == 0 ? index : builder_.CreateURem(index, axis.count);
     index = builder_.CreateUDiv(index, axis.count);
+    Value* outer = builder_.CreateSub(builder_.CreateMul(window, axis.stride), axis.before);
+    offset = builder_.CreateAdd(offset, builder_.CreateMul(outer, axis.step));
+    exists = builder_.CreateAnd(exists, builder_.CreateICmpULT(outer, axis.extent));
   }
-  Value* exists = builder_.CreateICmpULT(place, down.extent);
   Value* from = builder_.CreateSelect(exists, left, number(0));
   Value* until = builder_.CreateSelect(exists, right, number(0));
   clear_elements(builder_, isa_, to, from);

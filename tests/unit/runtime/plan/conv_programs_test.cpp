@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,24 +22,35 @@ using namespace dyn;
 namespace {
 
 struct Convolution {
-  std::int64_t batch, height, width, channels, filters;
-  std::int64_t taps[2], strides[2], dilations[2], before[2], after[2];
+  std::int64_t batch, channels, filters;
+  std::vector<std::int64_t> sizes, taps, strides, dilations, before, after;  ///< by axis
+
+  Shape shape() const {
+    Shape shape{batch};
+    shape.insert(shape.end(), sizes.begin(), sizes.end());
+    shape.push_back(channels);
+    return shape;
+  }
 };
 
 std::string text_of(const Convolution& of) {
-  const auto pair = [](const std::int64_t(&values)[2]) {
-    return fmt::format("[{}, {}]", values[0], values[1]);
-  };
+  std::string dims, names, unknown;
+  for (std::size_t i = 0; i < of.taps.size(); ++i) {
+    dims += fmt::format("dim S{} in {}..64\n", i, of.taps[i]);
+    names += fmt::format("S{}, ", i);
+    unknown += "_, ";
+  }
   return fmt::format(
-      "dyn 1\ndim B\ndim H in {0}..64\ndim W in {1}..64\nweight w: f32[{0}, {1}, {2}, {3}] = "
-      "random 1\nweight b: f32[{3}] = random 2\n"
-      "graph c(x: f32[B, H, W, {2}]) -> (y: f32[B, _, _, {3}]) {{\n  y = relu(conv(x, w) "
-      "strides={4} dilations={5} before={6} after={7} + b)\n  return y\n}}\n",
-      of.taps[0], of.taps[1], of.channels, of.filters, pair(of.strides), pair(of.dilations),
-      pair(of.before), pair(of.after));
+      "dyn 1\ndim B\n{0}weight w: f32[{1}, {2}, {3}] = random 1\nweight b: f32[{3}] = random 2\n"
+      "graph c(x: f32[B, {4}{2}]) -> (y: f32[B, {5}{3}]) {{\n  y = relu(conv(x, w) strides=[{6}] "
+      "dilations=[{7}] before=[{8}] after=[{9}] + b)\n  return y\n}}\n",
+      dims, fmt::join(of.taps, ", "), of.channels, of.filters, names, unknown,
+      fmt::join(of.strides, ", "), fmt::join(of.dilations, ", "), fmt::join(of.before, ", "),
+      fmt::join(of.after, ", "));
 }
 
-/// Kernels of 1 to 5 taps a side that overlap or touch or, seldom, do not.
+/// Kernels of 1 to 5 taps a side that overlap or touch or, seldom, do not, along two axes or three.
+/// Most have one tap along the first of three, which may be padded all the same.
 Convolution random_convolution(std::mt19937_64& random) {
   const auto from = [&](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
@@ -47,16 +59,18 @@ Convolution random_convolution(std::mt19937_64& random) {
   of.batch = from(1, 3);
   of.channels = from(1, 20);
   of.filters = from(1, 70);
-  for (int side : {0, 1}) {
-    of.taps[side] = from(1, 5);
-    of.strides[side] =
-        from(0, 5) == 0 ? from(1, 3) : from(1, std::min<std::int64_t>(2, of.taps[side]));
-    of.dilations[side] = side == 0 ? from(1, 2) : 1;
-    of.before[side] = from(0, of.taps[side]);
-    of.after[side] = from(0, of.taps[side]);
+  const int axes = static_cast<int>(from(2, 3));
+  for (int axis = 3 - axes; axis < 3; ++axis) {
+    const std::int64_t taps = axis == 0 && from(0, 3) > 0 ? 1 : from(1, 5);
+    of.taps.push_back(taps);
+    of.strides.push_back(from(0, 5) == 0 ? from(1, 3) : from(1, std::min<std::int64_t>(2, taps)));
+    of.dilations.push_back(axis == 1 ? from(1, 2) : 1);
+    of.before.push_back(from(0, taps));
+    of.after.push_back(from(0, taps));
+    of.sizes.push_back(axis == 0   ? from(taps, taps + 2)
+                       : axis == 1 ? from(2 * taps, axes == 3 ? 14 : 24)
+                                   : from(taps, axes == 3 ? 20 : 40));
   }
-  of.height = from(2 * of.taps[0], 24);
-  of.width = from(of.taps[1], 40);
   return of;
 }
 
@@ -65,11 +79,10 @@ Convolution random_convolution(std::mt19937_64& random) {
 double worst_difference(const runtime::Model& model, const Convolution& of,
                         std::span<const float> x, std::span<const float> expected,
                         std::size_t& ran) {
-  const auto plan =
-      model.plan_uncached(model.bind_dims({{"B", of.batch}, {"H", of.height}, {"W", of.width}}));
+  const auto plan = model.plan_uncached(model.bind({{"x", of.shape()}}));
   runtime::CallState call(
       std::shared_ptr<const runtime::Model>(std::shared_ptr<const runtime::Model>(), &model));
-  call.set_input(0, Tensor::view(x.data(), {of.batch, of.height, of.width, of.channels}));
+  call.set_input(0, Tensor::view(x.data(), of.shape()));
   double worst = 0;
   for (std::size_t group = 0; group < plan->launches.size(); ++group) {
     for (const rkernel::Candidate& program :
@@ -101,14 +114,13 @@ void check_convolutions(int count, std::uint64_t seed) {
       const Convolution of = random_convolution(random);
       const std::string text = text_of(of);
       CAPTURE(text);
-      const std::string sizes = fmt::format("B={} H={} W={}", of.batch, of.height, of.width);
+      const std::string sizes = to_string(of.shape());
       CAPTURE(sizes);
       std::normal_distribution<float> normal;
-      std::vector<float> x(static_cast<std::size_t>(of.batch * of.height * of.width * of.channels));
+      std::vector<float> x(static_cast<std::size_t>(element_count(of.shape())));
       for (float& value : x) value = normal(random);
       const Graph reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
-      auto outputs = reference.run(
-          {{"x", Tensor::view(x.data(), {of.batch, of.height, of.width, of.channels})}});
+      auto outputs = reference.run({{"x", Tensor::view(x.data(), of.shape())}});
       Options options = dyn::testing::uncached(1 + i % 2);
       options.isa = isa.name;
       runtime::LoadRequest request;

@@ -409,11 +409,11 @@ Values scattered(const ConvCase& c, const Integers& out, const std::vector<float
 }
 
 void check_transposed(const ConvCase& c, const Integers& more, bool constant_filters = true) {
-  CAPTURE(c.groups);
-  CAPTURE(c.windows.image);
-  CAPTURE(c.windows.sizes);
-  CAPTURE(c.windows.strides);
-  CAPTURE(constant_filters);
+  const auto words = [](const Integers& integers) { return to_string(Shape(integers)); };
+  INFO("image ", words(c.windows.image), ", filters ", words(c.windows.sizes), ", strides ",
+       words(c.windows.strides), ", pads ", words(c.windows.pads()), ", output padding ",
+       words(more), ", channels ", c.channels, " to ", c.filters, " in ", c.groups, ", batch ",
+       c.batch, constant_filters ? "" : ", filters from the run");
   OnnxFile file;
   declare_image(file, c.windows.image.size(), static_cast<int>(c.channels));
   file.output("y");
