@@ -101,6 +101,9 @@ std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const TensorExpr& pl
   return taps;
 }
 
+/// Taps of all axes together, which are nodes each: their number grows by powers of the rank.
+constexpr std::size_t most_combinations = 256;
+
 /// The sum over all combinations of the axes' taps: [N, o..., C] of an image [N, d..., C].
 TensorExpr sampled(const TensorExpr& image, const std::vector<std::vector<AxisTap>>& axes) {
   NodeContext& node = image.node();
@@ -108,6 +111,10 @@ TensorExpr sampled(const TensorExpr& image, const std::vector<std::vector<AxisTa
   const TensorExpr batch = along(range(node, image.dims()[0]), 0, rank);
   std::size_t combinations = 1;
   for (const auto& taps : axes) combinations *= taps.size();
+  if (combinations > most_combinations)
+    node.fail_unsupported(
+        fmt::format("an element is a sum of {} taps along {} axes; {} are supported", combinations,
+                    axes.size(), most_combinations));
   std::optional<TensorExpr> sum;
   for (std::size_t each = 0; each < combinations; ++each) {
     std::vector<TensorExpr> places{batch};

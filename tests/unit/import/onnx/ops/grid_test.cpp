@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/support/seed.hpp"
+#include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -162,4 +163,12 @@ TEST_CASE("a grid is an affine map of the places of an image") {
     CHECK(result.shape == Shape{2, 3, 4, 5, 3});
     check_close(result.values, expected);
   }
+}
+
+TEST_CASE("a sum of more taps than there can be nodes for is refused") {
+  OnnxFile file;
+  file.input("x", {"N", 1, 2, 2, 2, 2, 2}).output("y");
+  file.input("grid", {"N", 1, 1, 1, 1, 1, 5});
+  testing::set_word(file.node("GridSample", {"x", "grid"}, {"y"}), "mode", "cubic");
+  testing::check_error(file, ErrorKind::unsupported, {"GridSample", "1024 taps along 5 axes"});
 }
