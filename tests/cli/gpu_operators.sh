@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every operator's cases on the emulator, in each precision, against float64: what tests/gpu/run.sh does on a real GPU.
 #   tests/cli/gpu_operators.sh BUILD_DIR
-# Where DYN_TEST_LANE is not all, in one of the precisions, by a seed.
+# Where DYN_TEST_LANE is not all, half of the cases in one of the precisions, by a seed.
 . "$(dirname "$0")/../support/cli.sh" "$@"
 operators=$build/tests/dyn-gpu-check
 mapfile -t precisions < <(some_of 1 f32 tf32 f16 bf16)

@@ -4,12 +4,13 @@
 . "$(dirname "$0")/../support/cli.sh" "$@"
 cd "$(dirname "$0")"
 
+# Below the first of them the program itself does not start.
 kilobytes=()
-for ((size = 40 << 10; size < 900 << 10; size += size / 20)); do kilobytes+=("$size"); done
+for ((size = 40 << 10; size < 900 << 10; size += size / 20)); do
+  { (ulimit -v "$size"; "$dynrun" --version); } >/dev/null 2>&1 && kilobytes+=("$size")
+done
 ran=0 refused=0 tried=0
-for size in $(some_of 6 "${kilobytes[@]}") "${kilobytes[-1]}"; do
-  # Below that the program itself does not start.
-  (ulimit -v "$size"; "$dynrun" --version) >/dev/null 2>&1 || continue
+for size in $(some_of 12 "${kilobytes[@]}") "${kilobytes[-1]}"; do
   (
     ulimit -v "$size"
     "$dynrun" run model.dyn --dims B=3 --dims S=7 --cache-dir none --threads $((1 + size % 3))

@@ -1,4 +1,5 @@
-// Runs the operators' cases of tests/kernels on a GPU.
+// Runs the operators' cases of tests/kernels on a GPU; half of them, by a seed, where DYN_TEST_LANE
+// is not all.
 
 #include <cstdio>
 #include <utility>

@@ -101,7 +101,7 @@ std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const TensorExpr& pl
   return taps;
 }
 
-/// Taps of all axes together, which are nodes each: their number grows by powers of the rank.
+/// Taps of all axes together, each of which is nodes: their number is exponential in the axes.
 constexpr std::size_t most_combinations = 256;
 
 /// The sum over all combinations of the axes' taps: [N, o..., C] of an image [N, d..., C].

@@ -413,7 +413,7 @@ void check_transposed(const ConvCase& c, const Integers& more, bool constant_fil
   INFO("image ", words(c.windows.image), ", filters ", words(c.windows.sizes), ", strides ",
        words(c.windows.strides), ", pads ", words(c.windows.pads()), ", output padding ",
        words(more), ", channels ", c.channels, " to ", c.filters, " in ", c.groups, ", batch ",
-       c.batch, constant_filters ? "" : ", filters from the run");
+       c.batch, constant_filters ? std::string() : ", filters from the run");
   OnnxFile file;
   declare_image(file, c.windows.image.size(), static_cast<int>(c.channels));
   file.output("y");
