@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/ir/op.hpp"
@@ -64,6 +65,13 @@ class Propagation final : public InferContext {
   bool resolve_constraints(std::vector<Constraint>& constraints) const;
   void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what,
               const std::string& right_what);
+  /// What a dim is the broadcast of: itself, or what broadcast() made it from.
+  struct Broadcast {
+    std::vector<Dim> operands;  ///< by rising id
+    Dim greatest, least;        ///< of them
+  };
+  Broadcast broadcast_of(Dim dim) const;
+  Dim join(const Broadcast& a, const Broadcast& b);
   void collect_constraints();
   void check_symbols() const;
   SourceLocation location() const;
@@ -78,6 +86,7 @@ class Propagation final : public InferContext {
   int generation_ = 0;                   ///< of the unifier, up to which the module is resolved
   std::vector<std::vector<Constraint>> constraints_;  ///< by node
   std::vector<Constraint> claim_constraints_;
+  std::unordered_map<const DimNode*, Broadcast> broadcasts_;  ///< by the dims that join() gave
 };
 
 }  // namespace dyn::graph

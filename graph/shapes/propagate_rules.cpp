@@ -2,6 +2,7 @@
 // remain.
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -47,9 +48,11 @@ bool are_one_size(Dim a, Dim b) {
   return a == b || max(a, none) == max(b, none);
 }
 
+int id_of(Dim dim) { return dim.node()->id; }
+
 /// A key that is equal for constraints that ask the same.
 std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
-  const int left = constraint.left.node()->id, right = constraint.right.node()->id;
+  const int left = id_of(constraint.left), right = id_of(constraint.right);
   if (is_symmetric(constraint.kind) && right < left) return {constraint.kind, right, left};
   return {constraint.kind, left, right};
 }
@@ -133,11 +136,30 @@ Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::s
                   "the other side's dim needs 1");
     return unifier_.resolve(a_is_not_one ? a : b);
   }
+  const Broadcast from_a = broadcast_of(a), from_b = broadcast_of(b);
+  if (std::ranges::includes(from_a.operands, from_b.operands, {}, id_of, id_of)) return a;
+  if (std::ranges::includes(from_b.operands, from_a.operands, {}, id_of, id_of)) return b;
   record(Constraint::Kind::EqualOrOne, a, b, a_what, b_what);
   if (a_is_not_one) return a;
   if (b_is_not_one) return b;
-  // Picks the dim that is not 1; 0 where either is 0.
-  return max(a, b) * min(one, min(a, b));
+  return join(from_a, from_b);
+}
+
+Propagation::Broadcast Propagation::broadcast_of(Dim dim) const {
+  const auto found = broadcasts_.find(dim.node());
+  return found != broadcasts_.end() ? found->second : Broadcast{{dim}, dim, dim};
+}
+
+/// One form for all orders in which the same dims are broadcast, so that a dim which takes part
+/// again and again does not grow: the dim that is not 1; 0 where one of them is 0.
+Dim Propagation::join(const Broadcast& a, const Broadcast& b) {
+  Broadcast joined{{}, max(a.greatest, b.greatest), min(a.least, b.least)};
+  std::ranges::set_union(a.operands, b.operands, std::back_inserter(joined.operands), {}, id_of,
+                         id_of);
+  const Dim result = joined.greatest * min(dims().constant(1), joined.least);
+  if (std::ranges::find(joined.operands, result) == joined.operands.end())
+    broadcasts_.insert_or_assign(result.node(), std::move(joined));
+  return result;
 }
 
 void Propagation::require_less_equal(Dim a, Dim b, const std::string& a_what,

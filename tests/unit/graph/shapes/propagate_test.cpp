@@ -138,6 +138,48 @@ TEST_CASE("what cannot be decided stays as a constraint, once") {
   CHECK(to_string(b.module.constraints[1].right) == "S * 3");
 }
 
+TEST_CASE("dims that are broadcast again stay as they are, in whatever order") {
+  ModuleBuilder b;
+  const Dim S = b.symbol("S", 0), T = b.symbol("T", 0), U = b.symbol("U", 0);
+  const ValueId x = b.input("x", {S}), y = b.input("y", {T}), z = b.input("z", {U});
+  const ValueId xy = b.node("add", {x, y}), yz = b.node("add", {y, z});
+  ValueId again = xy;
+  for (int i = 0; i < 100; ++i) again = b.node("mul", {i % 2 ? x : again, i % 2 ? again : y});
+  const ValueId left = b.node("add", {xy, z}), right = b.node("add", {x, yz}),
+                all = b.node("add", {left, b.node("mul", {again, right})});
+  REQUIRE(b.propagate() == "");
+  CHECK(b.type(again) == b.type(xy));
+  CHECK(b.type(left) == b.type(right));
+  CHECK(b.type(all) == b.type(left));
+  CHECK(b.module.constraints.size() == 4);  // x and y, y and z, xy and z, x and yz
+  for (const std::int64_t size : {0, 1, 5})
+    for (int ones = 0; ones < 8; ++ones) {
+      std::int64_t sizes[3];
+      for (int i = 0; i < 3; ++i) sizes[i] = (ones >> i) & 1 ? 1 : size;
+      CAPTURE(size);
+      CAPTURE(ones);
+      CHECK(evaluate(b.module.value(all).type.dims[0], sizes) == (ones == 7 ? 1 : size));
+    }
+}
+
+TEST_CASE("many dims broadcast into one are a list of them") {
+  ModuleBuilder b;
+  std::vector<ValueId> inputs;
+  for (int i = 0; i < 40; ++i) {
+    const std::string number = std::to_string(i);
+    inputs.push_back(b.input("x" + number, {b.symbol("S" + number, 0)}));
+  }
+  ValueId sum = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) sum = b.node("add", {sum, inputs[i]});
+  REQUIRE(b.propagate() == "");
+  std::vector<std::int64_t> sizes(40, 1);
+  CHECK(evaluate(b.module.value(sum).type.dims[0], sizes) == 1);
+  sizes[31] = 9;
+  CHECK(evaluate(b.module.value(sum).type.dims[0], sizes) == 9);
+  sizes[3] = sizes[31] = 0;
+  CHECK(evaluate(b.module.value(sum).type.dims[0], sizes) == 0);
+}
+
 TEST_CASE("a second propagation changes nothing") {
   ModuleBuilder b;
   const Dim S = b.symbol("S", 1, 512), T = b.symbol("T", 1, 512);
