@@ -37,7 +37,8 @@ struct DimTable::Impl {
   std::vector<DimFacts> facts;
   std::unordered_map<NodeKey, Dim, NodeKeyHash> interned;
   std::vector<SymbolInfo> symbols;
-  std::map<std::string, Dim, std::less<>> symbol_of_name;
+  std::map<std::string, Dim, std::less<>> symbol_of_name;  ///< and named dims
+  std::unordered_map<const DimNode*, std::string> names;   ///< of named dims
   int fresh_symbols = 0;
 };
 
@@ -126,12 +127,47 @@ void DimTable::define(int symbol) {
   impl_->symbols[static_cast<std::size_t>(symbol)].defined = true;
 }
 
+namespace {
+
+/// FNV-1a, the same everywhere.
+std::uint32_t hash_of(std::string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
+  return hash;
+}
+
+}  // namespace
+
+Dim DimTable::named(Dim dim, const std::string& name) {
+  const DimOp op = dim.node()->op;
+  const bool is_atom = op == DimOp::Constant || op == DimOp::Symbol || op == DimOp::Named;
+  const Dim result = is_atom ? dim : DimInterner::intern(*this, DimOp::Named, {dim});
+  std::string own = name;
+  if (own.empty() && (is_atom || impl_->names.contains(result.node()))) return result;
+  if (own.empty()) own = fmt::format("size_{:08x}", hash_of(to_string(dim)));
+  while (name.empty() && find_symbol(own)) own += '_';
+  impl_->symbol_of_name.emplace(own, result);
+  if (!is_atom) impl_->names.emplace(result.node(), own);
+  return result;
+}
+
+const std::string& DimTable::name_of(Dim named) const { return impl_->names.at(named.node()); }
+
 int DimTable::symbol_count() const { return static_cast<int>(impl_->symbols.size()); }
 int DimTable::node_count() const { return static_cast<int>(impl_->nodes.size()); }
 Dim DimTable::at(int id) const { return Dim(&impl_->nodes[static_cast<std::size_t>(id)]); }
 
 Dim DimTable::add(Dim a, Dim b) { return apply_rules(*this, DimOp::Add, a, b); }
-Dim DimTable::multiply(Dim a, Dim b) { return apply_rules(*this, DimOp::Mul, a, b); }
+Dim DimTable::multiply(Dim a, Dim b) {
+  // Terms multiply.
+  constexpr std::size_t most_terms = 256;
+  const auto terms = [](Dim dim) {
+    return dim.node()->op == DimOp::Add ? dim.node()->operands.size() : 1;
+  };
+  if (terms(a) > 1 && terms(b) > 1 && terms(a) * terms(b) > most_terms)
+    return apply_rules(*this, DimOp::Mul, named(a), named(b));
+  return apply_rules(*this, DimOp::Mul, a, b);
+}
 Dim DimTable::floordiv(Dim a, Dim b) { return apply_rules(*this, DimOp::FloorDiv, a, b); }
 Dim DimTable::mod(Dim a, Dim b) { return apply_rules(*this, DimOp::Mod, a, b); }
 Dim DimTable::minimum(Dim a, Dim b) { return apply_rules(*this, DimOp::Min, a, b); }
@@ -149,6 +185,11 @@ Dim substitute_memoized(DimTable& table, Dim dim, std::span<const Dim> replaceme
   }
   if (node.operands.empty()) return dim;
   if (const auto found = memo.find(node.id); found != memo.end()) return found->second;
+  if (node.op == DimOp::Named) {
+    const Dim inner = substitute_memoized(table, node.operands[0], replacement, memo);
+    return memo.emplace(node.id, inner == node.operands[0] ? dim : abbreviated(inner))
+        .first->second;
+  }
   Dim result = substitute_memoized(table, node.operands[0], replacement, memo);
   for (std::size_t i = 1; i < node.operands.size(); ++i)
     result = apply_rules(table, node.op, result,
@@ -161,7 +202,32 @@ Dim substitute_memoized(DimTable& table, Dim dim, std::span<const Dim> replaceme
 
 Dim DimTable::substitute(Dim dim, std::span<const Dim> replacement) {
   Memo memo;
+  if (DimInterner::facts(dim).has_names) {
+    for (const Dim named : named_parts(dim)) substitute_memoized(*this, named, replacement, memo);
+  }
   return substitute_memoized(*this, dim, replacement, memo);
+}
+
+Dim abbreviated(Dim dim) {
+  return DimInterner::facts(dim).size > max_plain_size ? dim.table().named(dim) : dim;
+}
+
+std::vector<Dim> named_parts(Dim dim) {
+  if (!DimInterner::facts(dim).has_names) return {};
+  // Operands have smaller ids than their users: the order of ids is that of the computation.
+  std::map<int, Dim> parts;
+  std::vector<Dim> open{dim};
+  while (!open.empty()) {
+    const Dim next = open.back();
+    open.pop_back();
+    if (!DimInterner::facts(next).has_names) continue;
+    const DimNode& node = *next.node();
+    if (node.op == DimOp::Named && !parts.emplace(node.id, next).second) continue;
+    open.insert(open.end(), node.operands.begin(), node.operands.end());
+  }
+  std::vector<Dim> list;
+  for (const auto& [id, part] : parts) list.push_back(part);
+  return list;
 }
 
 Dim operator+(Dim a, Dim b) { return a.table().add(a, b); }

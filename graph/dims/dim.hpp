@@ -15,7 +15,7 @@ namespace dyn::graph {
 struct DimNode;
 class DimTable;
 
-enum class DimOp : std::uint8_t { Constant, Symbol, Add, Mul, FloorDiv, Mod, Min, Max };
+enum class DimOp : std::uint8_t { Constant, Symbol, Add, Mul, FloorDiv, Mod, Min, Max, Named };
 
 /// The model says this much about a symbol. Bounds are inclusive; every value is a multiple of
 /// `divisor`.
@@ -54,16 +54,16 @@ class Dim {
 
 struct DimNode {
   DimOp op;
-  std::int64_t value;  ///< Constant: the value; Symbol: its index
-  std::vector<Dim>
-      operands;  ///< Add and Mul: two or more, in canonical order; FloorDiv, Mod, Min, Max: two
+  std::int64_t value;         ///< Constant: the value; Symbol: its index
+  std::vector<Dim> operands;  ///< Add and Mul: two or more, in canonical order; FloorDiv, Mod, Min,
+                              ///< Max: two; Named: what it is a name for
   DimTable* table;
   int id;  ///< dense, in order of creation: operands have smaller ids than their users
 };
 
 /// Owns all dims of one model. Building is not thread-safe; reading is. Proofs build the
 /// expressions that they need. An expression that grows beyond max_expression_size nodes is an
-/// Error(model).
+/// Error(model); one that has a name is a single node in others.
 class DimTable {
  public:
   DimTable();
@@ -80,6 +80,12 @@ class DimTable {
   void refine(int symbol, std::int64_t low, std::int64_t high, std::int64_t divisor = 1);
   /// Marks a symbol as defined by the run of an operator.
   void define(int symbol);
+  /// The dim as an atom of others, of which rules and proofs know nothing but bounds and divisor.
+  /// Equal dims are one atom. It is called `name`, where that is given and it has no other; else
+  /// size_ and a hash of its text, which does not depend on what was named before. A symbol, a
+  /// constant and an atom are given back as they are.
+  Dim named(Dim dim, const std::string& name = "");
+  const std::string& name_of(Dim named) const;
   int symbol_count() const;
   int node_count() const;
   Dim at(int id) const;
@@ -103,6 +109,14 @@ class DimTable {
 /// Nodes that one expression may have, written out as a tree. Shapes of real models have tens; a
 /// hostile text could otherwise ask for exponentially many.
 inline constexpr int max_expression_size = 2000;
+/// Nodes of a size that stays an expression. Sizes of sizes may so be large, each of them is small.
+inline constexpr int max_plain_size = 64;
+
+/// The dim, named where it has more than max_plain_size nodes.
+Dim abbreviated(Dim dim);
+/// The named dims that it is made of, itself among them where it is one: each once, and after those
+/// that it is made of itself.
+std::vector<Dim> named_parts(Dim dim);
 
 Dim operator+(Dim a, Dim b);
 Dim operator-(Dim a, Dim b);
@@ -114,6 +128,19 @@ Dim floordiv(Dim a, Dim b);
 Dim mod(Dim a, Dim b);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
+
+/// Calls visit(symbol) for the symbols in the dim, those of named dims in it among them; for some
+/// more than once.
+template <class Visit>
+void for_each_symbol(Dim dim, const Visit& visit) {
+  const auto walk = [&](const auto& self, Dim part) -> void {
+    if (const auto symbol = part.symbol()) visit(*symbol);
+    if (part.node()->op == DimOp::Named) return;
+    for (const Dim operand : part.node()->operands) self(self, operand);
+  };
+  walk(walk, dim);
+  for (const Dim named : named_parts(dim)) walk(walk, named.node()->operands[0]);
+}
 
 struct Interval {
   std::int64_t low, high;
@@ -152,6 +179,8 @@ class DimProgram {
   void run(std::span<const std::int64_t> symbols, std::span<std::int64_t> values) const;
 
  private:
+  int slot_of(Dim dim);
+
   struct Step {
     DimOp op;
     std::int64_t value;

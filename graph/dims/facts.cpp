@@ -190,6 +190,7 @@ Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operan
       for (std::size_t i = 1; i < operands.size(); ++i)
         result = interval_product(result, operand(i));
       return result;
+    case DimOp::Named: return operand(0);
     case DimOp::FloorDiv: return interval_quotient(operand(0), operand(1));
     case DimOp::Mod: return modulo(operand(0), operand(1));
     case DimOp::Min:
@@ -207,6 +208,7 @@ std::int64_t derive_divisor(DimTable& table, DimOp op, const std::vector<Dim>& o
   switch (op) {
     case DimOp::Constant: return common_divisor(value, 0);
     case DimOp::Symbol: return table.info(static_cast<int>(value)).divisor;
+    case DimOp::Named: return operand(0);
     case DimOp::Mul:
       for (std::size_t i = 0; i < operands.size(); ++i) {
         if (__builtin_mul_overflow(result, operand(i), &result)) return 1;
@@ -232,10 +234,15 @@ std::int64_t derive_divisor(DimTable& table, DimOp op, const std::vector<Dim>& o
 DimFacts derive_facts(DimTable& table, DimOp op, const std::vector<Dim>& operands,
                       std::int64_t value) {
   std::int64_t size = 1;
-  for (Dim operand : operands) size = saturating_add(size, DimInterner::facts(operand).size);
+  bool has_names = op == DimOp::Named;
+  for (Dim operand : operands) {
+    const DimFacts& facts = DimInterner::facts(operand);
+    if (op != DimOp::Named) size = saturating_add(size, facts.size);
+    has_names = has_names || facts.has_names;
+  }
   if (size > max_expression_size) DimInterner::fail_too_large();
   return {derive_bounds(table, op, operands, value), derive_divisor(table, op, operands, value),
-          static_cast<int>(size)};
+          static_cast<int>(size), has_names};
 }
 
 Interval bounds(Dim dim) { return DimInterner::facts(dim).bounds; }

@@ -12,7 +12,8 @@ namespace dyn::graph {
 struct DimFacts {
   Interval bounds;
   std::int64_t divisor;  ///< divides every value; 0: every value is 0
-  int size;              ///< nodes of the expression as a tree
+  int size;              ///< nodes of the expression as a tree, in which a named one is one
+  bool has_names;        ///< it is or contains a named dim
 };
 
 struct DimInterner {

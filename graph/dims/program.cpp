@@ -1,10 +1,12 @@
 // Evaluation of dims.
 
+#include <unordered_map>
+
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/dims/checked.hpp"
-#include "graph/dims/dim.hpp"
+#include "graph/dims/interner.hpp"
 
 namespace dyn::graph {
 
@@ -44,30 +46,52 @@ std::int64_t apply(DimOp op, std::size_t count, Dim dim, const Operand& operand)
       return floor_divide(operand(0), operand(1));
     case DimOp::Min: return std::min(operand(0), operand(1));
     case DimOp::Max: return std::max(operand(0), operand(1));
+    case DimOp::Named: return operand(0);
     case DimOp::Constant:
     case DimOp::Symbol: break;
   }
   return 0;
 }
 
-}  // namespace
+/// The values of named dims by their nodes.
+using Names = std::unordered_map<const DimNode*, std::int64_t>;
 
-std::int64_t evaluate(Dim dim, std::span<const std::int64_t> symbols) {
+std::int64_t value_of(Dim dim, std::span<const std::int64_t> symbols, const Names& names) {
   const DimNode& node = *dim.node();
   if (node.op == DimOp::Constant) return node.value;
   if (node.op == DimOp::Symbol) return symbols[static_cast<std::size_t>(node.value)];
+  if (node.op == DimOp::Named) return names.at(&node);
   std::vector<std::int64_t> values;
-  for (Dim operand : node.operands) values.push_back(evaluate(operand, symbols));
+  for (Dim operand : node.operands) values.push_back(value_of(operand, symbols, names));
   return apply(node.op, values.size(), dim, [&](std::size_t i) { return values[i]; });
 }
 
+}  // namespace
+
+std::int64_t evaluate(Dim dim, std::span<const std::int64_t> symbols) {
+  Names names;
+  if (DimInterner::facts(dim).has_names) {
+    for (const Dim named : named_parts(dim))
+      names[named.node()] = value_of(named.node()->operands[0], symbols, names);
+  }
+  return value_of(dim, symbols, names);
+}
+
 int DimProgram::slot(Dim dim) {
+  if (DimInterner::facts(dim).has_names) {
+    // Each finds those before it there, so that no expression is walked beyond them.
+    for (const Dim named : named_parts(dim)) slot_of(named);
+  }
+  return slot_of(dim);
+}
+
+int DimProgram::slot_of(Dim dim) {
   const DimNode& node = *dim.node();
   const auto id = static_cast<std::size_t>(node.id);
   if (id >= slot_of_node_.size()) slot_of_node_.resize(id + 1, -1);
   if (slot_of_node_[id] >= 0) return slot_of_node_[id];
   std::vector<int> operands;
-  for (Dim operand : node.operands) operands.push_back(slot(operand));
+  for (Dim operand : node.operands) operands.push_back(slot_of(operand));
   steps_.push_back({node.op, node.value, std::move(operands), dim});
   return slot_of_node_[id] = static_cast<int>(steps_.size()) - 1;
 }

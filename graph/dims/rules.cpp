@@ -9,7 +9,8 @@ namespace dyn::graph {
 std::span<const DimRule> dim_rules(DimOp op) {
   switch (op) {
     case DimOp::Constant:
-    case DimOp::Symbol: return {};
+    case DimOp::Symbol:
+    case DimOp::Named: return {};
     case DimOp::Add: return add_rules();
     case DimOp::Mul: return multiply_rules();
     case DimOp::FloorDiv: return floordiv_rules();

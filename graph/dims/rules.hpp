@@ -17,7 +17,7 @@ struct DimRule {
   std::optional<Dim> (*apply)(DimTable& table, Dim a, Dim b);
 };
 
-/// The rules of one operator, in the order in which they are tried. Empty for Constant and Symbol.
+/// The rules of one operator, in the order in which they are tried. Empty for atoms and constants.
 std::span<const DimRule> dim_rules(DimOp op);
 
 /// `a op b`, simplified by the first rule that fits; otherwise the expression itself.

@@ -20,6 +20,7 @@ std::string atom_text(Dim atom) {
   };
   switch (node.op) {
     case DimOp::Symbol: return atom.table().info(static_cast<int>(node.value)).name;
+    case DimOp::Named: return atom.table().name_of(atom);
     case DimOp::FloorDiv: return call("floordiv");
     case DimOp::Mod: return call("mod");
     case DimOp::Min: return call("min");

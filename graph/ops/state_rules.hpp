@@ -38,12 +38,8 @@ std::vector<AppendedState> appended_states(const Module& module);
 
 template <class Visit>
 void for_each_session_symbol(const Module& module, const Visit& visit) {
-  const auto visit_all = [&](auto&& self, Dim dim) -> void {
-    if (const auto symbol = dim.symbol()) visit(*symbol);
-    for (const Dim operand : dim.node()->operands) self(self, operand);
-  };
   for (const ValueId id : module.states) {
-    for (const Dim dim : module.value(id).type.dims) visit_all(visit_all, dim);
+    for (const Dim dim : module.value(id).type.dims) for_each_symbol(dim, visit);
   }
   for (const Node& node : module.nodes) {
     if (!is_append(node)) continue;

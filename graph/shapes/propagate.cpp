@@ -95,6 +95,7 @@ void Propagation::store(std::vector<TensorType>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     check_output_type(outputs[i]);
     resolve_dims(outputs[i].dims);
+    std::ranges::transform(outputs[i].dims, outputs[i].dims.begin(), abbreviated);
     const ValueId id = node().outputs[i];
     TensorType& type = module_.value(id).type;
     const auto index = static_cast<std::size_t>(id);

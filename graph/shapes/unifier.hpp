@@ -63,11 +63,4 @@ class Unifier {
   std::vector<Constraint> constraints_;
 };
 
-/// Calls visit(symbol) for every symbol in the dim.
-template <class Visit>
-void for_each_symbol(Dim dim, const Visit& visit) {
-  if (const auto symbol = dim.symbol()) visit(*symbol);
-  for (Dim operand : dim.node()->operands) for_each_symbol(operand, visit);
-}
-
 }  // namespace dyn::graph

@@ -73,6 +73,13 @@ void Parser::parse_dim_line() {
   if (module_.dims->find_symbol(name.text))
     fail(name.location, fmt::format("the dim {} is defined twice", describe(name)));
 
+  if (accept("=")) {
+    const Dim dim = parse_dim();
+    expect_line_end("the dim");
+    module_.dims->named(dim, std::string(name.text));
+    dim_names_.push_back(name.text);
+    return;
+  }
   SymbolInfo info;
   info.name = name.text;
   if (token_.is_word("in")) {

@@ -53,6 +53,8 @@ class Printer {
   void choose_value_names();
   void choose_dim_names();
   void name_dims_of(Dim dim);
+  void visit_dim(Dim dim);
+  void print_named_dims();
   void print_header();
   void print_signature();
   std::string source(const Value& weight) const;
@@ -103,11 +105,26 @@ void Printer::choose_value_names() {
 }
 
 void Printer::name_dims_of(Dim dim) {
+  for (const Dim named : named_parts(dim)) visit_dim(named);
+  visit_dim(dim);
+}
+
+void Printer::visit_dim(Dim dim) {
   if (visited_dims_[static_cast<std::size_t>(dim.node()->id)]) return;
   visited_dims_[static_cast<std::size_t>(dim.node()->id)] = true;
   if (const std::optional<int> symbol = dim.symbol())
     needs_name_[static_cast<std::size_t>(*symbol)] = true;
-  for (const Dim operand : dim.node()->operands) name_dims_of(operand);
+  for (const Dim operand : dim.node()->operands) visit_dim(operand);
+}
+
+/// The expressions that have a name, each after those that it is made of.
+void Printer::print_named_dims() {
+  for (std::size_t id = 0; id < visited_dims_.size(); ++id) {
+    const Dim dim = module_.dims->at(static_cast<int>(id));
+    if (visited_dims_[id] && dim.node()->op == DimOp::Named)
+      out_ += fmt::format("dim {} = {}\n", module_.dims->name_of(dim),
+                          to_string(dim.node()->operands[0]));
+  }
 }
 
 /// A symbol without declaration that is one dim of one input and nothing else is written `_`.
@@ -168,6 +185,7 @@ void Printer::print_header() {
     if (info.hint) out_ += fmt::format(" hint {}", *info.hint);
     out_ += '\n';
   }
+  print_named_dims();
   for (const std::string& file : module_.weight_files)
     out_ += fmt::format("weights {}\n", quote_text(file));
   for (std::size_t i = 0; i < module_.values.size(); ++i) {

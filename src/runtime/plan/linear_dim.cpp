@@ -1,7 +1,5 @@
 #include "src/runtime/plan/linear_dim.hpp"
 
-#include <algorithm>
-
 namespace dyn::runtime {
 namespace {
 
@@ -41,17 +39,7 @@ std::optional<LinearDim> as_linear(graph::Dim dim) {
 }
 
 void mark_symbols(graph::Dim dim, std::vector<bool>& used) {
-  std::vector<graph::Dim> open = {dim};
-  std::vector<bool> seen(static_cast<std::size_t>(dim.node()->id) + 1);
-  while (!open.empty()) {
-    const graph::Dim next = open.back();
-    open.pop_back();
-    const auto id = static_cast<std::size_t>(next.node()->id);
-    if (seen[id]) continue;
-    seen[id] = true;
-    if (const auto symbol = next.symbol()) used[static_cast<std::size_t>(*symbol)] = true;
-    open.insert(open.end(), next.node()->operands.begin(), next.node()->operands.end());
-  }
+  for_each_symbol(dim, [&](int symbol) { used[static_cast<std::size_t>(symbol)] = true; });
 }
 
 }  // namespace dyn::runtime
