@@ -48,7 +48,9 @@ void PlannedExecution::refuse(rkernel::Status status, std::size_t group) const {
   if (status == rkernel::Status::OutOfMemory)
     throw Error(ErrorKind::device, fmt::format("no memory in '{}' for a run of this shape", where));
   user_error(fmt::format(
-      "an index is out of range in '{}'; check the values of the inputs that hold indices", where));
+      "an index is out of range{} in '{}'; check the values of the inputs that hold {}",
+      executable_.info().options.strict ? ", a divisor is 0, or a region is not finite" : "", where,
+      executable_.info().options.strict ? "such" : "indices"));
 }
 
 }  // namespace dyn::runtime

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/passes/check_values.hpp"
 #include "graph/passes/segments.hpp"
 #include "graph/text/text.hpp"
 #include "src/base/clock.hpp"
@@ -79,6 +80,7 @@ class Loader {
     graph::Module module = request_.segment == nullptr
                                ? graph::parse(request_.text, request_.source_name)
                                : graph::module_of(*request_.whole, *request_.segment);
+    if (options_.strict && request_.segment == nullptr) graph::check_values(module);
     report_.parse = seconds_since(start);
     return module;
   }
