@@ -92,7 +92,8 @@ class DYN_API Graph {
   Outputs run(const NamedTensors& inputs) const;
 
   /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as
-  /// `run`, and Error(user) where they depend on the values of inputs.
+  /// `run`, and Error(user) where they depend on the values of inputs. Like `run` it loads what a
+  /// shape that changes the structure of the model needs (docs/onnx.md).
   std::vector<std::pair<std::string, Shape>> infer_shapes(
       const std::vector<std::pair<std::string, Shape>>& inputs) const;
 

@@ -62,6 +62,10 @@ struct Options {
   /// outputs are few.
   bool deterministic = false;
 
+  /// A division of integers by 0, and a region of RoiAlign that is not finite, are Error(user) of
+  /// the run, which names the group of operators, instead of numbers.
+  bool strict = false;
+
   /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published
   /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode"; "vendor" (oneDNN where it is
   /// installed and can do it, else as "dyn"); or "oracle", which runs every program of all of them
@@ -80,7 +84,8 @@ struct Options {
   /// they decide the structure of the model, such as the axes of a reduction or the shape of a
   /// reshape; a run must give the same values. A model whose structure is not decided at load is
   /// compiled at its first run, and again for other values; `structures` such versions are kept,
-  /// and beyond that the least recently used are dropped.
+  /// and beyond that the least recently used are dropped. The same holds for a model whose
+  /// structure sizes of 1 change (docs/onnx.md).
   std::map<std::string, Tensor> known_inputs;
   int structures = 16;
 

@@ -57,16 +57,17 @@ std::vector<std::shared_ptr<const runtime::Model>> load_models(
   return models;
 }
 
-double traffic_bytes(const Bench& bench, const runtime::Plan& plan,
+/// `model`: whose the plan is.
+double traffic_bytes(const runtime::Model& model, const runtime::Plan& plan,
                      const std::vector<Tensor>& inputs, runtime::CallState& call,
                      const runtime::SessionState* session) {
-  double bytes = bench.model->weight_bytes_read(plan);
-  if (session != nullptr && bench.model->module().growth.valid()) {
-    const std::int64_t appended = graph::evaluate(bench.model->module().growth, plan.symbols);
+  double bytes = model.weight_bytes_read(plan);
+  if (session != nullptr && model.module().growth.valid()) {
+    const std::int64_t appended = graph::evaluate(model.module().growth, plan.symbols);
     bytes += static_cast<double>(session->bytes_below(session->length() + appended));
   }
   for (const Tensor& input : inputs) bytes += static_cast<double>(input.bytes());
-  for (std::size_t i = 0; i < bench.model->outputs().size(); ++i)
+  for (std::size_t i = 0; i < model.outputs().size(); ++i)
     bytes += static_cast<double>(call.output(i).bytes());
   return bytes;
 }
@@ -89,9 +90,10 @@ double plan_seconds(const runtime::Model& model, std::span<const std::int64_t> s
 /// state.
 void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const Arguments& arguments = bench.arguments;
-  const runtime::Model& model = *bench.model;
+  const ModelAt at = model_at(bench.model, symbols);
+  const runtime::Model& model = *at.model;
   const std::vector<Tensor> inputs =
-      make_inputs(model, symbols, bench.loaded, arguments.options.seed);
+      make_inputs(*bench.model, symbols, bench.loaded, arguments.options.seed);
   const std::shared_ptr<runtime::SessionState> session =
       make_session(bench.model, symbols, arguments.options.seed);
   runtime::CallState call = make_call(bench.model, session);
@@ -104,12 +106,13 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
       model.segments().empty();  // else the run decides sizes, and plans on its way
   const double flops = has_plan ? call.plan().flops() : 0;
   Row shape{{"model", model_name(arguments)}};
-  for (const auto& [name, value] : named_dims(model, symbols)) shape.emplace_back(name, value);
+  for (const auto& [name, value] : named_dims(*bench.model, symbols))
+    shape.emplace_back(name, value);
   shape.emplace_back("threads", std::int64_t{model.threads()});
   Row row = shape;
   row.emplace_back("device", model.device_name());
   row.emplace_back("first_ms", first * ms);
-  row.emplace_back("new_shape_us", has_plan ? Cell(plan_seconds(model, symbols) * us) : Cell());
+  row.emplace_back("new_shape_us", has_plan ? Cell(plan_seconds(model, at.symbols) * us) : Cell());
   row.emplace_back("median_ms", median * ms);
   for (const double percent : arguments.percentiles) {
     row.emplace_back(fmt::format("p{}_ms", percent), percentile(samples, percent) * ms);
@@ -117,7 +120,7 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   row.emplace_back("gflops", has_plan ? Cell(flops / median / 1e9) : Cell());
   const std::optional<double> limit =
       has_plan
-          ? limit_of(bench, flops, traffic_bytes(bench, call.plan(), inputs, call, session.get()))
+          ? limit_of(bench, flops, traffic_bytes(model, call.plan(), inputs, call, session.get()))
           : std::nullopt;
   row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
   row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());

@@ -103,10 +103,10 @@ std::string names_of(const runtime::Model& model, const Explanation& explanation
 void explain_by_measuring(const Arguments& given) {
   Arguments arguments = given;
   arguments.options.policy = name_of(rkernel::Policy::Oracle);  // makes all policies ready
-  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  runtime::require_measurable(model->executable());
+  const std::shared_ptr<const runtime::Model> loaded = load_model(arguments);
+  runtime::require_measurable(loaded->executable());
+  const auto [model, symbols] = model_at(loaded, requested_shape(*loaded, arguments, {}));
   const std::vector<std::size_t> chosen = chosen_groups(*model, arguments.group);
-  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
   const runtime::PlanPtr plan = model->plan_uncached(symbols);
   const std::vector<Explanation> alike =
       explanations(chosen, [&](std::size_t group) { return model->explain(group, *plan); });

@@ -5,10 +5,12 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/cli/input/imported.hpp"
+#include "src/cli/input/session.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -46,6 +48,11 @@ void import_model(const Arguments& arguments) {
   fmt::print("{}\n", text.string());
   if (!imported.weights.empty())
     fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
+  if (!imported.unlike_ones.empty())
+    show_note(fmt::format(
+        "{} does not hold where {} is 1, since a Squeeze without axes removes it there; the ONNX "
+        "file itself runs at every size",
+        text.string(), fmt::join(imported.unlike_ones.all(), " or ")));
 }
 
 }  // namespace dyn::cli

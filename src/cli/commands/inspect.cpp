@@ -89,9 +89,10 @@ std::string dims_of(const runtime::Model& model, std::span<const std::int64_t> s
   return dims.empty() ? " its only shape" : dims;
 }
 
-std::string memory_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+/// `at`: the shape's dims.
+std::string memory_text(const runtime::Model& model, std::span<const std::int64_t> symbols,
+                        const std::string& at) {
   const runtime::PlanPtr plan = model.plan(symbols);
-  const std::string at = dims_of(model, symbols);
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
   std::string text = fmt::format(
       "{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB, scratch {:.0f} KB for each thread\n",
@@ -104,7 +105,8 @@ std::string memory_text(const runtime::Model& model, std::span<const std::int64_
 }
 
 /// Lists what a run copies between the host and a GPU, in its order; empty where it copies nothing.
-std::string copies_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+std::string copies_text(const runtime::Model& model, std::span<const std::int64_t> symbols,
+                        const std::string& at) {
   const runtime::PlanPtr plan = model.plan(symbols);
   std::vector<Row> rows;
   for (const runtime::CopyInfo& copy : model.copies(*plan)) {
@@ -115,8 +117,7 @@ std::string copies_text(const runtime::Model& model, std::span<const std::int64_
                     {"why", copy.reason}});
   }
   return rows.empty() ? std::string()
-                      : fmt::format("\nCopies of a run at{}:\n\n{}", dims_of(model, symbols),
-                                    to_text(rows, Format::md));
+                      : fmt::format("\nCopies of a run at{}:\n\n{}", at, to_text(rows, Format::md));
 }
 
 std::string group_operators(const runtime::Model& model, const graph::Group& group) {
@@ -161,12 +162,16 @@ std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& mo
 
 /// Describes memory and copies of a run at each shape. A default shape, which the user did not ask
 /// for, may be too small for the model's windows.
-std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
+std::string runs_text(const std::shared_ptr<const runtime::Model>& model,
+                      const Arguments& arguments) {
   std::string text, copies;
   try {
-    for (const auto& symbols : inspected_shapes(model, arguments)) {
-      text += memory_text(model, symbols);
-      copies += copies_text(model, symbols);
+    for (const auto& symbols : inspected_shapes(*model, arguments)) {
+      const bool is_asked_for = !arguments.dims.empty() || !arguments.shapes.empty();
+      const ModelAt run = is_asked_for ? model_at(model, symbols) : ModelAt{model, symbols};
+      const std::string at = dims_of(*model, symbols);
+      text += memory_text(*run.model, run.symbols, at);
+      copies += copies_text(*run.model, run.symbols, at);
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::user || !arguments.dims.empty() || !arguments.shapes.empty())
@@ -216,7 +221,7 @@ void inspect_model(const Arguments& arguments) {
   const std::vector<std::size_t> groups =
       has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
   // Where an error occurs, nothing else is printed.
-  const std::string runs = has_groups ? runs_text(*model, arguments) : std::string();
+  const std::string runs = has_groups ? runs_text(model, arguments) : std::string();
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(),
              model->threads());
   fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()),
@@ -258,8 +263,8 @@ void explain_model(const Arguments& arguments) {
                   "--measure and --dump-ptx exclude each other: give one or the other");
     return explain_by_measuring(arguments);
   }
-  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
+  const std::shared_ptr<const runtime::Model> loaded = load_model(arguments);
+  const auto [model, symbols] = model_at(loaded, requested_shape(*loaded, arguments, {}));
   // Dims that a run decides take their values from --dims, else 0.
   const auto segments = model->segments();
   for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,6 +74,15 @@ std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arg
                             arguments.dims.empty() ? "--shapes" : "--dims", shapes.size()));
   }
   return std::move(shapes.front());
+}
+
+ModelAt model_at(const std::shared_ptr<const runtime::Model>& model,
+                 std::span<const std::int64_t> symbols) {
+  const runtime::NamedShapes shapes = model->input_shapes(symbols);
+  std::shared_ptr<const runtime::Model> variant = runtime::model_at(model, shapes);
+  if (variant == model) return {model, {symbols.begin(), symbols.end()}};
+  std::vector<std::int64_t> own = variant->bind(shapes);
+  return {std::move(variant), std::move(own)};
 }
 
 std::shared_ptr<runtime::SessionState> make_session(

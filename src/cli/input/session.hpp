@@ -30,6 +30,15 @@ std::vector<std::vector<std::int64_t>> requested_shapes(
 std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arguments& arguments,
                                           const std::map<std::string, Tensor>& loaded);
 
+/// What runs at a shape, where the shape may change the model's structure.
+struct ModelAt {
+  std::shared_ptr<const runtime::Model> model;
+  std::vector<std::int64_t> symbols;  ///< of this model
+};
+/// `symbols`: values of the given model's.
+ModelAt model_at(const std::shared_ptr<const runtime::Model>& model,
+                 std::span<const std::int64_t> symbols);
+
 /// A session for these values, of a model with states; nullptr for others. Every run finds as many
 /// positions as the values say, filled with seeded random numbers.
 std::shared_ptr<runtime::SessionState> make_session(

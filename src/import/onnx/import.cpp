@@ -19,19 +19,24 @@
 namespace dyn::onnx {
 namespace {
 
+/// Thrown where sizes that an import has taken to be other than 1 turn out to be 1 always.
+struct AlwaysOne {
+  Ones sizes;
+};
+
 class Importer {
  public:
-  Importer(ModelProto& model, ModelFiles& files, const KnownInputs& known,
-           const FreeDims& free_dims)
+  /// `options` must outlive it.
+  Importer(ModelProto& model, ModelFiles& files, const ImportOptions& options)
       : model_(model),
         path_(files.path()),
-        known_(known),
-        free_dims_(free_dims),
+        options_(options),
         state_{.builder = graph::Builder(graph_name(model), files.path()),
                .operands = {},
                .weights = {},
                .files = files,
-               .opset = 0} {}
+               .ones = options.ones,
+               .strict = options.strict} {}
 
   Imported import(const std::string& weights_name) {
     read_opset();
@@ -43,14 +48,24 @@ class Importer {
     within("", [&] {
       for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
     });
+    const std::vector<Dim> unlike_ones = open_ones();
     const graph::Module module = finish(weights_name);
     Imported imported;
+    imported.ones = options_.ones;
+    imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
     imported.weights = within("", [&] { return take_weights(); });
     imported.sources = converter.take_sources();
     imported.sources.resize(module.nodes.size());
-    imported.decided = known_;
+    imported.decided = options_.known;
     return imported;
+  }
+
+  /// The sizes that it has taken to be other than 1 so far.
+  Ones unlike_ones() const {
+    Ones ones;
+    for (const NotedSize& size : state_.unlike_ones) ones.insert(size.text);
+    return ones;
   }
 
   /// The facts about a model whose structure needs the values of these inputs.
@@ -154,14 +169,16 @@ class Importer {
         fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
       if (!state_.operands.contains(input.name())) inputs.push_back(&input);
     }
-    InputTypes types =
-        within("", [&] { return InputTypes(state_.builder, state_.sizes, inputs, free_dims_); });
+    InputTypes types = within("", [&] {
+      return InputTypes(state_.builder, state_.sizes, inputs, options_.free_dims, options_.ones);
+    });
     for (const ValueInfoProto* input : inputs) {
       graph::TensorType type =
           within("the input " + input->name(), [&] { return types.type_of(*input); });
       std::shared_ptr<const Tensor> value;
-      if (const auto known = known_.find(input->name()); known != known_.end())
+      if (const auto known = options_.known.find(input->name()); known != options_.known.end())
         value = copied(known->second);
+      input_dims_.push_back(type.dims);
       const ValueId id = state_.builder.input(input->name(), std::move(type));
       inputs_.push_back(id);
       if (value) state_.known_inputs.insert(id);
@@ -169,6 +186,21 @@ class Importer {
           input->name(),
           std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
     }
+  }
+
+  /// Of the sizes that were taken to be other than 1 those of which nothing more is known after
+  /// all.
+  std::vector<Dim> open_ones() {
+    const Dim one = state_.builder.dims().constant(1);
+    std::vector<Dim> open;
+    AlwaysOne always;
+    for (const auto& [size, text] : state_.unlike_ones) {
+      const std::optional<bool> is_one = prove_equal(state_.builder.resolve(size), one);
+      if (!is_one && std::ranges::find(open, size) == open.end()) open.push_back(size);
+      if (is_one == true) always.sizes.insert(text);
+    }
+    if (!always.sizes.empty()) throw always;
+    return open;
   }
 
   /// The type that the file declares, before anything follows from the inputs; f32 where it
@@ -185,7 +217,7 @@ class Importer {
     const DType dtype =
         tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
     return {output.name(), dtype,
-            tensor.has_shape() && free_dims_.empty() ? "[" + shape + "]" : "_"};
+            tensor.has_shape() && options_.free_dims.empty() ? "[" + shape + "]" : "_"};
   }
 
   graph::Module finish(const std::string& weights_name) {
@@ -226,10 +258,10 @@ class Importer {
 
   ModelProto& model_;
   const std::string path_;
-  const KnownInputs& known_;  ///< the values that decide the structure, and no others
-  const FreeDims& free_dims_;
+  const ImportOptions& options_;  ///< known: the values that decide the structure, and no others
   GraphState state_;
   std::vector<ValueId> inputs_;
+  std::vector<std::vector<Dim>> input_dims_;  ///< as they were read
 };
 
 }  // namespace
@@ -256,31 +288,44 @@ std::string text_with_sources(const Imported& imported) {
 }
 
 Imported import_model(const std::string& path, const std::string& weights_name,
-                      const KnownInputs& known, const FreeDims& free_dims) {
+                      const ImportOptions& options) {
   ModelFiles files(path);
-  return import_model(files, weights_name, known, free_dims);
+  return import_model(files, weights_name, options);
 }
 
-Imported import_model(ModelFiles& files, const std::string& weights_name, const KnownInputs& known,
-                      const FreeDims& free_dims) {
+Imported import_model(ModelFiles& files, const std::string& weights_name,
+                      const ImportOptions& given) {
   // An import stops at the first value that it needs, and starts again when that is known.
-  KnownInputs deciding;
+  ImportOptions options = given;
+  options.known.clear();
+  std::optional<Error> refused;  // where sizes other than 1 did not fit
   while (true) {
     ModelProto model = files.read();
-    Importer importer(model, files, deciding, free_dims);
+    const std::set<std::string> locations = external_locations(model);
+    Importer importer(model, files, options);
     try {
-      return importer.import(weights_name);
+      Imported imported = importer.import(weights_name);
+      if (!imported.unlike_ones.empty()) files.hold(locations);
+      return imported;
+    } catch (const AlwaysOne& always) {
+      options.ones.insert(always.sizes.begin(), always.sizes.end());
+    } catch (const Error& error) {
+      if (!refused) refused = error;
+      const Ones sizes = importer.unlike_ones();
+      if (error.kind() != ErrorKind::model || sizes.empty() || !given.ones.empty()) throw *refused;
+      // Perhaps what follows expects the rank that sizes of 1 leave: then the model has no others.
+      options.ones.insert(sizes.begin(), sizes.end());
     } catch (const UndecidedStructure& undecided) {
       std::set<std::string> missing;
       for (const std::string& name : undecided.inputs) {
-        const auto value = known.find(name);
-        if (value == known.end())
+        const auto value = given.known.find(name);
+        if (value == given.known.end())
           missing.insert(name);
         else
-          deciding.insert(*value);
+          options.known.insert(*value);
       }
       if (missing.empty()) continue;
-      files.hold(model);
+      files.hold(locations);
       return importer.describe_undecided(missing);
     }
   }

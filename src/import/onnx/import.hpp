@@ -8,6 +8,7 @@
 #include "dyn/graph.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 #include "src/import/onnx/reader/weights.hpp"
+#include "src/import/onnx/sizes/ones.hpp"
 
 namespace dyn::onnx {
 
@@ -25,6 +26,9 @@ struct Imported {
   std::vector<PortInfo> inputs, outputs;
   /// The given values that decided it.
   std::map<std::string, dyn::Tensor> decided;
+  /// Sizes that the text holds for: these are 1, and those may not be 1.
+  Ones ones;
+  UnlikeOnes unlike_ones;
 };
 
 /// The text with comments that name the source of each statement, for messages.
@@ -36,18 +40,25 @@ using KnownInputs = std::map<std::string, dyn::Tensor>;
 /// dyn::Options::free_dims.
 using FreeDims = std::map<std::string, std::vector<std::string>>;
 
+struct ImportOptions {
+  KnownInputs known = {};
+  FreeDims free_dims = {};
+  Ones ones = {};       ///< sizes that are 1
+  bool strict = false;  ///< dyn::Options::strict, for what the text no longer shows
+};
+
 /// Opsets that are read.
 inline constexpr int first_opset = 1, last_opset = 21;
 
-/// Named dims become symbols, unnamed ones fresh symbols; `free_dims` frees others, as
-/// dyn::Options::free_dims says. Throws Error(model) for a broken file, and Error(unsupported) for
-/// operators and dtypes that dyn does not have; it names all such operators at once, each with its
-/// count and first node. Weights in other files are looked for below the model's folder. The files
-/// of a model that is undecided are all open afterwards.
+/// Named dims become symbols, unnamed ones fresh symbols; free_dims frees others. Throws
+/// Error(model) for a broken file, and Error(unsupported) for operators and dtypes that dyn does
+/// not have; it names all such operators at once, each with its count and first node. Weights in
+/// other files are looked for below the model's folder. The files of a model that is undecided, or
+/// does not hold for all sizes, are all open afterwards.
 Imported import_model(ModelFiles& files, const std::string& weights_name,
-                      const KnownInputs& known = {}, const FreeDims& free_dims = {});
+                      const ImportOptions& options = {});
 /// The same of a model that is imported once.
 Imported import_model(const std::string& path, const std::string& weights_name,
-                      const KnownInputs& known = {}, const FreeDims& free_dims = {});
+                      const ImportOptions& options = {});
 
 }  // namespace dyn::onnx

@@ -75,6 +75,27 @@ void NodeContext::fail_unsupported(const std::string& message) const {
   throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
 }
 
+bool NodeContext::is_one(Dim dim) {
+  if (const std::optional<bool> known = prove_equal(dim, dims().constant(1))) return *known;
+  bool is_defined = false;
+  for_each_symbol(dim, [&](int symbol) { is_defined |= dims().info(symbol).defined; });
+  if (is_defined)
+    fail_unsupported(
+        fmt::format("without axes it removes dims of 1, and whether {} is 1 is known only in a run",
+                    graph::to_string(dim)));
+  const std::string text = graph::to_string(dim);
+  if (!state_.ones.contains(text)) {
+    state_.unlike_ones.push_back({dim, text});
+    return false;
+  }
+  if (sizes().depends(dim))
+    fail_unsupported(fmt::format(
+        "without axes it removes dims of 1; {} is one in this run, and as a dim that is freed it "
+        "must be another size",
+        text));
+  return true;
+}
+
 bool NodeContext::has(std::size_t input) const {
   return input < inputs() && !node_.input(static_cast<int>(input)).empty();
 }
@@ -368,6 +389,7 @@ void NodeContext::give(ValueId id, std::size_t output) {
 }
 
 void NodeContext::give(KnownInts ints, std::size_t output) {
+  std::ranges::transform(ints.elements, ints.elements.begin(), graph::abbreviated);
   give(Operand{graph::no_value, nullptr, std::move(ints)}, output);
 }
 

@@ -13,6 +13,7 @@
 #include "graph/ir/builder.hpp"
 #include "src/import/onnx/operand.hpp"
 #include "src/import/onnx/sizes/file_sizes.hpp"
+#include "src/import/onnx/sizes/ones.hpp"
 
 namespace dyn::onnx {
 
@@ -31,6 +32,12 @@ struct UndecidedStructure {
   std::set<std::string> inputs;
 };
 
+/// A dim, and its text for when the builder is gone.
+struct NotedSize {
+  Dim dim;
+  std::string text;
+};
+
 /// All nodes of a graph share this.
 struct GraphState {
   graph::Builder builder;
@@ -38,6 +45,9 @@ struct GraphState {
   Operands operands;
   std::vector<NamedTensor> weights;
   ModelFiles& files;
+  const Ones& ones;
+  const bool strict = false;                ///< ImportOptions::strict
+  std::vector<NotedSize> unlike_ones = {};  ///< taken to be other than 1, though they may be
   int opset = 0;
   std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
   int unrolled_loops = 0;           ///< those around the node that is converted
@@ -56,6 +66,8 @@ class NodeContext {
 
   const NodeProto& node() const { return node_; }
   int opset() const { return state_.opset; }
+  /// ImportOptions::strict.
+  bool is_strict() const { return state_.strict; }
   graph::Builder& builder() { return state_.builder; }
   graph::DimTable& dims() { return state_.builder.dims(); }
   /// The sizes of freed dims in the file.
@@ -104,6 +116,9 @@ class NodeContext {
   Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
   DType dtype(std::string_view name) const;
+  /// Whether the dim is 1 in this import. Where sizes decide that, it is one of the Ones, or is
+  /// noted; fails where a run decides it.
+  bool is_one(Dim dim);
   /// Counted from the front; fails outside of 0 .. rank - 1.
   int axis(std::int64_t axis, int rank) const;
 

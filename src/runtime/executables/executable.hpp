@@ -19,6 +19,7 @@ namespace dyn::runtime {
 
 class CallPorts;
 class Execution;
+class Model;
 class SessionState;
 
 /// A copy of a tensor between the host's memory and a device's, in every run.
@@ -50,6 +51,12 @@ class Executable {
   /// One caller's runs. Everything must outlive them; `session`: nullptr where there is none.
   virtual std::unique_ptr<Execution> make_execution(CallPorts& ports,
                                                     SessionState* session) const = 0;
+
+  /// The model that runs where inputs have these shapes and change the structure; nullptr: they do
+  /// not. Throws what loading throws.
+  virtual std::shared_ptr<const Model> variant_at(std::span<const Shape* const>) const {
+    return nullptr;
+  }
 
   /// Inputs without whose values the structure is not known. While there are such, module(),
   /// binder() and plans() throw Error(user).

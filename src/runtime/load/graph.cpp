@@ -4,16 +4,19 @@
 
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <new>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/import/onnx/import.hpp"
-#include "src/runtime/executables/undecided_executable.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/call_state.hpp"
 #include "src/runtime/run/run_named.hpp"
+#include "src/runtime/structures/undecided_executable.hpp"
+#include "src/runtime/structures/variant_executable.hpp"
 #include "src/runtime/system/fp_state.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 #include "src/runtime/system/stack.hpp"
@@ -45,6 +48,24 @@ Tensor copy_of(const Tensor& tensor) {
   if (tensor.bytes() > 0) std::memcpy(copy.raw(), tensor.raw(), tensor.bytes());
   return copy;
 }
+
+/// The name that an imported text has for its file of weights.
+constexpr const char* onnx_weights = "weights.safetensors";
+
+Options with_own_inputs(Options options) {
+  for (auto& [name, tensor] : options.known_inputs) tensor = copy_of(tensor);
+  return options;
+}
+
+/// An ONNX file that runs may import again.
+struct OnnxSource {
+  OnnxSource(const std::string& path, const Options& load_options)
+      : files(path), options(with_own_inputs(load_options)) {}
+
+  onnx::ModelFiles files;
+  std::mutex mutex;  ///< of the files
+  const Options options;
+};
 
 /// The least of an ONNX model that can be loaded without these values, or the names of the inputs
 /// whose values it needs besides.
@@ -83,34 +104,76 @@ std::shared_ptr<const Model> loaded(const Load& load) {
 
 /// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is
 /// from, which errors name.
-LoadedOnnx try_load(onnx::ModelFiles& model_files, const Options& options,
-                    const onnx::KnownInputs& known) {
-  static const std::string weights_name = "weights.safetensors";
-  onnx::Imported imported = onnx::import_model(model_files, weights_name, known, options.free_dims);
-  if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
+std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxSource& source) {
   const std::string weights = imported.weights.take_file();
-  const std::map<std::string, std::string_view> files{{weights_name, weights}};
+  const std::map<std::string, std::string_view> files{{onnx_weights, weights}};
   LoadRequest request;
   request.text = onnx::text_with_sources(imported);
-  request.source_name = model_files.path();
+  request.source_name = source.files.path();
   request.files = &files;
-  request.gives_files = options.device == "cpu";  // elsewhere host and device both read them
+  request.gives_files = source.options.device == "cpu";  // elsewhere host and device both read them
   for (const auto& [name, tensor] : imported.decided)
     request.decided.emplace(name, copy_of(tensor));
-  return {Model::load(request, options), {}};
+  return Model::load(request, source.options);
+}
+
+LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts);
+
+/// The model, with others for sizes for which it does not hold.
+std::shared_ptr<const Model> with_variants(std::shared_ptr<const Model> usual,
+                                           onnx::UnlikeOnes unlike_ones,
+                                           const std::shared_ptr<OnnxSource>& source,
+                                           const onnx::ImportOptions& facts) {
+  const LoadReport report = usual->load_report();
+  auto load = [source, facts](const onnx::Ones& ones) {
+    onnx::ImportOptions more = facts;
+    more.ones.insert(ones.begin(), ones.end());
+    LoadedOnnx loaded;
+    runtime::call_with_stack([&] { loaded = try_load(source, more); });
+    if (loaded.model) return loaded.model;
+    throw Error(ErrorKind::unsupported,
+                fmt::format("where {} is 1, the values of its input(s) {} decide the structure of "
+                            "the model; give them at load (Options::known_inputs)",
+                            fmt::join(ones, " and "), fmt::join(loaded.imported.undecided, ", ")),
+                {source->files.path()});
+  };
+  return std::make_shared<const Model>(
+      std::make_unique<runtime::VariantExecutable>(
+          std::move(usual),
+          [unlike_ones = std::move(unlike_ones)](std::span<const Shape* const> inputs) {
+            return unlike_ones.at(inputs);
+          },
+          std::move(load)),
+      report);
+}
+
+LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts) {
+  onnx::Imported imported;
+  {
+    const std::lock_guard lock(source->mutex);
+    imported = onnx::import_model(source->files, onnx_weights, facts);
+  }
+  if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
+  std::shared_ptr<const Model> model = load_imported(imported, *source);
+  if (imported.unlike_ones.empty()) return {std::move(model), {}};
+  onnx::ImportOptions own = facts;
+  own.ones = std::move(imported.ones);
+  return {with_variants(std::move(model), std::move(imported.unlike_ones), source, own), {}};
 }
 
 std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
-  const auto files = std::make_shared<onnx::ModelFiles>(path);
-  LoadedOnnx loaded = try_load(*files, options, options.known_inputs);
+  const auto source = std::make_shared<OnnxSource>(path, options);
+  const onnx::ImportOptions facts{
+      source->options.known_inputs, source->options.free_dims, {}, options.strict};
+  LoadedOnnx loaded = try_load(source, facts);
   if (loaded.model) return loaded.model;
   onnx::Imported& first = loaded.imported;
-  auto load = [files,
-               options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
-    onnx::KnownInputs known = options.known_inputs;
-    for (const auto& [name, tensor] : values) known.insert_or_assign(name, tensor);
+  auto load = [source,
+               facts](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
+    onnx::ImportOptions more = facts;
+    for (const auto& [name, tensor] : values) more.known.insert_or_assign(name, copy_of(tensor));
     LoadedOnnx again;
-    runtime::call_with_stack([&] { again = try_load(*files, options, known); });
+    runtime::call_with_stack([&] { again = try_load(source, more); });
     return {std::move(again.model), std::move(again.imported.undecided)};
   };
   runtime::ModelInfo info{options, 1, std::move(first.inputs), std::move(first.outputs), {}};
@@ -175,11 +238,17 @@ Outputs Graph::run(const NamedTensors& inputs) const {
 
 std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(
     const std::vector<std::pair<std::string, Shape>>& inputs) const {
-  return model()->output_shapes(model()->bind(inputs));
+  return shielded("its shapes", [&] {
+    const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
+    return model->output_shapes(model->bind(inputs));
+  });
 }
 
 void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const {
-  model()->prepare(model()->bind(inputs));
+  shielded("preparing", [&] {
+    const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
+    model->prepare(model->bind(inputs));
+  });
 }
 
 std::int64_t Graph::kernels_compiled_since_load() const {

@@ -10,29 +10,6 @@
 namespace dyn::runtime {
 namespace {
 
-/// Pointers to the shapes in the model's order. Throws Error(user) for a name that is missing,
-/// unknown or given twice.
-std::vector<const Shape*> in_model_order(const std::vector<PortInfo>& ports,
-                                         const NamedShapes& shapes) {
-  std::vector<const Shape*> ordered(ports.size());
-  for (const auto& [name, shape] : shapes) {
-    const auto port = std::find_if(ports.begin(), ports.end(), [&](const PortInfo& candidate) {
-      return candidate.name == name;
-    });
-    if (port == ports.end())
-      throw Error(ErrorKind::user, fmt::format("the model has no input '{}'", name));
-    const Shape*& slot = ordered[static_cast<std::size_t>(port - ports.begin())];
-    if (slot != nullptr)
-      throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
-    slot = &shape;
-  }
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (ordered[i] == nullptr)
-      throw Error(ErrorKind::user, fmt::format("input '{}' is missing", ports[i].name));
-  }
-  return ordered;
-}
-
 /// Bytes of a weight as it lies in memory. Scales belong to its panels, and are few beside them.
 double resident_bytes(const graph::Module& module, const rkernel::Operand& operand) {
   if (operand.form == rkernel::Form::Scales) return 0;
@@ -59,6 +36,34 @@ NamedShapes named(const std::vector<PortInfo>& ports, std::vector<Shape> shapes)
 
 }  // namespace
 
+std::vector<const Shape*> Model::in_model_order(const NamedShapes& shapes) const {
+  const std::vector<PortInfo>& ports = inputs();
+  std::vector<const Shape*> ordered(ports.size());
+  for (const auto& [name, shape] : shapes) {
+    const auto port = std::find_if(ports.begin(), ports.end(), [&](const PortInfo& candidate) {
+      return candidate.name == name;
+    });
+    if (port == ports.end())
+      throw Error(ErrorKind::user, fmt::format("the model has no input '{}'", name));
+    const Shape*& slot = ordered[static_cast<std::size_t>(port - ports.begin())];
+    if (slot != nullptr)
+      throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
+    slot = &shape;
+  }
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ordered[i] == nullptr)
+      throw Error(ErrorKind::user, fmt::format("input '{}' is missing", ports[i].name));
+  }
+  return ordered;
+}
+
+std::shared_ptr<const Model> model_at(std::shared_ptr<const Model> model,
+                                      const NamedShapes& inputs) {
+  while (std::shared_ptr<const Model> variant = model->variant_at(inputs))
+    model = std::move(variant);
+  return model;
+}
+
 std::vector<std::shared_ptr<const Model>> Model::segments() const {
   std::vector<std::shared_ptr<const Model>> models;
   for (const SegmentStep& step : steps()) {
@@ -74,7 +79,7 @@ std::string Model::explain(std::size_t group, const Plan& plan) const {
 std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
   const Binder& binder = executable_->binder();
   executable_->refuse_states();
-  return binder.bind(in_model_order(this->inputs(), inputs));
+  return binder.bind(in_model_order(inputs));
 }
 
 std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const {

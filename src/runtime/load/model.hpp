@@ -80,6 +80,11 @@ class Model {
   /// Throws Error(user) where the shapes do not fit, and for a model with states; dtypes are not
   /// looked at.
   std::vector<std::int64_t> bind(const NamedShapes& inputs) const;
+  /// The model that runs at these shapes where they change the structure, loaded where it is not
+  /// there yet; nullptr: this one. Throws as bind() does for names, and what loading throws.
+  std::shared_ptr<const Model> variant_at(const NamedShapes& inputs) const {
+    return executable_->variant_at(in_model_order(inputs));
+  }
   /// The values of all symbols from those of the dims by name, as dynrun's --dims gives them.
   /// Throws Error(user) for a name that is not a dim, a value out of bounds, a dim without a value
   /// (the hint stands in where there is one; a session's length without either is 0).
@@ -111,8 +116,16 @@ class Model {
   std::int64_t shapes_planned() const { return executable_->shapes_planned(); }
 
  private:
+  /// Pointers to the shapes in the model's order. Throws Error(user) for a name that is missing,
+  /// unknown or given twice.
+  std::vector<const Shape*> in_model_order(const NamedShapes& shapes) const;
+
   std::unique_ptr<const Executable> executable_;
   LoadReport report_;
 };
+
+/// The model that runs at these shapes: this one, or a variant.
+std::shared_ptr<const Model> model_at(std::shared_ptr<const Model> model,
+                                      const NamedShapes& inputs);
 
 }  // namespace dyn::runtime

@@ -1,12 +1,12 @@
-#include "src/runtime/executables/structures.hpp"
+#include "src/runtime/structures/structures.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace dyn::runtime {
 
-Structures::Structures(std::vector<std::string> deciding, std::size_t kept, Load load)
-    : deciding_(std::move(deciding)), kept_(kept), load_(std::move(load)) {}
+Structures::Structures(std::vector<std::string> deciding, int kept, Load load)
+    : deciding_(std::move(deciding)), load_(std::move(load)), models_(kept) {}
 
 std::vector<std::string> Structures::deciding() const {
   const std::lock_guard lock(mutex_);
@@ -34,21 +34,14 @@ std::shared_ptr<const Model> Structures::model_for(const std::vector<PortInfo>& 
     }
   };
   take();
-  std::string key = key_of(values);
-  const auto known =
-      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.key == key; });
-  if (known != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, known);
-    return entries_.front().model;
-  }
+  if (std::shared_ptr<const Model> known = models_.find(key_of(values))) return known;
   Loaded loaded = load_(values);
   while (loaded.model == nullptr) {
     deciding_.insert(deciding_.end(), loaded.undecided.begin(), loaded.undecided.end());
     take();
     loaded = load_(values);
   }
-  entries_.push_front({key_of(values), loaded.model});
-  if (entries_.size() > kept_) entries_.pop_back();
+  models_.keep(key_of(values), loaded.model);
   return loaded.model;
 }
 

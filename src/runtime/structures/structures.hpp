@@ -2,7 +2,6 @@
 // Models of one source, by the values that decide its structure.
 
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,10 +10,9 @@
 #include <vector>
 
 #include "dyn/graph.hpp"
+#include "src/runtime/structures/kept_models.hpp"
 
 namespace dyn::runtime {
-
-class Model;
 
 /// Makes the model for the values of all inputs that decide it, and keeps those that were used
 /// last. Thread-safe; one model is made at a time.
@@ -30,7 +28,7 @@ class Structures {
   using Load = std::function<Loaded(const Values&)>;
 
   /// `deciding`: the inputs that are known to decide; `kept`: how many models, at least 1.
-  Structures(std::vector<std::string> deciding, std::size_t kept, Load load);
+  Structures(std::vector<std::string> deciding, int kept, Load load);
 
   /// The deciding inputs found so far: other values of these may need others too.
   std::vector<std::string> deciding() const;
@@ -40,17 +38,11 @@ class Structures {
                                          std::span<const Tensor> inputs);
 
  private:
-  struct Entry {
-    std::string key;
-    std::shared_ptr<const Model> model;
-  };
-
   static std::string key_of(const Values& values);
 
   std::vector<std::string> deciding_;
-  std::size_t kept_;
   Load load_;
-  std::list<Entry> entries_;  ///< the last used first
+  KeptModels models_;
   mutable std::mutex mutex_;
 };
 

@@ -1,12 +1,11 @@
-#include "src/runtime/executables/undecided_executable.hpp"
+#include "src/runtime/structures/undecided_executable.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "src/runtime/executables/undecided_execution.hpp"
+#include "src/runtime/structures/undecided_execution.hpp"
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
@@ -14,9 +13,7 @@ namespace dyn::runtime {
 UndecidedExecutable::UndecidedExecutable(ModelInfo info, std::vector<std::string> deciding,
                                          Structures::Load load)
     : Executable(std::move(info)),
-      structures_(std::move(deciding),
-                  static_cast<std::size_t>(std::max(this->info().options.structures, 1)),
-                  std::move(load)) {}
+      structures_(std::move(deciding), this->info().options.structures, std::move(load)) {}
 
 std::unique_ptr<Execution> UndecidedExecutable::make_execution(CallPorts& ports,
                                                                SessionState*) const {

@@ -2,7 +2,7 @@
 // A model whose structure the values of some inputs decide: each run has the model of its values.
 
 #include "src/runtime/executables/executable.hpp"
-#include "src/runtime/executables/structures.hpp"
+#include "src/runtime/structures/structures.hpp"
 
 namespace dyn::runtime {
 

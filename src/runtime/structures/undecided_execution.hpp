@@ -1,12 +1,9 @@
 #pragma once
 // Runs of the models that the values of inputs decide.
 
-#include <memory>
-
 #include "src/runtime/executables/execution.hpp"
-#include "src/runtime/executables/undecided_executable.hpp"
-#include "src/runtime/run/call_ports.hpp"
-#include "src/runtime/run/call_state.hpp"
+#include "src/runtime/structures/delegated_run.hpp"
+#include "src/runtime/structures/undecided_executable.hpp"
 
 namespace dyn::runtime {
 
@@ -22,8 +19,7 @@ class UndecidedExecution final : public Execution {
  private:
   const UndecidedExecutable& executable_;
   CallPorts& ports_;
-  std::shared_ptr<const Model> decided_;  ///< by the last run's values; nullptr before it
-  std::unique_ptr<CallState> call_;       ///< of it
+  DelegatedRun decided_;  ///< by the run's values
 };
 
 }  // namespace dyn::runtime

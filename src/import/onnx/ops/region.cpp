@@ -144,13 +144,23 @@ TensorExpr image_of(NodeContext& node) {
   return {node, channels_last(node, node.value(0))};
 }
 
+/// The regions; where the import is strict, one that is not finite is an error of the run.
+TensorExpr regions_of(NodeContext& node) {
+  const TensorExpr regions = input_expr(node, 1);
+  if (!node.is_strict()) return regions;
+  const double greatest = std::numeric_limits<float>::max();
+  const TensorExpr is_not_finite =
+      cast(either(less(regions, -greatest), negated(less_equal(regions, greatest))), DType::i64);
+  return regions + cast(checked_indices(is_not_finite, node.dims().constant(1)), DType::f32);
+}
+
 /// Before opset 16 a region has at least the size 1, and its places are not shifted to the middles
 /// of elements.
 void convert_roi_align(NodeContext& node) {
   constexpr int has_modes = 16;
   node.require_rank(1, 2);
   node.require_rank(2, 1);
-  const TensorExpr image = image_of(node), regions = input_expr(node, 1),
+  const TensorExpr image = image_of(node), regions = regions_of(node),
                    batches = cast(input_expr(node, 2), DType::i64);
   const std::string coordinates =
                         node.word("coordinate_transformation_mode",

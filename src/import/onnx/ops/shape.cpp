@@ -128,7 +128,7 @@ std::vector<bool> marked(NodeContext& node, const std::vector<std::int64_t>& axe
   return marks;
 }
 
-/// Without axes all dims that are 1 whatever the inputs are.
+/// Without axes all dims of 1 go.
 void convert_squeeze(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims;
   const auto axes = node.integers("axes", 1);
@@ -142,7 +142,7 @@ void convert_squeeze(NodeContext& node) {
       node.fail_unsupported(fmt::format(
           "without axes it removes dims of 1, as {} is in the file: that cannot be freed",
           graph::to_string(dims[i])));
-    if (axes ? !removed[i] : dims[i].constant() != 1) shape.push_back(dims[i]);
+    if (axes ? !removed[i] : !node.is_one(dims[i])) shape.push_back(dims[i]);
   }
   give_shaped(node, shape);
 }

@@ -61,8 +61,9 @@ const TensorShapeProto& shape_of(const ValueInfoProto& input) {
 }  // namespace
 
 InputTypes::InputTypes(graph::Builder& builder, FileSizes& sizes,
-                       const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims)
-    : builder_(builder), sizes_(sizes), free_dims_(free_dims) {
+                       const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims,
+                       const Ones& ones)
+    : builder_(builder), sizes_(sizes), free_dims_(free_dims), ones_(ones) {
   for (const auto& [name, words] : free_dims) {
     const auto found = std::ranges::find_if(
         inputs, [&](const ValueInfoProto* input) { return input->name() == name; });
@@ -146,9 +147,15 @@ graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word,
     throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
   if (const std::optional<std::int64_t> size = size_of(dim)) return builder_.dims().constant(*size);
   const std::string name = name_of(dim);
-  if (name.empty()) return builder_.dims().symbol({});
+  if (name.empty()) return nameless_symbol();
   const auto renamed = renamed_.find(name);
   return symbol(renamed == renamed_.end() ? name : renamed->second);
+}
+
+/// Made in any case, so that those after it are called the same in every import.
+graph::Dim InputTypes::nameless_symbol() {
+  const graph::Dim free = builder_.dims().symbol({});
+  return ones_.contains(graph::to_string(free)) ? builder_.dims().constant(1) : free;
 }
 
 graph::Dim InputTypes::symbol(const std::string& name) {
@@ -158,7 +165,8 @@ graph::Dim InputTypes::symbol(const std::string& name) {
   graph::SymbolInfo info;
   info.name = word == words_.end() ? text_name(name) : name;
   if (word != words_.end()) info.hint = word->second;
-  const graph::Dim made = builder_.symbol(info);
+  const bool is_one = word == words_.end() && ones_.contains(info.name);
+  const graph::Dim made = is_one ? builder_.dims().constant(1) : builder_.symbol(info);
   if (info.hint) sizes_.free({made, *info.hint, name});
   return symbols_.emplace(name, made).first->second;
 }

@@ -98,36 +98,52 @@ std::string ModelFiles::bytes_of(const std::string& location, std::uint64_t offs
   return file.contents(offset, bytes);
 }
 
-void ModelFiles::hold(const ModelProto& model) {
-  hold(model.graph());
-  for (const FunctionProto& function : model.functions()) {
-    for (const NodeProto& node : function.node()) hold(node);
-  }
-}
-
-void ModelFiles::hold(const GraphProto& graph) {
-  for (const TensorProto& tensor : graph.initializer()) hold(tensor);
-  for (const NodeProto& node : graph.node()) hold(node);
-}
-
-void ModelFiles::hold(const NodeProto& node) {
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_t()) hold(attribute.t());
-    if (attribute.has_g()) hold(attribute.g());
-    for (const TensorProto& tensor : attribute.tensors()) hold(tensor);
-    for (const GraphProto& graph : attribute.graphs()) hold(graph);
-  }
-}
-
-void ModelFiles::hold(const TensorProto& tensor) {
-  for (const StringStringEntryProto& entry : tensor.external_data()) {
-    if (entry.key() != "location" || external_.contains(entry.value())) continue;
+void ModelFiles::hold(const std::set<std::string>& locations) {
+  for (const std::string& location : locations) {
+    if (external_.contains(location)) continue;
     try {
-      external_.emplace(entry.value(), opened(entry.value()));
+      external_.emplace(location, opened(location));
     } catch (const Error&) {  // not needed yet
       continue;
     }
   }
+}
+
+namespace {
+
+using Locations = std::set<std::string>;
+
+void collect(const GraphProto& graph, Locations& locations);
+
+void collect(const TensorProto& tensor, Locations& locations) {
+  for (const StringStringEntryProto& entry : tensor.external_data()) {
+    if (entry.key() == "location") locations.insert(entry.value());
+  }
+}
+
+void collect(const NodeProto& node, Locations& locations) {
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_t()) collect(attribute.t(), locations);
+    if (attribute.has_g()) collect(attribute.g(), locations);
+    for (const TensorProto& tensor : attribute.tensors()) collect(tensor, locations);
+    for (const GraphProto& graph : attribute.graphs()) collect(graph, locations);
+  }
+}
+
+void collect(const GraphProto& graph, Locations& locations) {
+  for (const TensorProto& tensor : graph.initializer()) collect(tensor, locations);
+  for (const NodeProto& node : graph.node()) collect(node, locations);
+}
+
+}  // namespace
+
+std::set<std::string> external_locations(const ModelProto& model) {
+  Locations locations;
+  collect(model.graph(), locations);
+  for (const FunctionProto& function : model.functions()) {
+    for (const NodeProto& node : function.node()) collect(node, locations);
+  }
+  return locations;
 }
 
 }  // namespace dyn::onnx

@@ -4,16 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "src/base/readable_file.hpp"
 
 namespace dyn::onnx {
 
-class GraphProto;
 class ModelProto;
-class NodeProto;
-class TensorProto;
 
 /// The model's own file stays open, and so do the others once hold() was called, so that a model
 /// can be imported again when its files have been renamed, replaced or removed, or the process is
@@ -35,18 +33,19 @@ class ModelFiles {
   std::string bytes_of(const std::string& location, std::uint64_t offset,
                        std::uint64_t bytes) const;
 
-  /// Opens all files that the model names. One that cannot be opened is an error when it is needed.
-  void hold(const ModelProto& model);
+  /// Opens these of the model's other files. One that cannot be opened is an error when it is
+  /// needed.
+  void hold(const std::set<std::string>& locations);
 
  private:
   std::unique_ptr<ReadableFile> opened(const std::string& location) const;
-  void hold(const GraphProto& graph);
-  void hold(const NodeProto& node);
-  void hold(const TensorProto& tensor);
 
   ReadableFile model_;
   std::string folder_;  ///< absolute
   std::map<std::string, std::unique_ptr<ReadableFile>> external_;
 };
+
+/// The names of all files in which the model keeps data.
+std::set<std::string> external_locations(const ModelProto& model);
 
 }  // namespace dyn::onnx

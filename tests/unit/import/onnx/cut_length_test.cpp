@@ -54,6 +54,38 @@ TEST_CASE("a hundred parts of parts of a free length") {
   }
 }
 
+TEST_CASE("a free length of which halves and thirds are joined forty times") {
+  OnnxFile file;
+  file.input("x", {"L"}).output("y").integers("first", {1}, {0});
+  file.integers("last", {1}, {to_the_end}).integers("axis", {1}, {0});
+  file.integers("two", {1}, {2}).integers("three", {1}, {3});
+  std::string last = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string next = i == 39 ? "y" : fmt::format("v{}", i);
+    for (const char* step : {"two", "three"})
+      file.node("Slice", {last, "first", "last", "axis", step}, {next + step});
+    testing::set(file.node("Concat", {next + "two", next + "three"}, {next}), "axis", 0);
+    last = next;
+  }
+  const Graph graph = testing::load(file);
+  for (const std::int64_t length : {5000, 127, 7, 1, 0}) {
+    CAPTURE(length);
+    std::vector<float> x = random_floats(static_cast<std::size_t>(length));
+    Values expected(x.begin(), x.end());
+    for (int i = 0; i < 40; ++i) {
+      Values joined;
+      for (const std::size_t step : {std::size_t{2}, std::size_t{3}}) {
+        for (std::size_t j = 0; j < expected.size(); j += step) joined.push_back(expected[j]);
+      }
+      expected = joined;
+    }
+    const testing::Result result =
+        testing::run_all(graph, {{"x", Tensor::from(std::span<const float>(x), {length})}}).front();
+    CHECK(result.shape == Shape{static_cast<std::int64_t>(expected.size())});
+    check_close(result.values, expected, 1e-7);
+  }
+}
+
 TEST_CASE("fifty differences of neighbours along a free length") {
   OnnxFile file;
   file.input("x", {"L"}).output("y");

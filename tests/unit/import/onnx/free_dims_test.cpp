@@ -22,7 +22,7 @@ std::string text_of(const OnnxFile& file, const FreeDims& free_dims) {
   const testing::TemporaryFolder folder;
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
-  const std::string text = onnx::import_model(path, "w.safetensors", {}, free_dims).text;
+  const std::string text = onnx::import_model(path, "w.safetensors", {.free_dims = free_dims}).text;
   CHECK(graph::print(graph::parse(text)) == text);
   return text;
 }

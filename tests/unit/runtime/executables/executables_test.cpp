@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "dyn/session.hpp"
-#include "src/runtime/executables/undecided_executable.hpp"
 #include "src/runtime/run/call_state.hpp"
+#include "src/runtime/structures/undecided_executable.hpp"
+#include "src/runtime/structures/variant_executable.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
@@ -77,7 +78,60 @@ ModelPtr undecided(int& loads) {
                                        LoadReport());
 }
 
+/// A model of x + 1, which at one row is x + 2 without the axis of rows.
+ModelPtr with_variant(int& loads, const Options& options) {
+  const ModelPtr usual =
+      load("dyn 1\ndim N\ngraph g(x: f32[N, 2]) -> (y: f32[N, 2]) {\n  y = x + 1\n  return y\n}\n",
+           options);
+  const auto key_at = [](std::span<const Shape* const> inputs) {
+    return (*inputs[0])[0] == 1 ? runtime::Variants::Key{"N"} : runtime::Variants::Key{};
+  };
+  const auto load_variant = [&loads, options](const runtime::Variants::Key& key) {
+    CHECK(key == runtime::Variants::Key{"N"});
+    ++loads;
+    return load(
+        "dyn 1\ngraph g(x: f32[1, 2]) -> (y: f32[2]) {\n  y = reshape(x) shape=[2] + 2\n  return "
+        "y\n}\n",
+        options);
+  };
+  return std::make_shared<const Model>(
+      std::make_unique<runtime::VariantExecutable>(usual, key_at, load_variant),
+      usual->load_report());
+}
+
 }  // namespace
+
+TEST_CASE("a model with variants is the usual one, but at shapes that change its structure") {
+  int loads = 0;
+  const ModelPtr model = with_variant(loads, testing::uncached(1));
+  CHECK(model->device_name() == "fake");
+  CHECK(model->problems().size() == 1);
+  CHECK(model->inputs()[0].shape == "[N, 2]");
+  CHECK(model->deciding_inputs().empty());
+  CHECK(model->variant_at({{"x", {3, 2}}}) == nullptr);
+  CHECK(loads == 0);
+  CallState call(model);
+  testing::check_error(ErrorKind::user, [&] { call.run(); }, "input 'x' is missing");
+  const Floats x{1, 2, 3, 4, 5, 6};
+  for (const std::int64_t rows : {3, 1, 1, 2, 1}) {
+    call.set_input(0, Tensor::view(x.data(), {rows, 2}));
+    call.run();
+    Floats expected;
+    for (std::int64_t i = 0; i < 2 * rows; ++i)
+      expected.push_back(x[static_cast<std::size_t>(i)] + (rows == 1 ? 2.0f : 1.0f));
+    CHECK(elements(call.output(0)) == expected);
+    const Shape shape = rows == 1 ? Shape{2} : Shape{rows, 2};
+    CHECK(call.output(0).shape() == shape);
+    CHECK(call.plan().output_shapes == std::vector<Shape>{shape});
+  }
+  CHECK(loads == 1);
+  const ModelPtr variant = runtime::model_at(model, {{"x", {1, 2}}});
+  CHECK(variant != model);
+  CHECK(variant->output_shapes(variant->bind({{"x", {1, 2}}}))[0].second == Shape{2});
+  CHECK(loads == 1);
+  testing::check_error(
+      ErrorKind::user, [&] { model->variant_at({{"z", {1, 2}}}); }, "no input 'z'");
+}
 
 TEST_CASE("a segmented model has no plan, whoever asks, but dims, steps and runs") {
   const ModelPtr model = load(picked_rows, testing::uncached(1));

@@ -139,6 +139,19 @@ TEST_CASE(
     batches[2] = 2;
     CHECK_THROWS_AS(run_all(file, inputs), Error);
     batches[2] = 1;
+    r[6] = std::numeric_limits<float>::quiet_NaN();
+    const Graph lenient = load(file);
+    Options options;
+    options.strict = true;
+    const Graph strict = load(file, options);
+    if (ratio > 0) CHECK_NOTHROW(lenient.run(inputs));
+    for (const float bad :
+         {r[6], std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+      r[6] = bad;
+      CHECK_THROWS_WITH_AS(strict.run(inputs), doctest::Contains("a region is not finite"), Error);
+    }
+    r[6] = regions[6];
+    check_close(run_all(strict, inputs).front().values, run_all(lenient, inputs).front().values);
     r[2] = 200;
     if (ratio == 0) CHECK_THROWS_AS(run_all(file, inputs), Error);
   }

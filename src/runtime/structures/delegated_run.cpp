@@ -1,0 +1,21 @@
+#include "src/runtime/structures/delegated_run.hpp"
+
+#include <utility>
+
+namespace dyn::runtime {
+
+void DelegatedRun::run(std::shared_ptr<const Model> model, RunProfile* profile,
+                       std::span<const std::int64_t> symbols) {
+  if (model != model_) {
+    call_ = std::make_unique<CallState>(model);
+    model_ = std::move(model);
+  }
+  for (std::size_t i = 0; i < ports_.input_count(); ++i) call_->set_input(i, ports_.input(i));
+  for (std::size_t i = 0; i < ports_.output_count(); ++i) {
+    if (ports_.is_bound(i)) call_->set_output(i, ports_.output(i));
+  }
+  call_->run(profile, symbols);
+  for (std::size_t i = 0; i < ports_.output_count(); ++i) ports_.share_output(i, call_->output(i));
+}
+
+}  // namespace dyn::runtime
