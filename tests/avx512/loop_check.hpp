@@ -5,7 +5,7 @@
 
 #include "targets/cpu/loop/kernel.hpp"
 #include "tests/avx512/check.hpp"
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 namespace dyn::avx512_check {
 

@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "tests/avx512/loop_check.hpp"
-#include "tests/support/random_problem.hpp"
-#include "tests/support/typical_problems.hpp"
+#include "tests/support/problems/random_problem.hpp"
+#include "tests/support/problems/typical_problems.hpp"
 
 namespace dyn::avx512_check {
 namespace {

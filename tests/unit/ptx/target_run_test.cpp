@@ -11,7 +11,7 @@
 
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/support/problems/problem_interpreter.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 

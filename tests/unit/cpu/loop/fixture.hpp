@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "targets/cpu/loop/kernel.hpp"
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 namespace dyn::testing {
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/support/random_problem.hpp"
+#include "tests/support/problems/random_problem.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/cpu/loop/fixture.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/problems/typical_problems.hpp"
 #include "tests/support/round_machine.hpp"
-#include "tests/support/typical_problems.hpp"
 #include "tests/unit/cpu/loop/fixture.hpp"
 
 using namespace dyn::testing;

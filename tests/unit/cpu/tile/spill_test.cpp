@@ -14,9 +14,9 @@
 #include "src/rkernel/problem/lower.hpp"
 #include "targets/cpu/loop/kernel.hpp"
 #include "targets/llvm/jit/compiler.hpp"
+#include "tests/support/problems/typical_problems.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
-#include "tests/support/typical_problems.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
 using namespace dyn::codegen;

@@ -9,7 +9,7 @@
 #include "graph/passes/pipeline.hpp"
 #include "graph/text/text.hpp"
 #include "src/rkernel/problem/lower.hpp"
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/support/problems/problem_interpreter.hpp"
 
 namespace dyn::testing {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "tests/support/typical_problems.hpp"
+#include "tests/support/problems/typical_problems.hpp"
 
 namespace dyn::test {
 

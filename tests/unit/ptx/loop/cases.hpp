@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 namespace dyn::test {
 

@@ -8,7 +8,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/loop/kernel.hpp"
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 namespace dyn::test {
 

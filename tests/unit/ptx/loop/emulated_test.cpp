@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "tests/support/random_problem.hpp"
+#include "tests/support/problems/random_problem.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/loop/cases.hpp"
 #include "tests/unit/ptx/loop/emulated_loop.hpp"

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "targets/ptx/loop/kernel.hpp"
+#include "tests/support/problems/random_problem.hpp"
 #include "tests/support/ptxas.hpp"
-#include "tests/support/random_problem.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/loop/cases.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "dyn/error.hpp"
 #include "src/runtime/load/fallback_target.hpp"
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/support/problems/problem_interpreter.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
 
 namespace dyn::testing {

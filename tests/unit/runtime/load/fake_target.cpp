@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/support/problems/problem_interpreter.hpp"
 
 namespace dyn::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/support/half.hpp"
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/support/problems/problem_interpreter.hpp"
 
 namespace dyn::testing {
 

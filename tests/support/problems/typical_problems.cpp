@@ -1,4 +1,4 @@
-#include "tests/support/typical_problems.hpp"
+#include "tests/support/problems/typical_problems.hpp"
 
 namespace dyn::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/support/problems/problem_interpreter.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
 #include "graph/ops/scalar_values.hpp"
-#include "tests/support/expr_interpreter.hpp"
 #include "tests/support/half.hpp"
+#include "tests/support/problems/expr_interpreter.hpp"
 
 namespace dyn::testing {
 namespace {

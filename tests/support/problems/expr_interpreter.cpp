@@ -1,4 +1,4 @@
-#include "tests/support/expr_interpreter.hpp"
+#include "tests/support/problems/expr_interpreter.hpp"
 
 #include <limits>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 namespace dyn::testing {
 

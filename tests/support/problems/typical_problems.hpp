@@ -2,7 +2,7 @@
 // Loop problems as models have them. Each function writes operands, expressions and stores over the
 // axes that the builder has.
 
-#include "tests/support/problem_builder.hpp"
+#include "tests/support/problems/problem_builder.hpp"
 
 namespace dyn::testing {
 
