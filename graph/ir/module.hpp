@@ -95,9 +95,15 @@ struct Node {
 
 /// A condition between dims that could not be decided when the model was loaded, checked at bind.
 struct Constraint {
-  enum class Kind : std::uint8_t { Equal, EqualOrOne, LessEqual, Multiple } kind = Kind::Equal;
+  enum class Kind : std::uint8_t {
+    Equal,
+    EqualOrOne,
+    LessEqual,
+    Multiple,
+    NotEqual
+  } kind = Kind::Equal;
   /// Equal: left == right. EqualOrOne (broadcasting): left == right, or one of them is 1.
-  /// LessEqual: left <= right. Multiple: left is a multiple of right.
+  /// LessEqual: left <= right. Multiple: left is a multiple of right. NotEqual: left != right.
   Dim left, right;
   std::string left_tensor, right_tensor;  ///< for the message, such as "mask (dim 1)"
   std::string reason;                     ///< such as "add (line 7)"

@@ -63,6 +63,7 @@ class InferContext {
   virtual void require_less_equal(Dim a, Dim b, const std::string& a_what,
                                   const std::string& b_what) = 0;
   virtual void require_multiple(Dim a, Dim b, const std::string& what) = 0;
+  virtual void require_other_than(Dim a, std::int64_t value, const std::string& what) = 0;
 
   // Attributes, with the operator's defaults applied.
   bool boolean(std::string_view name) const;

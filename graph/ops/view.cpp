@@ -73,6 +73,8 @@ void infer_reshape(InferContext& context, std::vector<TensorType>& outputs) {
     context.require_equal(elements, product(context.dims(), outputs[0].dims),
                           input_name(context, 0) + " (number of elements)",
                           "shape (number of elements)");
+  for (const Dim dim : context.dim_list("not_one"))
+    context.require_other_than(dim, 1, to_string(dim));
 }
 
 void infer_transpose(InferContext& context, std::vector<TensorType>& outputs) {
@@ -186,13 +188,15 @@ std::vector<OpDef> view_ops() {
        1,
        1,
        {{"shape", AttrKind::DimList, std::nullopt,
-         "the new dims; one may be -1, for what the others leave"}},
+         "the new dims; one may be -1, for what the others leave"},
+        {"not_one", AttrKind::DimList, "[]",
+         "sizes that must not be 1: a reshape that takes all dims of 1 away would take these too"}},
        infer_reshape,
        "The same elements, in row-major order, under another shape.",
        "x of any shape; the result has the given one.",
        any_dtype,
        "Another number of elements; more than one -1; -1 where the other dims have a product of "
-       "0."},
+       "0; a size of 1 that must be none."},
       {OpId::Transpose,
        OpClass::View,
        1,

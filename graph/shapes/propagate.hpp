@@ -48,6 +48,7 @@ class Propagation final : public InferContext {
   void require_less_equal(Dim a, Dim b, const std::string& a_what,
                           const std::string& b_what) override;
   void require_multiple(Dim a, Dim b, const std::string& what) override;
+  void require_other_than(Dim a, std::int64_t value, const std::string& what) override;
 
  private:
   void add_values();

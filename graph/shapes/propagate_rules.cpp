@@ -25,6 +25,10 @@ std::optional<bool> decide(const Constraint& constraint) {
     case Constraint::Kind::Multiple:
       if (right.constant().value_or(0) > 0) return prove_multiple(left, *right.constant());
       return floordiv(left, right) * right == left ? std::optional(true) : std::nullopt;
+    case Constraint::Kind::NotEqual: {
+      const std::optional<bool> equal = prove_equal(left, right);
+      return equal ? std::optional(!*equal) : std::nullopt;
+    }
     case Constraint::Kind::EqualOrOne: {
       const Dim one = left.table().constant(1);
       const std::optional<bool> cases[] = {prove_equal(left, right), prove_equal(left, one),
@@ -38,7 +42,8 @@ std::optional<bool> decide(const Constraint& constraint) {
 }
 
 bool is_symmetric(Constraint::Kind kind) {
-  return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne;
+  return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne ||
+         kind == Constraint::Kind::NotEqual;
 }
 
 /// True where they are equal because sizes are never negative: the operators that made them see to
@@ -72,6 +77,7 @@ std::string to_string(const Constraint& constraint) {
     case Constraint::Kind::LessEqual:
       return fmt::format("{} must not be greater than {}", left, right);
     case Constraint::Kind::Multiple: return fmt::format("{} must be a multiple of {}", left, right);
+    case Constraint::Kind::NotEqual: return fmt::format("{} must not be {}", left, right);
     case Constraint::Kind::EqualOrOne:
       return fmt::format("{} must be equal to {}, or one of them 1", left, right);
   }
@@ -170,6 +176,11 @@ void Propagation::require_less_equal(Dim a, Dim b, const std::string& a_what,
 void Propagation::require_multiple(Dim a, Dim b, const std::string& what) {
   b = unifier_.resolve(b);
   record(Constraint::Kind::Multiple, unifier_.resolve(a), b, what, to_string(b));
+}
+
+void Propagation::require_other_than(Dim a, std::int64_t value, const std::string& what) {
+  record(Constraint::Kind::NotEqual, unifier_.resolve(a), dims().constant(value), what,
+         std::to_string(value));
 }
 
 /// Keeps each condition that is still to be checked, once. Conditions of an earlier propagation

@@ -37,6 +37,7 @@ class DtypeContext final : public InferContext {
   }
   void require_less_equal(Dim, Dim, const std::string&, const std::string&) override {}
   void require_multiple(Dim, Dim, const std::string&) override {}
+  void require_other_than(Dim, std::int64_t, const std::string&) override {}
 
  private:
   Module& module_;

@@ -12,10 +12,10 @@ namespace dyn::cli {
 
 onnx::Imported imported_model(const Arguments& arguments, const std::string& weights_name) {
   onnx::Imported imported = onnx::import_model(arguments.model, weights_name,
-                                               {load_inputs(arguments.load_inputs),
-                                                arguments.options.free_dims,
-                                                {},
-                                                arguments.options.strict});
+                                               {.known = load_inputs(arguments.load_inputs),
+                                                .free_dims = arguments.options.free_dims,
+                                                .strict = arguments.options.strict,
+                                                .alone = true});
   if (imported.undecided.empty()) return imported;
   throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of "
                                            "the model; give them with --load-inputs NAME=FILE.npy",

@@ -36,7 +36,8 @@ class Importer {
                .weights = {},
                .files = files,
                .ones = options.ones,
-               .strict = options.strict} {}
+               .strict = options.strict,
+               .alone = options.alone} {}
 
   Imported import(const std::string& weights_name) {
     read_opset();

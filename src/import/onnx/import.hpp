@@ -45,6 +45,7 @@ struct ImportOptions {
   FreeDims free_dims = {};
   Ones ones = {};       ///< sizes that are 1
   bool strict = false;  ///< dyn::Options::strict, for what the text no longer shows
+  bool alone = false;   ///< the text refuses sizes that it does not hold for: nobody imports again
 };
 
 /// Opsets that are read.

@@ -77,12 +77,7 @@ void NodeContext::fail_unsupported(const std::string& message) const {
 
 bool NodeContext::is_one(Dim dim) {
   if (const std::optional<bool> known = prove_equal(dim, dims().constant(1))) return *known;
-  bool is_defined = false;
-  for_each_symbol(dim, [&](int symbol) { is_defined |= dims().info(symbol).defined; });
-  if (is_defined)
-    fail_unsupported(
-        fmt::format("without axes it removes dims of 1, and whether {} is 1 is known only in a run",
-                    graph::to_string(dim)));
+  if (is_defined(dim)) return false;
   const std::string text = graph::to_string(dim);
   if (!state_.ones.contains(text)) {
     state_.unlike_ones.push_back({dim, text});
@@ -94,6 +89,12 @@ bool NodeContext::is_one(Dim dim) {
         "must be another size",
         text));
   return true;
+}
+
+bool NodeContext::is_defined(Dim dim) {
+  bool found = false;
+  for_each_symbol(dim, [&](int symbol) { found |= dims().info(symbol).defined; });
+  return found;
 }
 
 bool NodeContext::has(std::size_t input) const {

@@ -46,8 +46,8 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   ModelFiles& files;
   const Ones& ones;
-  const bool strict = false;                ///< ImportOptions::strict
-  std::vector<NotedSize> unlike_ones = {};  ///< taken to be other than 1, though they may be
+  const bool strict = false, alone = false;  ///< ImportOptions'
+  std::vector<NotedSize> unlike_ones = {};   ///< taken to be other than 1, though they may be
   int opset = 0;
   std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
   int unrolled_loops = 0;           ///< those around the node that is converted
@@ -66,8 +66,8 @@ class NodeContext {
 
   const NodeProto& node() const { return node_; }
   int opset() const { return state_.opset; }
-  /// ImportOptions::strict.
   bool is_strict() const { return state_.strict; }
+  bool is_alone() const { return state_.alone; }
   graph::Builder& builder() { return state_.builder; }
   graph::DimTable& dims() { return state_.builder.dims(); }
   /// The sizes of freed dims in the file.
@@ -116,9 +116,11 @@ class NodeContext {
   Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
   DType dtype(std::string_view name) const;
-  /// Whether the dim is 1 in this import. Where sizes decide that, it is one of the Ones, or is
-  /// noted; fails where a run decides it.
+  /// Whether the dim is 1 in this import. Where sizes of inputs decide that, it is one of the Ones,
+  /// or is noted. Where a run decides it, it is not.
   bool is_one(Dim dim);
+  /// The dim contains one whose value a run decides.
+  bool is_defined(Dim dim);
   /// Counted from the front; fails outside of 0 .. rank - 1.
   int axis(std::int64_t axis, int rank) const;
 

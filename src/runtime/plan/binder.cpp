@@ -21,6 +21,7 @@ bool holds(Constraint::Kind kind, std::int64_t left, std::int64_t right) {
     case Constraint::Kind::EqualOrOne: return left == right || left == 1 || right == 1;
     case Constraint::Kind::LessEqual: return left <= right;
     case Constraint::Kind::Multiple: return right != 0 && left % right == 0;
+    case Constraint::Kind::NotEqual: return left != right;
   }
   return false;
 }
@@ -31,6 +32,7 @@ const char* requirement(Constraint::Kind kind) {
     case Constraint::Kind::EqualOrOne: return "these must be equal, or one of them 1";
     case Constraint::Kind::LessEqual: return "the first must not be larger";
     case Constraint::Kind::Multiple: return "the first must be a multiple of the second";
+    case Constraint::Kind::NotEqual: return "the first must be another size";
   }
   return "";
 }

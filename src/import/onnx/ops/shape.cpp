@@ -59,9 +59,12 @@ bool give_known(NodeContext& node, const std::vector<Dim>& shape) {
   return true;
 }
 
-void give_shaped(NodeContext& node, const std::vector<Dim>& shape) {
-  if (!give_known(node, shape))
-    node.give(node.add("reshape", {node.value(0)}, {node.dim_list("shape", shape)}));
+void give_shaped(NodeContext& node, const std::vector<Dim>& shape,
+                 const std::vector<Dim>& not_one = {}) {
+  if (give_known(node, shape)) return;
+  std::vector<graph::Attr> attrs{node.dim_list("shape", shape)};
+  if (!not_one.empty()) attrs.push_back(node.dim_list("not_one", not_one));
+  node.give(node.add("reshape", {node.value(0)}, std::move(attrs)));
 }
 
 std::vector<TargetDim> asked_shape(NodeContext& node, const std::vector<Dim>& input) {
@@ -128,13 +131,13 @@ std::vector<bool> marked(NodeContext& node, const std::vector<std::int64_t>& axe
   return marks;
 }
 
-/// Without axes all dims of 1 go.
+/// Without axes all dims of 1 go. One that a run decides stays, and must then be another.
 void convert_squeeze(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims;
   const auto axes = node.integers("axes", 1);
   const std::vector<bool> removed =
       marked(node, axes.value_or(std::vector<std::int64_t>{}), static_cast<int>(dims.size()));
-  std::vector<Dim> shape;
+  std::vector<Dim> shape, not_one;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (removed[i] && dims[i].constant().value_or(1) != 1)
       node.fail(fmt::format("dim {} is {}, not 1", i, graph::to_string(dims[i])));
@@ -142,9 +145,12 @@ void convert_squeeze(NodeContext& node) {
       node.fail_unsupported(fmt::format(
           "without axes it removes dims of 1, as {} is in the file: that cannot be freed",
           graph::to_string(dims[i])));
-    if (axes ? !removed[i] : !node.is_one(dims[i])) shape.push_back(dims[i]);
+    if (axes ? removed[i] : node.is_one(dims[i])) continue;
+    shape.push_back(dims[i]);
+    if (!axes && !dims[i].constant() && (node.is_alone() || node.is_defined(dims[i])))
+      not_one.push_back(dims[i]);
   }
-  give_shaped(node, shape);
+  give_shaped(node, shape, not_one);
 }
 
 void convert_unsqueeze(NodeContext& node) {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "src/import/onnx/import.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -197,9 +199,11 @@ TEST_CASE("what is refused for another reason is refused for that") {
   OnnxFile file;
   file.input("x", {"T", 3, 1}).output("y").output("z");
   file.node("Squeeze", {"x"}, {"y"});
-  file.node("NonZero", {"x"}, {"places"});
-  file.node("Squeeze", {"places"}, {"z"});
-  CHECK_THROWS_WITH_AS(load(file), doctest::Contains("is known only in a run"), Error);
+  file.integers("zero", {}, {0});
+  file.node("Shape", {"x"}, {"shape"});
+  file.node("Gather", {"shape", "zero"}, {"axis"});
+  file.node("CumSum", {"x", "axis"}, {"z"});
+  CHECK_THROWS_WITH_AS(load(file), doctest::Contains("CumSum"), Error);
 
   OnnxFile broken;
   broken.input("x", {"N", 2}).output("y").output("z").floats("w\xff", {2}, {1, 2});
@@ -241,12 +245,32 @@ TEST_CASE("a computed size is 1 where its inputs make it so") {
   }
 }
 
-TEST_CASE("a size that data decide is not squeezed away by chance") {
+TEST_CASE("a size that data decide stays, and must not be 1") {
   OnnxFile file;
   file.input("x", {"N"}).output("y");
   file.node("NonZero", {"x"}, {"places"});
   file.node("Squeeze", {"places"}, {"y"});
-  CHECK_THROWS_WITH_AS(load(file), doctest::Contains("is known only in a run"), Error);
+  const Graph graph = load(file);
+  const std::vector<float> x{0, 3, 0, 4};
+  const Outputs outputs = graph.run({{"x", tensor_of(x, {4})}});
+  CHECK(outputs["y"].shape() == Shape{2});
+  CHECK(outputs["y"].data<std::int64_t>()[1] == 3);
+  CHECK(graph.run({{"x", tensor_of(x, {1})}})["y"].shape() == Shape{0});
+  CHECK_THROWS_WITH_AS(graph.run({{"x", tensor_of(x, {3})}}),
+                       doctest::Contains("must be another size"), Error);
+}
+
+TEST_CASE("a text that stands alone refuses the sizes that it does not hold for") {
+  const dyn::testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "m.onnx").string();
+  negated().save(path);
+  const onnx::Imported imported = onnx::import_model(path, "w", {.alone = true});
+  CHECK(imported.unlike_ones.all() == onnx::Ones{"N", "_0"});
+  const Graph graph = Graph::from_text(imported.text);
+  const std::vector<float> x = random_floats(30);
+  CHECK(graph.run({{"x", tensor_of(x, {2, 1, 5, 3})}})["y"].shape() == Shape{2, 5, 3});
+  CHECK_THROWS_WITH_AS(graph.run({{"x", tensor_of(x, {1, 1, 5, 3})}}),
+                       doctest::Contains("must be another size"), Error);
 }
 
 TEST_CASE("values and sizes decide a structure together") {
