@@ -54,18 +54,19 @@ void cumsum(const Call& call) {
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
   const AlongAxis along(call.inputs[0].dims, call.axis("axis"));
   const bool exclusive = graph::attr_boolean(call.node, "exclusive"),
-             reverse = graph::attr_boolean(call.node, "reverse");
+             reverse = graph::attr_boolean(call.node, "reverse"),
+             product = graph::attr_boolean(call.node, "product");
   const auto x = call.inputs[0].elements<const T>();
   const auto y = call.outputs[0].elements<T>();
   for (std::int64_t o = 0; o < along.outer; ++o) {
     for (std::int64_t i = 0; i < along.inner; ++i) {
-      Sum sum = 0;
+      Sum sum = product ? 1 : 0;
       for (std::int64_t step = 0; step < along.extent; ++step) {
         const auto at = static_cast<std::size_t>(
             (o * along.extent + (reverse ? along.extent - 1 - step : step)) * along.inner + i);
-        const Sum element = static_cast<Sum>(x[at]);
-        y[at] = static_cast<T>(exclusive ? sum : sum + element);
-        sum += element;
+        const Sum element = static_cast<Sum>(x[at]), next = product ? sum * element : sum + element;
+        y[at] = static_cast<T>(exclusive ? sum : next);
+        sum = next;
       }
     }
   }

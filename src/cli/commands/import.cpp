@@ -48,6 +48,7 @@ void import_model(const Arguments& arguments) {
   fmt::print("{}\n", text.string());
   if (!imported.weights.empty())
     fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
+  for (const std::string& warning : imported.warnings) show_note(warning);
   if (!imported.unlike_ones.empty())
     show_note(fmt::format(
         "{} does not hold where {} is 1, since a Squeeze without axes removes it there; the ONNX "

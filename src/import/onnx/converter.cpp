@@ -1,6 +1,7 @@
 #include "src/import/onnx/converter.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -134,9 +135,10 @@ std::optional<int> standard_opset(
   std::optional<int> opset;
   for (const OperatorSetIdProto& set : sets) {
     if (!is_standard(set.domain())) continue;
-    if (set.version() < first_opset || set.version() > last_opset)
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    if (set.version() < first_opset || set.version() > most)
       throw Error(ErrorKind::unsupported,
-                  fmt::format("it needs opset {}; opsets {} to {} are supported", set.version(),
+                  fmt::format("it needs opset {}; opsets {} to {} are known", set.version(),
                               first_opset, last_opset));
     opset = static_cast<int>(set.version());
   }

@@ -52,6 +52,7 @@ class Importer {
     const std::vector<Dim> unlike_ones = open_ones();
     const graph::Module module = finish(weights_name);
     Imported imported;
+    imported.warnings = std::move(warnings_);
     imported.ones = options_.ones;
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
@@ -106,6 +107,11 @@ class Importer {
         within("", [&] { return standard_opset(model_.opset_import()); });
     if (!opset) fail(ErrorKind::model, "it imports no version of the standard operators");
     state_.opset = *opset;
+    if (*opset > last_opset)
+      warnings_.push_back(
+          fmt::format("{}: opset {} is newer than {}, the newest that is known; its "
+                      "operators are taken for those of that one",
+                      path_, *opset, last_opset));
   }
 
   /// Lists all unsupported operators at once, those in functions that are called included.
@@ -263,6 +269,7 @@ class Importer {
   GraphState state_;
   std::vector<ValueId> inputs_;
   std::vector<std::vector<Dim>> input_dims_;  ///< as they were read
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace

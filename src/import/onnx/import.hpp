@@ -29,6 +29,7 @@ struct Imported {
   /// Sizes that the text holds for: these are 1, and those may not be 1.
   Ones ones;
   UnlikeOnes unlike_ones;
+  std::vector<std::string> warnings;  ///< for a log
 };
 
 /// The text with comments that name the source of each statement, for messages.
@@ -48,8 +49,8 @@ struct ImportOptions {
   bool alone = false;   ///< the text refuses sizes that it does not hold for: nobody imports again
 };
 
-/// Opsets that are read.
-inline constexpr int first_opset = 1, last_opset = 21;
+/// Opsets that are read. A newer one is tried where every operator of the file is known.
+inline constexpr int first_opset = 1, last_opset = 28;
 
 /// Named dims become symbols, unnamed ones fresh symbols; free_dims frees others. Throws
 /// Error(model) for a broken file, and Error(unsupported) for operators and dtypes that dyn does

@@ -154,6 +154,10 @@ LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::Impor
     imported = onnx::import_model(source->files, onnx_weights, facts);
   }
   if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
+  if (source->options.log) {
+    for (const std::string& warning : imported.warnings)
+      source->options.log(LogLevel::warning, warning);
+  }
   std::shared_ptr<const Model> model = load_imported(imported, *source);
   if (imported.unlike_ones.empty()) return {std::move(model), {}};
   onnx::ImportOptions own = facts;

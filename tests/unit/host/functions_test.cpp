@@ -90,32 +90,34 @@ TEST_CASE("topk takes the k best along an axis, equal ones in their order") {
   }
 }
 
-TEST_CASE("cumsum adds up along an axis, from either end") {
-  for (const bool exclusive : {false, true}) {
-    for (const bool reverse : {false, true}) {
-      const std::string text = std::string(
-                                   "dyn 1\ndim A\ndim B\ndim C\ngraph g(x: i64[A, B, C]) -> (y: "
-                                   "i64[A, B, C]) {\n  y = cumsum(x) axis=1") +
-                               (exclusive ? " exclusive=true" : "") +
-                               (reverse ? " reverse=true" : "") + "\n  return y\n}\n";
-      const Integers x = random_integers(3 * 7 * 2, -50, 80);
-      const Outputs outputs = run(text, {{"x", Tensor::view(x, {3, 7, 2})}});
-      Integers expected(x.size());
-      for (int a = 0; a < 3; ++a) {
-        for (int b = 0; b < 7; ++b) {
-          for (int c = 0; c < 2; ++c) {
-            std::int64_t sum = 0;
-            for (int other = 0; other < 7; ++other) {
-              const bool before = reverse ? other > b : other < b;
-              if (before || (other == b && !exclusive))
-                sum += x[static_cast<std::size_t>((a * 7 + other) * 2 + c)];
-            }
-            expected[static_cast<std::size_t>((a * 7 + b) * 2 + c)] = sum;
+TEST_CASE("cumsum adds up, or multiplies, along an axis, from either end") {
+  for (int bits = 0; bits < 8; ++bits) {
+    const bool exclusive = (bits & 1) != 0, reverse = (bits & 2) != 0, product = (bits & 4) != 0;
+    CAPTURE(bits);
+    const std::string text = std::string(
+                                 "dyn 1\ndim A\ndim B\ndim C\ngraph g(x: i64[A, B, C]) -> (y: "
+                                 "i64[A, B, C]) {\n  y = cumsum(x) axis=1") +
+                             (exclusive ? " exclusive=true" : "") +
+                             (reverse ? " reverse=true" : "") + (product ? " product=true" : "") +
+                             "\n  return y\n}\n";
+    const Integers x = random_integers(3 * 7 * 2, -50, 80);
+    const Outputs outputs = run(text, {{"x", Tensor::view(x, {3, 7, 2})}});
+    Integers expected(x.size());
+    for (int a = 0; a < 3; ++a) {
+      for (int b = 0; b < 7; ++b) {
+        for (int c = 0; c < 2; ++c) {
+          std::int64_t result = product ? 1 : 0;
+          for (int other = 0; other < 7; ++other) {
+            const bool before = reverse ? other > b : other < b;
+            if (!before && (other != b || exclusive)) continue;
+            const std::int64_t element = x[static_cast<std::size_t>((a * 7 + other) * 2 + c)];
+            result = product ? result * element : result + element;
           }
+          expected[static_cast<std::size_t>((a * 7 + b) * 2 + c)] = result;
         }
       }
-      CHECK(elements<std::int64_t>(outputs["y"]) == expected);
     }
+    CHECK(elements<std::int64_t>(outputs["y"]) == expected);
   }
 }
 

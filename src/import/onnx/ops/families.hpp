@@ -57,6 +57,8 @@ Family host_operators();
 Family recurrence_operators();
 Family deform_conv_operators();
 Family unpool_operators();
+Family transformer_operators();
+Family attention_operators();
 
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);

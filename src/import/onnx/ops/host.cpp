@@ -39,15 +39,19 @@ void convert_topk(NodeContext& node) {
                {{"k", k}, node.dim("axis", axis), {"largest", node.integer("largest", 1) != 0}}));
 }
 
-void convert_cumsum(NodeContext& node) {
+void convert_accumulation(NodeContext& node, bool product) {
   const std::vector<std::int64_t> axes = node.need_integers(1, "its axis");
   if (axes.size() != 1) node.fail(fmt::format("its axis has {} elements, not 1", axes.size()));
   const int axis = node.axis(axes[0], node.type_of(0).rank());
   node.give(node.add("cumsum", {node.value(0)},
                      {node.dim("axis", axis),
                       {"exclusive", node.integer("exclusive", 0) != 0},
-                      {"reverse", node.integer("reverse", 0) != 0}}));
+                      {"reverse", node.integer("reverse", 0) != 0},
+                      {"product", product}}));
 }
+
+void convert_cumsum(NodeContext& node) { convert_accumulation(node, false); }
+void convert_cumprod(NodeContext& node) { convert_accumulation(node, true); }
 
 void convert_scatter_elements(NodeContext& node) {
   const int axis = node.axis(node.integer("axis", 0), node.type_of(0).rank());
@@ -109,6 +113,7 @@ void convert_steps(NodeContext& node) {
 Family host_operators() {
   return {{"TopK", convert_topk},
           {"CumSum", convert_cumsum},
+          {"CumProd", convert_cumprod},
           {"ScatterElements", convert_scatter_elements},
           {"Scatter", convert_scatter_elements},
           {"ScatterND", convert_scatter_nd},

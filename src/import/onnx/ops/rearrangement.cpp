@@ -43,8 +43,11 @@ void convert_space_to_depth(NodeContext& node) {
   const std::int64_t block = block_of(node);
   const Dim side = node.dims().constant(block), height = floordiv(dims[2], side),
             width = floordiv(dims[3], side);
+  const std::string mode = node.word("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") node.fail(fmt::format("mode {} is unknown", mode));
   const TensorExpr transposed =
-      transpose(reshape(x, {dims[0], dims[1], height, side, width, side}), {0, 3, 5, 1, 2, 4});
+      transpose(reshape(x, {dims[0], dims[1], height, side, width, side}),
+                mode == "DCR" ? Integers{0, 3, 5, 1, 2, 4} : Integers{0, 1, 3, 5, 2, 4});
   node.give(reshape(transposed, {dims[0], dims[1] * block * block, height, width}).id());
 }
 

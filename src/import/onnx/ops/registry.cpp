@@ -37,7 +37,9 @@ const Conversion* find_conversion(std::string_view op_type) {
                               host_operators,
                               recurrence_operators,
                               deform_conv_operators,
-                              unpool_operators}) {
+                              unpool_operators,
+                              transformer_operators,
+                              attention_operators}) {
       for (const Conversion& conversion : family()) {
         if (!all.emplace(conversion.name, conversion).second)
           throw Error(ErrorKind::internal,

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "src/import/onnx/import.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/imported.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
@@ -173,8 +174,23 @@ TEST_CASE("a broken file is refused with its name and the place") {
   check_error(file, ErrorKind::device, {"cannot read", "not a regular file"}, become_pipe);
 }
 
-TEST_CASE("a model from the future, or of no version, is refused") {
-  check_error(one_node("Relu", 22), ErrorKind::unsupported, {"opset 22", "1 to 21"});
+TEST_CASE("a model from the future is tried, with a warning, and one of no version refused") {
+  const dyn::testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "m.onnx").string();
+  one_node("Relu", onnx::last_opset + 1).save(path);
+  std::vector<std::string> warnings;
+  Options options;
+  options.log = [&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::warning) warnings.emplace_back(line);
+  };
+  Graph::load(path, options);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("opset 29 is newer than 28") != std::string::npos);
+  warnings.clear();
+  one_node("Relu", onnx::last_opset).save(path);
+  Graph::load(path, options);
+  CHECK(warnings.empty());
+  check_error(one_node("ReluOfTomorrow", 29), ErrorKind::unsupported, {"ReluOfTomorrow"});
   check_error(one_node("Relu", 0), ErrorKind::unsupported, {"opset 0"});
   OnnxFile none = one_node("Relu");
   none.model.clear_opset_import();

@@ -80,15 +80,17 @@ TEST_CASE(
   constexpr std::int64_t channels = 3, block = 2, height = 2, width = 5;
   std::vector<float> x = random_floats(2 * channels * block * block * height * width);
   for (const std::string mode : {"DCR", "CRD"}) {
-    OnnxFile file;
-    file.input("x", {"N", 12, "H", "W"}).output("y").output("z");
+    OnnxFile file(28);
+    file.input("x", {"N", 12, "H", "W"}).output("y").output("z").output("other");
     set_word(set(file.node("DepthToSpace", {"x"}, {"y"}), "blocksize", block), "mode", mode);
     set(file.node("SpaceToDepth", {"y"}, {"z"}), "blocksize", block);
+    set_word(set(file.node("SpaceToDepth", {"y"}, {"other"}), "blocksize", block), "mode", "CRD");
     const std::vector<Result> results =
         run_all(file, {{"x", Tensor::view(x.data(), {2, 12, height, width})}});
     REQUIRE(results[0].shape == Shape{2, channels, height * block, width * block});
     REQUIRE(results[1].shape == Shape{2, 12, height, width});
-    Values pixels(x.size()), depths(x.size());
+    REQUIRE(results[2].shape == Shape{2, 12, height, width});
+    Values pixels(x.size()), depths(x.size()), others(x.size());
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
       const std::int64_t n = i / (12 * height * width), c = i / (height * width) % 12,
                          h = i / width % height, w = i % width;
@@ -99,9 +101,12 @@ TEST_CASE(
           ((n * channels + from) * height * block + row) * width * block + column)] = at(x, i);
       depths[static_cast<std::size_t>(((n * 12 + tap * channels + from) * height + h) * width +
                                       w)] = at(x, i);
+      others[static_cast<std::size_t>(((n * 12 + from * block * block + tap) * height + h) * width +
+                                      w)] = at(x, i);
     }
     CHECK(results[0].values == pixels);
     CHECK(results[1].values == depths);
+    CHECK(results[2].values == others);
   }
 }
 
