@@ -14,18 +14,6 @@ namespace {
 /// A message shows at most so many characters of a source line.
 constexpr std::size_t max_shown_characters = 120;
 
-/// Line number `line` (from 1) of `text`, without its line end; empty where there is none.
-std::string_view line_of(std::string_view text, int line) {
-  for (int i = 1; i < line; ++i) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  text = text.substr(0, text.find('\n'));
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  return text;
-}
-
 /// Bytes of the UTF-8 sequence that `text` begins with; 0 where there is none. Overlong forms count
 /// as sequences.
 std::size_t sequence_length(std::string_view text) {
@@ -77,14 +65,14 @@ std::string format_at(const Module& module, SourceLocation location, const std::
   const std::string head =
       fmt::format("{}:{}:{}: {}", source, location.line, location.column, message);
   if (!module.source_text) return head;
-  return head + "\n" + line_and_caret(line_of(*module.source_text, location.line), location.column);
+  return head + "\n" + line_and_caret(module.source_text->line(location.line), location.column);
 }
 
 std::string place_of(const Module& module, SourceLocation location) {
   constexpr std::string_view mark = "  # from ";
   if (location.line <= 0) return {};
   const std::string_view line =
-      module.source_text ? line_of(*module.source_text, location.line) : std::string_view();
+      module.source_text ? module.source_text->line(location.line) : std::string_view();
   const std::size_t comment = line.rfind(mark);
   return comment == std::string_view::npos ? fmt::format("line {}", location.line)
                                            : printable(line.substr(comment + mark.size()));

@@ -12,6 +12,7 @@
 
 #include "dyn/dtype.hpp"
 #include "graph/dims/dim.hpp"
+#include "graph/ir/source_text.hpp"
 
 namespace dyn::graph {
 
@@ -112,8 +113,8 @@ struct Constraint {
 /// One graph with its dims. Nodes are in topological order.
 struct Module {
   std::string name;
-  std::string source_name;                         ///< file name for messages
-  std::shared_ptr<const std::string> source_text;  ///< for messages that show the line; may be null
+  std::string source_name;                        ///< file name for messages
+  std::shared_ptr<const SourceText> source_text;  ///< for messages that show the line; may be null
   /// Segments of one module share its table.
   std::shared_ptr<DimTable> dims = std::make_shared<DimTable>();
   /// Symbols in the order in which the text declares them. Fresh ones are not listed, nor are those

@@ -102,11 +102,13 @@ void Propagation::fail(const std::string& message) const {
 
 void Propagation::record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what,
                          const std::string& right_what) {
-  const Constraint constraint{kind, left, right, left_what, right_what, who()};
+  Constraint constraint{kind, left, right, left_what, right_what, ""};
   const std::optional<bool> holds = decide(constraint);
+  if (holds == true) return;
   if (holds == false) fail(to_string(constraint));
+  constraint.reason = who();
   auto& own = current_ >= 0 ? constraints_[static_cast<std::size_t>(current_)] : claim_constraints_;
-  if (!holds) own.push_back(constraint);
+  own.push_back(std::move(constraint));
 }
 
 void Propagation::require_equal(Dim a, Dim b, const std::string& a_what,

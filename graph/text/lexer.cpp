@@ -93,7 +93,7 @@ std::string quote_text(std::string_view text) {
   return result + '"';
 }
 
-Lexer::Lexer(const Module& module) : module_(module), text_(*module.source_text) {
+Lexer::Lexer(const Module& module) : module_(module), text_(module.source_text->text()) {
   if (text_.substr(0, 3) == "\xEF\xBB\xBF")
     advance(3);  // a byte order mark, as some editors write it
   line_begin_ = position_;

@@ -44,7 +44,7 @@ bool can_name_dim(std::string_view word);
 /// Newlines separate statements, but not between ( and ) or [ and ]; `#` starts a comment.
 class Lexer {
  public:
-  /// The text is *module.source_text, which must be there; errors name module.source_name.
+  /// The text is module.source_text, which must be there; errors name module.source_name.
   explicit Lexer(const Module& module);
 
   /// The next token; after the end always End. Throws Error(model) for what is no token.

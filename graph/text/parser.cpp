@@ -277,7 +277,7 @@ void Parser::parse_return(SourceLocation location) {
 Module parse(std::string_view text, const std::string& source_name) {
   Module module;
   module.source_name = source_name;
-  module.source_text = std::make_shared<const std::string>(text);
+  module.source_text = std::make_shared<const SourceText>(std::string(text));
   Parser parser(module);
   parser.run();
   verify(module);

@@ -230,7 +230,7 @@ TEST_CASE("a dim that no input gives is an error") {
 TEST_CASE("messages show the line and a caret") {
   ModuleBuilder b;
   b.module.source_name = "model.dyn";
-  b.module.source_text = std::make_shared<const std::string>("  y = add(a, b)\nsecond\n");
+  b.module.source_text = std::make_shared<const SourceText>("  y = add(a, b)\nsecond\n");
   b.node("add", {b.input("a", b.dims({2})), b.input("b", b.dims({3}))});
   CHECK(b.propagate() ==
         "model.dyn:1:3: add: a (dim 0) is 2, but b (dim 0) is 3\n  y = add(a, b)\n  ^");
@@ -238,7 +238,7 @@ TEST_CASE("messages show the line and a caret") {
 
 TEST_CASE("a long line is clipped around the column") {
   Module module;
-  module.source_text = std::make_shared<const std::string>(std::string(1 << 20, 'a') + "X" +
+  module.source_text = std::make_shared<const SourceText>(std::string(1 << 20, 'a') + "X" +
                                                            std::string(1 << 20, 'b'));
   const std::string text = format_at(module, {1, (1 << 20) + 1}, "bad");
   CHECK(text.size() < 400);

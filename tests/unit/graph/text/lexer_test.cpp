@@ -15,7 +15,7 @@ namespace {
 std::string tokens_of(const std::string& text) {
   Module module;
   module.source_name = "t";
-  module.source_text = std::make_shared<const std::string>(text);
+  module.source_text = std::make_shared<const SourceText>(std::string(text));
   Lexer lexer(module);
   std::string result;
   for (;;) {
@@ -103,7 +103,7 @@ TEST_CASE("every character is looked at once") {
     std::string text;
     for (std::size_t i = 0; i < lines; ++i) text += "x = f(a, \"b\", 1.5, [2..3]) # note\n\n";
     Module module;
-    module.source_text = std::make_shared<const std::string>(text);
+    module.source_text = std::make_shared<const SourceText>(std::string(text));
     Lexer lexer(module);
     while (lexer.next().kind != TokenKind::End) {}
     CHECK(lexer.steps() == text.size());

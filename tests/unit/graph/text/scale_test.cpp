@@ -36,7 +36,7 @@ TEST_CASE("the parser looks at each character once, whatever the size") {
   for (const std::size_t statements : {100u, 1000u, 100'000u}) {
     const std::string text = long_model(statements);
     Module module;
-    module.source_text = std::make_shared<const std::string>(text);
+    module.source_text = std::make_shared<const SourceText>(std::string(text));
     Parser parser(module);
     parser.run();
     CHECK(parser.steps() == text.size());
