@@ -42,8 +42,9 @@ TensorExpr integer_matmul(NodeContext& node, const Inputs& inputs) {
         matmul(as_matrix(value_of(node, left), true), as_matrix(value_of(node, right), false));
     return without_vectors(product, a_rank == 1, b_rank == 1);
   };
-  const Dim terms = node.type_of(inputs.a).dims.back();
-  if (const std::optional<TensorExpr> product = exact_product(node, a, b, terms, multiply))
+  Sums sums{node.type_of(inputs.a).dims.back(), std::nullopt, a_rank > 1 && b_rank <= 2};
+  if (b.constant) sums.of_magnitudes = greatest_column_sum(*b.constant);
+  if (const std::optional<TensorExpr> product = exact_product(node, a, b, sums, multiply))
     return *product;
   const auto as_integers = [&](const Whole& whole) {
     return Whole{std::nullopt, cast(value_of(node, whole), DType::i32)};
@@ -76,7 +77,9 @@ TensorExpr integer_conv(NodeContext& node, const Inputs& inputs) {
         attrs);
   };
   const Dim terms = product(node, {filters.begin() + 1, filters.end()});
-  const std::optional<TensorExpr> result = exact_product(node, x, w, terms, multiply);
+  Sums sums{terms, std::nullopt, true};
+  if (w.constant) sums.of_magnitudes = greatest_filter_sum(*w.constant);
+  const std::optional<TensorExpr> result = exact_product(node, x, w, sums, multiply);
   if (!result)
     node.fail_unsupported(
         fmt::format("sums of {} products are not supported", graph::to_string(terms)));

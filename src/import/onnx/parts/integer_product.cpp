@@ -1,9 +1,11 @@
 #include "src/import/onnx/parts/integer_product.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "graph/dims/checked.hpp"
 #include "src/import/onnx/parts/quantization.hpp"
 
 namespace dyn::onnx {
@@ -90,14 +92,55 @@ TensorExpr value_of(NodeContext& node, const Whole& whole) {
   return {node, node.value_of(operand)};
 }
 
+namespace {
+
+std::int64_t greatest(const std::vector<double>& sums) {
+  return sums.empty() ? 0 : static_cast<std::int64_t>(*std::ranges::max_element(sums));
+}
+
+}  // namespace
+
+std::int64_t greatest_column_sum(const Tensor& matrices) {
+  const auto columns = static_cast<std::size_t>(matrices.dims.back()),
+             rows = matrices.dims.size() > 1
+                        ? static_cast<std::size_t>(matrices.dims[matrices.dims.size() - 2])
+                        : std::size_t{1};
+  if (matrices.dims.size() == 1) {
+    double sum = 0;
+    for (const double each : numbers_of(matrices)) sum += std::abs(each);
+    return static_cast<std::int64_t>(sum);
+  }
+  const std::vector<double> elements = numbers_of(matrices);
+  std::vector<double> sums(rows > 0 ? elements.size() / rows : 0);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    sums[i / (rows * columns) * columns + i % columns] += std::abs(elements[i]);
+  return greatest(sums);
+}
+
+std::int64_t greatest_filter_sum(const Tensor& filters) {
+  const std::vector<double> elements = numbers_of(filters);
+  std::vector<double> sums(static_cast<std::size_t>(filters.dims[0]));
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    sums[i / (elements.size() / sums.size())] += std::abs(elements[i]);
+  return greatest(sums);
+}
+
 std::optional<TensorExpr> exact_product(
-    NodeContext& node, const Whole& a, const Whole& b, Dim terms,
+    NodeContext& node, const Whole& a, const Whole& b, const Sums& sums,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply) {
-  const std::int64_t most = graph::bounds(node.builder().resolve(terms)).high;
+  const std::int64_t most = graph::bounds(node.builder().resolve(sums.terms)).high;
   const auto product = [&](const Whole& left, const Whole& right) {
     return cast(multiply(left, right), DType::i32);
   };
-  if (most <= exact_floats / (greatest_element * greatest_element)) return product(a, b);
+  const std::int64_t of_b =
+      sums.of_magnitudes.value_or(graph::saturating_multiply(most, greatest_element));
+  if (of_b <= exact_floats / greatest_element) return product(a, b);
+  if (b.constant && a.value && sums.by_rows && of_b <= exact_floats / base) {
+    const TensorExpr digits = concat({*high_digit(a).value, *low_digit(a).value}, 0),
+                     both = product({std::nullopt, digits}, b);
+    const Dim rows = a.value->dims()[0], none = node.dims().constant(0);
+    return slice(both, 0, none, rows) * static_cast<double>(base) + slice(both, 0, rows, rows * 2);
+  }
   const Whole high = high_digit(b), low = low_digit(b);
   constexpr auto scale = static_cast<double>(base);
   if (most <= exact_floats / (greatest_element * base))

@@ -17,11 +17,23 @@ struct Whole {
 /// `axis` (negative ones count from the end).
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis);
 
-/// A bilinear product of two f32 values, with `terms` products in each sum: i32, exact. Where a
-/// float cannot hold the sums of whole numbers up to 255, these are split into two digits, whose
-/// products are computed one by one. Nothing where even that is not exact, or `terms` has no bound.
+/// The sums that make up the elements of a product.
+struct Sums {
+  Dim terms;                                  ///< products in each
+  std::optional<std::int64_t> of_magnitudes;  ///< of constant elements of b in one sum, at most
+  bool by_rows = false;  ///< parts of a along its first axis give parts of the result, by one b
+};
+
+/// The greatest sum of magnitudes of a constant matrix's columns ([.., K, N]), or of each filter
+/// ([O, ..]).
+std::int64_t greatest_column_sum(const Tensor& matrices);
+std::int64_t greatest_filter_sum(const Tensor& filters);
+
+/// A bilinear product of two f32 values: i32, exact. Where a float cannot hold the sums, a is split
+/// into two digits, whose products are computed as more rows of one product; or b is, where it is
+/// no constant; or both are. Nothing where even that is not exact, or terms has no bound.
 std::optional<TensorExpr> exact_product(
-    NodeContext& node, const Whole& a, const Whole& b, Dim terms,
+    NodeContext& node, const Whole& a, const Whole& b, const Sums& sums,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
 
 /// The elements as a value of the module.

@@ -239,7 +239,7 @@ TEST_CASE("messages show the line and a caret") {
 TEST_CASE("a long line is clipped around the column") {
   Module module;
   module.source_text = std::make_shared<const SourceText>(std::string(1 << 20, 'a') + "X" +
-                                                           std::string(1 << 20, 'b'));
+                                                          std::string(1 << 20, 'b'));
   const std::string text = format_at(module, {1, (1 << 20) + 1}, "bad");
   CHECK(text.size() < 400);
   const std::size_t line = text.find('\n') + 1, caret_line = text.find('\n', line) + 1;
