@@ -21,8 +21,16 @@ class Widener {
       if (!reads_matrices(node) || !is_widened(node)) continue;
       for (const ValueId input : node.inputs) widen_weight(weight_of(nodes, input));
     }
-    for (const Node& node : nodes) {
+    for (Node node : nodes) {
       rewriter_.begin(node, "");
+      if (casts_.contains(node.outputs[0])) {
+        widen_weight(node.inputs[0]);
+        continue;
+      }
+      for (ValueId& input : node.inputs) {
+        if (const auto cast = casts_.find(input); cast != casts_.end())
+          input = wide_.at(cast->second);
+      }
       if (is_widened(node))
         widen(nodes, node);
       else if (node.op->id == OpId::Gather && wide_.contains(node.inputs[0]))
@@ -32,6 +40,26 @@ class Widener {
     }
     rewriter_.finish();
   }
+
+  /// A cast of a weight of 16 bits to f32 that nothing but contractions read is an f32 weight of
+  /// one part, which stays as narrow as it is where the CPU widens it on its way.
+  void find_casts_of_weights() {
+    for (const Node& node : module_.nodes) {
+      if (node.op->id != OpId::Cast) continue;
+      const Value& from = module_.value(node.inputs[0]);
+      if (from.kind == ValueKind::Weight && is_half(from.type.dtype) &&
+          module_.value(node.outputs[0]).type.dtype == DType::f32)
+        casts_.emplace(node.outputs[0], node.inputs[0]);
+    }
+    for (const Node& node : module_.nodes) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!reads_matrices(node) || i != 1) casts_.erase(node.inputs[i]);
+      }
+    }
+    for (const ValueId output : module_.outputs) casts_.erase(output);
+  }
+
+  bool has_casts_of_weights() const { return !casts_.empty(); }
 
   bool is_widened(const Node& node) const {
     const bool steps = contracts(node.op->op_class) ||
@@ -106,14 +134,17 @@ class Widener {
 
   Module& module_;
   Rewriter rewriter_;
-  std::map<ValueId, ValueId> wide_;  ///< by weights of 16 bits, and views of them
+  std::map<ValueId, ValueId> casts_;  ///< of weights that become wide ones, by their results
+  std::map<ValueId, ValueId> wide_;   ///< by weights of 16 bits, and views of them
 };
 
 }  // namespace
 
 void widen_halves(Module& module) {
   Widener widener(module);
-  if (std::ranges::any_of(module.nodes, [&](const Node& node) { return widener.is_widened(node); }))
+  widener.find_casts_of_weights();
+  if (widener.has_casts_of_weights() ||
+      std::ranges::any_of(module.nodes, [&](const Node& node) { return widener.is_widened(node); }))
     widener.run();
 }
 

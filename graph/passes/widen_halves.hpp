@@ -6,7 +6,8 @@ namespace dyn::graph {
 
 /// f16 and bf16 values that are contracted, or that enter the several steps of a compound operator,
 /// become f32 before it, and its result is rounded once. Weights that are contracted are converted
-/// when they are loaded: each becomes an f32 weight of one part.
+/// when they are loaded: each becomes an f32 weight of one part. So does one that is cast to f32
+/// and then contracted, and read by nothing else.
 void widen_halves(Module& module);
 
 }  // namespace dyn::graph

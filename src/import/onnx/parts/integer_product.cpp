@@ -86,10 +86,24 @@ Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_i
   return {std::nullopt, elements - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank()))};
 }
 
+namespace {
+
+/// Whole numbers up to 256 are bf16, whose bits are the upper half of a float's.
+Tensor as_bf16(const Tensor& whole) {
+  Tensor result{DType::bf16, whole.dims, {}};
+  result.bytes.reserve(whole.bytes.size() / 2);
+  for (std::size_t i = 0; i < whole.bytes.size(); i += sizeof(float))
+    result.bytes.append(whole.bytes, i + sizeof(float) / 2, sizeof(float) / 2);
+  return result;
+}
+
+}  // namespace
+
 TensorExpr value_of(NodeContext& node, const Whole& whole) {
   if (whole.value) return *whole.value;
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(*whole.constant), std::nullopt};
-  return {node, node.value_of(operand)};
+  Operand operand{graph::no_value, std::make_shared<const Tensor>(as_bf16(*whole.constant)),
+                  std::nullopt};
+  return cast({node, node.value_of(operand)}, DType::f32);
 }
 
 namespace {

@@ -36,7 +36,7 @@ std::optional<TensorExpr> exact_product(
     NodeContext& node, const Whole& a, const Whole& b, const Sums& sums,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
 
-/// The elements as a value of the module.
+/// The elements as a value of the module; constant ones stay in 16 bits where they are contracted.
 TensorExpr value_of(NodeContext& node, const Whole& whole);
 
 }  // namespace dyn::onnx

@@ -174,6 +174,27 @@ TEST_CASE("an instruction set that cannot convert f16 says so") {
   CHECK(difference(folder.load(options), folder, "i8") < 1e-4);
 }
 
+TEST_CASE("a weight of 16 bits that is cast for products alone stays in 16 bits") {
+  const std::string text =
+      "dyn 1\ndim S in 1..64\nweight w: bf16[64, 960] = random 1\n"
+      "graph g(x: f32[S, 64]) -> (y: f32[S, 960]) {\n"
+      "  wide = cast(w) dtype=f32\n  y = matmul(x, wide)\n  return y\n}\n";
+  Options by_walking = with("f32");
+  by_walking.device = "reference";
+  const Graph graph = Graph::from_text(text, with("f32")),
+              walked = Graph::from_text(text, by_walking);
+  CHECK(graph.model()->problems().size() == 1);  // nothing is cast in a run
+  if (codegen::can_widen(codegen::select_isa(""), DType::bf16))
+    CHECK(graph.load_report().weight_bytes <= 2 * 64 * 960 + 4096);
+  std::vector<float> x(5 * 64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2.5f;
+  const NamedTensors inputs{{"x", Tensor::view(x, {5, 64})}};
+  const Outputs actual = graph.run(inputs), expected = walked.run(inputs);
+  for (std::size_t i = 0; i < 5 * 960; ++i)
+    CHECK(actual["y"].data<float>()[i] ==
+          doctest::Approx(expected["y"].data<float>()[i]).epsilon(1e-4));
+}
+
 TEST_CASE("a tied embedding is gathered from panels of 16 bits, also where other weights have 8") {
   const std::string text = R"(dyn 1
 dim S in 1..64

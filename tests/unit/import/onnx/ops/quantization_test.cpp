@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "targets/llvm/jit/isa.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -199,6 +200,23 @@ TEST_CASE("imported products of integers are exact for sums of any length") {
       CHECK(result.values == expected);
     }
   }
+}
+
+TEST_CASE("constant integers of a product take two bytes each in memory") {
+  constexpr std::int64_t terms = 3000, columns = 64;
+  OnnxFile file;
+  file.input("a", {"M", int{terms}}, TensorProto::UINT8).output("y");
+  std::vector<std::int8_t> b(static_cast<std::size_t>(terms * columns), -128);
+  add_constant(file, "b", {terms, columns}, b);
+  file.node("MatMulInteger", {"a", "b"}, {"y"});
+  const Graph graph = testing::load(file);
+  if (codegen::can_widen(codegen::select_isa(""), DType::bf16))
+    CHECK(graph.load_report().weight_bytes <= 2 * b.size() + 4096);
+  std::vector<std::uint8_t> a(static_cast<std::size_t>(2 * terms), 255);
+  a[0] = 254;
+  const Result result = run_all(graph, {{"a", Tensor::view(a.data(), {2, terms})}}).front();
+  CHECK(result.values.front() == -128.0 * (255 * terms - 1));
+  CHECK(result.values.back() == -128.0 * 255 * terms);
 }
 
 TEST_CASE("an imported product of a length that a run brings is exact") {
