@@ -23,10 +23,8 @@ class Widener {
     }
     for (Node node : nodes) {
       rewriter_.begin(node, "");
-      if (casts_.contains(node.outputs[0])) {
-        widen_weight(node.inputs[0]);
-        continue;
-      }
+      // The cast itself stays, read by nobody, for `simplify` to remove.
+      if (casts_.contains(node.outputs[0])) widen_weight(node.inputs[0]);
       for (ValueId& input : node.inputs) {
         if (const auto cast = casts_.find(input); cast != casts_.end())
           input = wide_.at(cast->second);

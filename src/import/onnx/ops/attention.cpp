@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -187,8 +188,27 @@ void convert_attention(NodeContext& node) {
   node.give(result.id(), Result);
 }
 
+/// A cache of keys or values with new ones at each sample's place along an axis.
+void convert_tensor_scatter(NodeContext& node) {
+  const TensorExpr cache = input_expr(node, 0), update = input_expr(node, 1);
+  const int rank = cache.rank(), axis = node.axis(node.integer("axis", -2), rank);
+  const std::string mode = node.word("mode", "linear");
+  if (axis == 0) node.fail("its axis is the batch's");
+  if (mode != "linear" && mode != "circular") node.fail(fmt::format("mode {} is unknown", mode));
+  const auto at = static_cast<std::size_t>(axis);
+  TensorExpr place = along(range(node, update.dims()[at]), axis, rank);
+  if (node.has(2)) place = place + along(input_expr(node, 2), 0, rank);
+  if (mode == "circular") place = mod(place, size(node, cache.dims()[at]));
+  node.give(apply("scatter_elements", {cache, expand(place, update.dims()), update},
+                  {node.dim("axis", axis)})
+                .id());
+}
+
 }  // namespace
 
-Family attention_operators() { return {{"Attention", convert_attention, Halves::InF32}}; }
+Family attention_operators() {
+  return {{"Attention", convert_attention, Halves::InF32},
+          {"TensorScatter", convert_tensor_scatter}};
+}
 
 }  // namespace dyn::onnx

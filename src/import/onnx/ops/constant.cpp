@@ -7,6 +7,7 @@
 
 #include "graph/ir/scalars.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -73,6 +74,19 @@ Dim bound(NodeContext& node, std::size_t input, std::string_view what) {
   return dims[0];
 }
 
+/// Sizes, or axes, that others are computed from: known where their number is.
+bool give_known_range(NodeContext& node, DType dtype, Dim start, Dim end, std::int64_t delta) {
+  const std::optional<std::int64_t> length = (end - start).constant();
+  if (!length || (dtype != DType::i64 && dtype != DType::i32)) return false;
+  const std::int64_t count =
+      std::max<std::int64_t>(delta > 0 ? (*length + delta - 1) / delta : *length / delta, 0);
+  if (count > static_cast<std::int64_t>(most_known_ints)) return false;
+  KnownInts ints{dtype, false, {}};
+  for (std::int64_t i = 0; i < count; ++i) ints.elements.push_back(start + i * delta);
+  node.give(with_dims(std::move(ints), {count}));
+  return true;
+}
+
 void convert_range(NodeContext& node) {
   const DType dtype = node.type_of(0).dtype;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -94,6 +108,7 @@ void convert_range(NodeContext& node) {
             delta = bound(node, 2, "delta");
   if (!delta.constant()) node.fail_unsupported("delta must be constant");
   if (*delta.constant() == 0) node.fail("delta is 0");
+  if (give_known_range(node, dtype, start, end, *delta.constant())) return;
   node.give(node.add(
       "range", {},
       {{"start", start}, {"end", end}, {"step", delta}, {"dtype", std::string(name_of(dtype))}}));

@@ -364,6 +364,48 @@ TEST_CASE("imported rotary places, whole and in part, neighbours and halves") {
   }
 }
 
+TEST_CASE("a cache takes new keys at each sample's place, and again from its begin") {
+  for (const bool circular : {false, true}) {
+    CAPTURE(circular);
+    OnnxFile file(24);
+    file.input("past", {"B", 2, "T", 3})
+        .input("update", {"B", 2, "S", 3})
+        .input("places", {"B"}, onnx::TensorProto::INT64);
+    file.output("y");
+    onnx::NodeProto& node = file.node("TensorScatter", {"past", "update", "places"}, {"y"});
+    if (circular) set_word(node, "mode", "circular");
+    constexpr std::int64_t batch = 2, length = 7, added = 3;
+    std::vector<float> past = random_floats(batch * 2 * length * 3),
+                       update = random_floats(batch * 2 * added * 3);
+    std::vector<std::int64_t> places{4, circular ? 6 : 0};
+    Values expected(past.begin(), past.end());
+    for (std::int64_t i = 0; i < batch * 2 * added * 3; ++i) {
+      const std::int64_t last = i % 3, step = i / 3 % added, outer = i / (3 * added),
+                         row = (places[static_cast<std::size_t>(outer / 2)] + step) % length;
+      expected[static_cast<std::size_t>((outer * length + row) * 3 + last)] = at(update, i);
+    }
+    NamedTensors inputs{{"past", Tensor::view(past.data(), {batch, 2, length, 3})},
+                        {"update", Tensor::view(update.data(), {batch, 2, added, 3})},
+                        {"places", Tensor::view(places.data(), {batch})}};
+    check_close(run_all(file, inputs).front().values, expected, 1e-7);
+    places[0] = 5;
+    if (!circular) CHECK_THROWS_AS(run_all(file, inputs), Error);
+  }
+}
+
+TEST_CASE("axes may be a range of known numbers") {
+  OnnxFile file;
+  file.input("x", {"A", "B", 4}).output("y").integers("one", {}, {1});
+  file.node("Shape", {"x"}, {"shape"});
+  file.node("Size", {"shape"}, {"rank"});
+  file.node("Range", {"one", "rank", "one"}, {"axes"});
+  set(file.node("ReduceSum", {"x", "axes"}, {"y"}), "keepdims", 0);
+  std::vector<float> x = random_floats(2 * 3 * 4);
+  Values expected(2);
+  for (std::int64_t i = 0; i < 24; ++i) expected[static_cast<std::size_t>(i / 12)] += at(x, i);
+  check_close(run_all(file, {{"x", Tensor::view(x.data(), {2, 3, 4})}}).front().values, expected);
+}
+
 TEST_CASE("imported gates and norms by the root mean square") {
   std::vector<float> x = random_floats(2 * 3 * 4), gate = random_floats(2 * 3 * 4),
                      scale = random_floats(12);
