@@ -172,6 +172,8 @@ void convert_expand(NodeContext& node) {
   if (shape.size() < input.size())
     shape.insert(shape.begin(), input.size() - shape.size(), node.dims().constant(1));
   const std::size_t skip = shape.size() - input.size();
+  const Dim one = node.dims().constant(1);
+  bool may_repeat = false;  // a dim that is 1 in some runs
   for (std::size_t i = skip; i < shape.size(); ++i) {
     const Dim own = input[i - skip];
     const bool is_own = shape[i].constant() && node.sizes().depends(own) &&
@@ -181,8 +183,15 @@ void convert_expand(NodeContext& node) {
     // A dim that the run decides may be 1.
     else if (is_defined)
       shape[i] = max(shape[i], own);
+    may_repeat = may_repeat || (shape[i].constant() && !own.constant() &&
+                                !prove_equal(own, shape[i]) && !prove_equal(own, one));
   }
-  node.give(node.add("expand", {node.value(0)}, {node.dim_list("shape", shape)}));
+  const ValueId x = node.value(0);
+  if (!may_repeat) return node.give(node.add("expand", {x}, {node.dim_list("shape", shape)}));
+  // Operands broadcast as sizes say in a run; `expand` needs to know beforehand.
+  const ValueId all = node.add("expand", {node.builder().integer(DType::boolean, 1)},
+                               {node.dim_list("shape", shape)});
+  node.give(node.add("where", {all, x, x}));
 }
 
 /// Before opset 6 one axis is repeated.

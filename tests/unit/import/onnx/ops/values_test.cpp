@@ -7,14 +7,18 @@
 #include <functional>
 #include <limits>
 
+#include "dyn/error.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
+using testing::at;
 using testing::check_close;
+using testing::load;
 using testing::OnnxFile;
 using testing::random_floats;
 using testing::Result;
 using testing::run;
+using testing::run_all;
 using testing::sigmoid;
 using testing::Values;
 
@@ -400,4 +404,21 @@ TEST_CASE("LayerNormalization gives means and reciprocal deviations too") {
     CHECK(result.shape == Shape{2, 3, 1});
     check_close(result.values, expected);
   }
+}
+
+TEST_CASE("an imported Expand repeats a size that is 1 in a run alone") {
+  OnnxFile file;
+  file.input("x", {"N", "M"}).output("y").integers("shape", {3}, {2, 3, 1});
+  file.node("Expand", {"x", "shape"}, {"y"});
+  const Graph graph = load(file);
+  std::vector<float> x = random_floats(3 * 4);
+  for (const std::int64_t rows : {3, 1}) {
+    const Result result = run_all(graph, {{"x", Tensor::view(x.data(), {rows, 4})}}).front();
+    CHECK(result.shape == Shape{2, 3, 4});
+    Values expected;
+    for (std::int64_t i = 0; i < 2 * 3 * 4; ++i)
+      expected.push_back(at(x, (rows == 1 ? 0 : i / 4 % 3) * 4 + i % 4));
+    CHECK(result.values == expected);
+  }
+  CHECK_THROWS_AS(run_all(graph, {{"x", Tensor::view(x.data(), {2, 4})}}), Error);
 }
