@@ -36,6 +36,7 @@ TensorExpr by_heads(NodeContext& node, std::size_t input, const char* count) {
 
 /// The keys or values with those of the past before them.
 TensorExpr with_past(NodeContext& node, const TensorExpr& x, std::size_t past) {
+  if (node.has(past)) node.require_rank(past, 4);
   return node.has(past) ? concat({input_expr(node, past), x}, 2) : x;
 }
 
@@ -55,6 +56,7 @@ struct Operands {
 };
 
 Operands operands_of(NodeContext& node) {
+  if (node.has(Lengths)) node.require_rank(Lengths, 1);
   const TensorExpr q = by_heads(node, Query, "q_num_heads");
   const TensorExpr k = with_past(node, by_heads(node, Key, "kv_num_heads"), PastKey),
                    v = with_past(node, by_heads(node, Value, "kv_num_heads"), PastValue);
@@ -193,6 +195,8 @@ void convert_tensor_scatter(NodeContext& node) {
   const TensorExpr cache = input_expr(node, 0), update = input_expr(node, 1);
   const int rank = cache.rank(), axis = node.axis(node.integer("axis", -2), rank);
   const std::string mode = node.word("mode", "linear");
+  node.require_rank(1, rank);
+  if (node.has(2)) node.require_rank(2, 1);
   if (axis == 0) node.fail("its axis is the batch's");
   if (mode != "linear" && mode != "circular") node.fail(fmt::format("mode {} is unknown", mode));
   const auto at = static_cast<std::size_t>(axis);
