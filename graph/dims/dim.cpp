@@ -202,9 +202,7 @@ Dim substitute_memoized(DimTable& table, Dim dim, std::span<const Dim> replaceme
 
 Dim DimTable::substitute(Dim dim, std::span<const Dim> replacement) {
   Memo memo;
-  if (DimInterner::facts(dim).has_names) {
-    for (const Dim named : named_parts(dim)) substitute_memoized(*this, named, replacement, memo);
-  }
+  for (const Dim named : named_parts(dim)) substitute_memoized(*this, named, replacement, memo);
   return substitute_memoized(*this, dim, replacement, memo);
 }
 

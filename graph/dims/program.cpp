@@ -6,7 +6,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/dims/checked.hpp"
-#include "graph/dims/interner.hpp"
+#include "graph/dims/dim.hpp"
 
 namespace dyn::graph {
 
@@ -70,18 +70,14 @@ std::int64_t value_of(Dim dim, std::span<const std::int64_t> symbols, const Name
 
 std::int64_t evaluate(Dim dim, std::span<const std::int64_t> symbols) {
   Names names;
-  if (DimInterner::facts(dim).has_names) {
-    for (const Dim named : named_parts(dim))
-      names[named.node()] = value_of(named.node()->operands[0], symbols, names);
-  }
+  for (const Dim named : named_parts(dim))
+    names[named.node()] = value_of(named.node()->operands[0], symbols, names);
   return value_of(dim, symbols, names);
 }
 
 int DimProgram::slot(Dim dim) {
-  if (DimInterner::facts(dim).has_names) {
-    // Each finds those before it there, so that no expression is walked beyond them.
-    for (const Dim named : named_parts(dim)) slot_of(named);
-  }
+  // Each finds those before it there, so that no expression is walked beyond them.
+  for (const Dim named : named_parts(dim)) slot_of(named);
   return slot_of(dim);
 }
 

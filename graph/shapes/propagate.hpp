@@ -66,7 +66,7 @@ class Propagation final : public InferContext {
   bool resolve_constraints(std::vector<Constraint>& constraints) const;
   void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what,
               const std::string& right_what);
-  /// What a dim is the broadcast of: itself, or what broadcast() made it from.
+  /// A dim is the broadcast of itself, or of the dims that broadcast() made it from.
   struct Broadcast {
     std::vector<Dim> operands;  ///< by rising id
     Dim greatest, least;        ///< of them

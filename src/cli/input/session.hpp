@@ -30,7 +30,7 @@ std::vector<std::vector<std::int64_t>> requested_shapes(
 std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arguments& arguments,
                                           const std::map<std::string, Tensor>& loaded);
 
-/// What runs at a shape, where the shape may change the model's structure.
+/// The model that runs at a shape, where the shape may change its structure.
 struct ModelAt {
   std::shared_ptr<const runtime::Model> model;
   std::vector<std::int64_t> symbols;  ///< of this model

@@ -195,8 +195,7 @@ class Importer {
     }
   }
 
-  /// Of the sizes that were taken to be other than 1 those of which nothing more is known after
-  /// all.
+  /// Nothing more is known of these after all, among the sizes that were taken to be other than 1.
   std::vector<Dim> open_ones() {
     const Dim one = state_.builder.dims().constant(1);
     std::vector<Dim> open;

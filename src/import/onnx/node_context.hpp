@@ -116,8 +116,8 @@ class NodeContext {
   Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
   DType dtype(std::string_view name) const;
-  /// Whether the dim is 1 in this import. Where sizes of inputs decide that, it is one of the Ones,
-  /// or is noted. Where a run decides it, it is not.
+  /// True where the dim is 1 in this import. Where sizes of inputs decide that, it is one of the
+  /// Ones, or is noted. Where a run decides it, it is not.
   bool is_one(Dim dim);
   /// The dim contains one whose value a run decides.
   bool is_defined(Dim dim);

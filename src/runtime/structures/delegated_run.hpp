@@ -19,7 +19,7 @@ class DelegatedRun {
   /// ports afterwards.
   void run(std::shared_ptr<const Model> model, RunProfile* profile,
            std::span<const std::int64_t> symbols);
-  /// Of the last run; nullptr where no plan covered it, or there was none.
+  /// The last run's; nullptr where no plan covered it, or there was none.
   PlanPtr plan() const { return call_ ? call_->plan_or_null() : nullptr; }
 
  private:

@@ -17,7 +17,7 @@ namespace dyn::runtime {
 /// last. Thread-safe; one model is made at a time.
 class Variants {
  public:
-  /// What is true at some shapes, and the usual model does not expect: names of sizes that are 1.
+  /// Names of sizes that are 1 at some shapes, which the usual model does not expect.
   using Key = std::set<std::string>;
   /// Empty: the usual model holds. Any number of threads may ask.
   using KeyAt = std::function<Key(std::span<const Shape* const> inputs)>;

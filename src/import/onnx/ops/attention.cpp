@@ -36,8 +36,9 @@ TensorExpr by_heads(NodeContext& node, std::size_t input, const char* count) {
 
 /// The keys or values with those of the past before them.
 TensorExpr with_past(NodeContext& node, const TensorExpr& x, std::size_t past) {
-  if (node.has(past)) node.require_rank(past, 4);
-  return node.has(past) ? concat({input_expr(node, past), x}, 2) : x;
+  if (!node.has(past)) return x;
+  node.require_rank(past, 4);
+  return concat({input_expr(node, past), x}, 2);
 }
 
 /// Each head as often as there are queries' heads for it.
@@ -49,7 +50,7 @@ TensorExpr repeated(const TensorExpr& x, Dim heads) {
       {dims[0], heads, dims[2], dims[3]});
 }
 
-/// What an attention computes with.
+/// An attention computes with these.
 struct Operands {
   TensorExpr q, k, v;
   double scale;
@@ -167,13 +168,11 @@ void convert_attention(NodeContext& node) {
   const bool ends_together =
       prove_equal(node.has(PastKey) ? node.type(PastKey).dims[2] : node.dims().constant(0),
                   of.k.dims()[2] - of.q.dims()[2]) == true;
-  const bool is_plain = is_causal && ends_together && !node.has(Mask) && !node.has(Lengths) &&
-                        node.integer("left_window_size", -1) < 0 &&
-                        node.number("softcap", 0) == 0 && !node.wants(Scores) &&
-                        of.q.dtype() == DType::f32;
-  const std::optional<TensorExpr> bias = bias_of(node, of, is_causal && !is_plain);
   const bool in_steps =
       node.number("softcap", 0) != 0 || node.wants(Scores) || of.q.dtype() != DType::f32;
+  const bool is_plain = is_causal && ends_together && !in_steps && !node.has(Mask) &&
+                        !node.has(Lengths) && node.integer("left_window_size", -1) < 0;
+  const std::optional<TensorExpr> bias = bias_of(node, of, is_causal && !is_plain);
   TensorExpr result = of.q;
   if (in_steps) {
     result = attention_in_steps(node, of, bias);

@@ -1,4 +1,4 @@
-// What transformers have around attention: gated activations, norms by the root mean square,
+// Transformers have these around attention: gated activations, norms by the root mean square,
 // places as rotations.
 
 #include <fmt/format.h>
