@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/codes.hpp"
+#include "graph/ir/scalars.hpp"
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
 #include "graph/ops/scalar_ops.hpp"
@@ -25,6 +27,16 @@ void infer_cast(InferContext& context, std::vector<TensorType>& outputs) {
   const std::optional<DType> dtype = parse_dtype(name);
   if (!dtype) context.fail(fmt::format("cast: there is no dtype {}", name));
   outputs[0] = {*dtype, context.input(0).dims};
+}
+
+void infer_bit_cast(InferContext& context, std::vector<TensorType>& outputs) {
+  infer_cast(context, outputs);
+  const DType from = context.input(0).dtype, to = outputs[0].dtype;
+  if (size_of(from) != size_of(to) || packed_bits(from) != packed_bits(to))
+    context.fail(fmt::format("bit_cast: {} and {} have different numbers of bits", name_of(from),
+                             name_of(to)));
+  if (is_half(from) || is_half(to))
+    context.fail("bit_cast: f16 and bf16 are not supported, which are computed in f32");
 }
 
 void infer_binary(InferContext& context, std::vector<TensorType>& outputs) {
@@ -110,19 +122,35 @@ std::vector<OpDef> elementwise_ops() {
                  broadcast_shapes,
                  "The condition is bool; a and b are of any, both the same, as is the result",
                  broadcast_errors});
-  ops.push_back({OpId::Cast,
+  ops.push_back(
+      {OpId::Cast,
+       OpClass::Elementwise,
+       1,
+       1,
+       1,
+       {{"dtype", AttrKind::Word, std::nullopt, "the dtype of the result"}},
+       infer_cast,
+       "x in another dtype. Floats to integers truncate toward zero (beyond the integers "
+       "there are: the nearest; NaN: 0), integers keep the low bits, "
+       "anything to bool tells x != 0. To a narrow float by way of f32: to nearest, ties to even; "
+       "too large ones become infinite, NaN where there is no infinity, and the greatest "
+       "number where there is neither. To i4, u4, i2 and u2 as to i32, of which the low "
+       "bits stay.",
+       "x of any shape; the result has the same.",
+       "Any",
+       "An unknown dtype."});
+  ops.push_back({OpId::BitCast,
                  OpClass::Elementwise,
                  1,
                  1,
                  1,
                  {{"dtype", AttrKind::Word, std::nullopt, "the dtype of the result"}},
-                 infer_cast,
-                 "x in another dtype. Floats to integers truncate toward zero (beyond the integers "
-                 "there are: the nearest; NaN: 0), integers keep the low bits, "
-                 "anything to bool tells x != 0.",
+                 infer_bit_cast,
+                 "The bits of x as another dtype of as many. A bool is a byte of 0 or 1; other "
+                 "bytes are true.",
                  "x of any shape; the result has the same.",
-                 "Any",
-                 "An unknown dtype."});
+                 "Any but f16 and bf16",
+                 "An unknown dtype, or one of more or fewer bits."});
   return ops;
 }
 

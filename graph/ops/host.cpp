@@ -86,6 +86,42 @@ void infer_scatter_nd(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = data;
 }
 
+void infer_count_ngrams(InferContext& context, std::vector<TensorType>& outputs) {
+  constexpr DType items[] = {DType::i64};
+  require_min_rank(context, 0, 1);
+  require_dtype(context, 0, index_dtypes);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    require_dtype(context, i, items);
+    require_rank(context, i, 1);
+  }
+  if (context.integer("shortest") < 1 || context.integer("skips") < 0)
+    context.fail("count_ngrams: shortest must be at least 1, skips at least 0");
+  std::int64_t length = context.integer("shortest"), grams = 0, elements = 0;
+  for (const std::int64_t count : context.integers("counts")) {
+    std::int64_t taken = 0;
+    if (count < 0 || __builtin_mul_overflow(count, length++, &taken) ||
+        __builtin_add_overflow(elements, taken, &elements) ||
+        __builtin_add_overflow(grams, count, &grams))
+      context.fail("count_ngrams: counts must be numbers of n-grams that fit 64 bits");
+  }
+  context.require_equal(context.input(1).dims[0], context.dims().constant(elements),
+                        dim_name(context, 1, 0), "the items of all n-grams");
+  context.require_equal(context.input(2).dims[0], context.dims().constant(grams),
+                        dim_name(context, 2, 0), "the number of n-grams");
+  require_at_least(context, context.dim("columns"), 0, "columns");
+  outputs[0] = {DType::f32, context.input(0).dims};
+  outputs[0].dims.back() = context.dim("columns");
+}
+
+void infer_det(InferContext& context, std::vector<TensorType>& outputs) {
+  require_min_rank(context, 0, 2);
+  require_dtype(context, 0, float_dtypes);
+  const TensorType& x = context.input(0);
+  context.require_equal(x.dims[x.dims.size() - 2], x.dims.back(),
+                        dim_name(context, 0, x.rank() - 2), dim_name(context, 0, x.rank() - 1));
+  outputs[0] = {x.dtype, {x.dims.begin(), x.dims.end() - 2}};
+}
+
 const AttrDef reduction_attr{
     "reduction", AttrKind::Word, "none",
     "what becomes of an element and its updates: none (the last one), add, mul, max, min"};
@@ -149,6 +185,37 @@ std::vector<OpDef> host_ops() {
        "result is as data.",
        "data of any dtype, as updates and the result; indices i32 or i64",
        "A K that is no constant, or beyond data's rank; when run, an index outside of data."},
+      {OpId::CountNgrams,
+       OpClass::Host,
+       3,
+       3,
+       1,
+       {{"shortest", AttrKind::Integer, "1", "the number of items of the shortest n-grams"},
+        {"counts", AttrKind::IntegerList, std::nullopt,
+         "how many n-grams there are of that length, of one more, ..."},
+        {"skips", AttrKind::Integer, "0", "how many items may lie between two of an n-gram"},
+        {"columns", AttrKind::Dim, std::nullopt, "the size of the result's last dim"}},
+       infer_count_ngrams,
+       "How often each n-gram occurs in each row, its items 1, 2, ... skips + 1 places apart, a "
+       "single item once; arguments: x, items (of all n-grams, those of each length in ascending "
+       "order), columns (the place in the result of each n-gram).",
+       "x: [..., C], items: [sum of counts * length], columns: [sum of counts]; the result is "
+       "[..., "
+       "columns].",
+       "x i32 or i64, items and columns i64; the result is f32",
+       "A shortest below 1, skips below 0, counts that do not fit the arguments. A column outside "
+       "of the result is not counted."},
+      {OpId::Det,
+       OpClass::Host,
+       1,
+       1,
+       1,
+       {},
+       infer_det,
+       "The determinants of square matrices, by elimination in f64.",
+       "x: [..., N, N]; the result is [...].",
+       "A float; the result has the same dtype",
+       "Matrices that are not square."},
   };
 }
 

@@ -10,6 +10,7 @@ namespace dyn::graph {
 namespace {
 
 ValueId fold_cast(Rewriter& rewriter, const Value& from, DType to) {
+  if (is_code(from.type.dtype) || is_code(to)) return no_value;
   // Rounds to f32 and then to 16 bits, as kernels do.
   const auto in_dtype = [to](double number) {
     return rounded(to, is_half(to) ? rounded(DType::f32, number) : number);

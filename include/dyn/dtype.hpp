@@ -11,8 +11,11 @@
 
 namespace dyn {
 
-/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. Operators that do not
-/// support a dtype say so when a model is loaded.
+/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. The last ten exist as
+/// codes in memory: casts convert them, other operators move them, and none computes with them. An
+/// f8e4m3fn has 4 bits of exponent and 3 of fraction; the suffixes are ONNX's. A code takes one
+/// byte, also where it has 4 or 2 bits: f4e2m1, u4 and u2 in the low bits of 0, i4 and i2 with
+/// their sign extended. Operators that do not support a dtype say so when a model is loaded.
 enum class DType : std::uint8_t {
   f32,
   f16,
@@ -26,13 +29,23 @@ enum class DType : std::uint8_t {
   u16,
   u32,
   u64,
-  boolean
+  boolean,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
+  i4,
+  u4,
+  i2,
+  u2
 };
 
 /// Bytes of one element.
 DYN_API std::size_t size_of(DType dtype) noexcept;
 
-/// The name used by the text IR: f32, f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool.
+/// The name used by the text IR: that of the enumerator, but `bool`.
 DYN_API std::string_view name_of(DType dtype) noexcept;
 
 /// Every dtype, in the order of the enum.
@@ -45,7 +58,9 @@ constexpr bool is_float(DType dtype) noexcept { return dtype <= DType::f64; }
 constexpr bool is_unsigned(DType dtype) noexcept {
   return dtype >= DType::u8 && dtype <= DType::u64;
 }
-/// Signed or unsigned; `boolean` is none.
+/// True for the dtypes that exist as codes in memory.
+constexpr bool is_code(DType dtype) noexcept { return dtype > DType::boolean; }
+/// Signed or unsigned; `boolean` and codes are none.
 constexpr bool is_integer(DType dtype) noexcept {
   return dtype >= DType::i8 && dtype <= DType::u64;
 }

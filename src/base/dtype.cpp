@@ -12,7 +12,7 @@ struct DTypeRow {
 };
 
 /// In the order of the enum.
-constexpr std::array<DTypeRow, 13> rows = {{{DType::f32, 4, "f32"},
+constexpr std::array<DTypeRow, 23> rows = {{{DType::f32, 4, "f32"},
                                             {DType::f16, 2, "f16"},
                                             {DType::bf16, 2, "bf16"},
                                             {DType::f64, 8, "f64"},
@@ -24,7 +24,17 @@ constexpr std::array<DTypeRow, 13> rows = {{{DType::f32, 4, "f32"},
                                             {DType::u16, 2, "u16"},
                                             {DType::u32, 4, "u32"},
                                             {DType::u64, 8, "u64"},
-                                            {DType::boolean, 1, "bool"}}};
+                                            {DType::boolean, 1, "bool"},
+                                            {DType::f8e4m3fn, 1, "f8e4m3fn"},
+                                            {DType::f8e4m3fnuz, 1, "f8e4m3fnuz"},
+                                            {DType::f8e5m2, 1, "f8e5m2"},
+                                            {DType::f8e5m2fnuz, 1, "f8e5m2fnuz"},
+                                            {DType::f8e8m0, 1, "f8e8m0"},
+                                            {DType::f4e2m1, 1, "f4e2m1"},
+                                            {DType::i4, 1, "i4"},
+                                            {DType::u4, 1, "u4"},
+                                            {DType::i2, 1, "i2"},
+                                            {DType::u2, 1, "u2"}}};
 
 constexpr const DTypeRow& row(DType dtype) noexcept {
   return rows[static_cast<std::size_t>(dtype)];

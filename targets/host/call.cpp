@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <list>
 
+#include "graph/ir/codes.hpp"
+
 namespace dyn::host {
 
 std::int64_t Array::integer() const {
@@ -49,7 +51,7 @@ struct WideCall {
       const auto bits = input.elements<const std::uint16_t>();
       std::ranges::transform(bits, call.inputs.back().elements<float>().begin(),
                              [&](std::uint16_t each) {
-                               return static_cast<float>(graph::half_number(input.dtype, each));
+                               return static_cast<float>(graph::float_of_code(input.dtype, each));
                              });
     }
     for (const Array& output : narrow.outputs) call.outputs.push_back(widened(output));
@@ -59,9 +61,10 @@ struct WideCall {
     for (std::size_t i = 0; i < narrow.outputs.size(); ++i) {
       const Array& output = narrow.outputs[i];
       if (!graph::is_half(output.dtype)) continue;
-      std::ranges::transform(
-          call.outputs[i].elements<const float>(), output.elements<std::uint16_t>().begin(),
-          [&](float each) { return graph::half_bits(output.dtype, static_cast<double>(each)); });
+      std::ranges::transform(call.outputs[i].elements<const float>(),
+                             output.elements<std::uint16_t>().begin(), [&](float each) {
+                               return graph::code_of_float(output.dtype, static_cast<double>(each));
+                             });
     }
   }
 
@@ -93,7 +96,8 @@ Counted count(const Operator& of_host, const Call& call) {
 
 const Operator* find_operator(graph::OpId op) {
   for (const auto& family :
-       {order_operators(), scatter_operators(), choice_operators(), recurrence_operators()}) {
+       {order_operators(), scatter_operators(), choice_operators(), recurrence_operators(),
+        linear_attention_operators(), counting_operators()}) {
     const auto found = std::ranges::find(family, op, &Operator::op);
     if (found != family.end()) return &*found;
   }

@@ -78,6 +78,8 @@ std::span<const Operator> order_operators();
 std::span<const Operator> scatter_operators();
 std::span<const Operator> choice_operators();
 std::span<const Operator> recurrence_operators();
+std::span<const Operator> linear_attention_operators();
+std::span<const Operator> counting_operators();
 
 /// The extents before an axis, of the axis, and after it: element (o, i, k) lies at (o * extent +
 /// i) * inner + k.

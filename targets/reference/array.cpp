@@ -46,7 +46,75 @@ std::uint16_t encoded(DType dtype, double value) {
   return static_cast<std::uint16_t>(sign | ((exponent - format.least_exponent) * one + units));
 }
 
+/// A narrow float in a byte: bits of its exponent and fraction, the exponent's bias, and which of
+/// its codes are special.
+struct ByteFormat {
+  DType dtype;
+  int exponent_bits, fraction_bits, bias;
+  bool has_infinity, has_sign;
+  int nan;  ///< the code of one; -1: there is none
+};
+
+const ByteFormat& byte_format(DType dtype) {
+  static constexpr ByteFormat formats[] = {{DType::f8e4m3fn, 4, 3, 7, false, true, 0x7f},
+                                           {DType::f8e4m3fnuz, 4, 3, 8, false, true, 0x80},
+                                           {DType::f8e5m2, 5, 2, 15, true, true, 0x7e},
+                                           {DType::f8e5m2fnuz, 5, 2, 16, false, true, 0x80},
+                                           {DType::f8e8m0, 8, 0, 127, false, false, 0xff},
+                                           {DType::f4e2m1, 2, 1, 1, false, true, -1}};
+  return *std::ranges::find(formats, dtype, &ByteFormat::dtype);
+}
+
 }  // namespace
+
+double number_of_code(DType dtype, std::int64_t code) {
+  const ByteFormat& format = byte_format(dtype);
+  const std::int64_t sign = std::int64_t{1} << (format.exponent_bits + format.fraction_bits),
+                     one = std::int64_t{1} << format.fraction_bits, magnitude = code % sign,
+                     exponent = magnitude / one, fraction = magnitude % one;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const bool is_nan_of_both_signs = format.nan == 0x7f && magnitude == format.nan;
+  if (code == format.nan || is_nan_of_both_signs) return nan;
+  double value = 0;
+  if (format.has_infinity && exponent == sign / one - 1)
+    value = fraction == 0 ? std::numeric_limits<double>::infinity() : nan;
+  else if (exponent == 0 && format.has_sign)
+    value = std::ldexp(fraction, 1 - format.bias - format.fraction_bits);
+  else
+    value =
+        std::ldexp(one + fraction, static_cast<int>(exponent) - format.bias - format.fraction_bits);
+  return code >= sign ? -value : value;
+}
+
+std::int64_t nearest_code(DType dtype, double value) {
+  const ByteFormat& format = byte_format(dtype);
+  const std::int64_t sign = std::int64_t{1} << (format.exponent_bits + format.fraction_bits);
+  if (std::isnan(value) || (value < 0 && !format.has_sign))
+    return format.nan < 0 ? sign : format.nan;
+  // Finite codes of magnitudes are in the order of their numbers.
+  const double magnitude = std::fabs(value);
+  std::int64_t greatest = sign - 1, best = 0;
+  while (!std::isfinite(number_of_code(dtype, greatest))) --greatest;
+  for (std::int64_t code = 1; code <= greatest; ++code) {
+    const double here = std::fabs(number_of_code(dtype, code) - magnitude),
+                 there = std::fabs(number_of_code(dtype, best) - magnitude);
+    const bool wins_tie = code % 2 == 0 || !format.has_sign;
+    if (here < there || (here == there && wins_tie)) best = code;
+  }
+  const double step = number_of_code(dtype, greatest) - number_of_code(dtype, greatest - 1),
+               beyond = number_of_code(dtype, greatest) + step / (format.has_sign ? 2 : 1);
+  // The code after an odd one is even, and takes the tie.
+  const bool is_beyond =
+      greatest % 2 == 0 && format.has_sign ? magnitude > beyond : magnitude >= beyond;
+  const std::int64_t negative = std::signbit(value) ? sign : 0;
+  if (is_beyond) {
+    if (format.has_infinity) return negative + greatest + 1;
+    if (format.nan >= 0) return format.nan;
+    return negative + greatest;
+  }
+  const bool has_negative_zero = format.nan != 0x80;
+  return best == 0 && !has_negative_zero ? 0 : format.has_sign ? negative + best : best;
+}
 
 Array make_array(DType dtype, std::vector<std::int64_t> dims) {
   Array array{dtype, std::move(dims), {}, {}};

@@ -8,8 +8,55 @@
 namespace dyn::reference {
 namespace {
 
+double number_at(const Array& x, std::size_t i) {
+  if (is_float(x.dtype)) return x.floats[i];
+  return x.dtype >= DType::f8e4m3fn && x.dtype <= DType::f4e2m1
+             ? number_of_code(x.dtype, x.integers[i])
+             : graph::as_number(x.dtype, x.integers[i]);
+}
+
+/// The low bits of an integer as i4, u4, i2 or u2.
+std::int64_t low_bits(DType dtype, std::int64_t integer) {
+  const std::int64_t count = dtype == DType::i4 || dtype == DType::u4 ? 16 : 4;
+  const std::int64_t rest = (integer % count + count) % count;
+  const bool is_signed = dtype == DType::i4 || dtype == DType::i2;
+  return is_signed && rest >= count / 2 ? rest - count : rest;
+}
+
+/// A cast from or to a dtype of codes.
+Array cast_of_codes(const Array& x, Array result) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(x.size()); ++i) {
+    const double number = number_at(x, i);
+    if (is_float(result.dtype))
+      result.floats[i] = number;
+    else if (result.dtype >= DType::i4)
+      result.integers[i] = low_bits(result.dtype, graph::saturated(DType::i32, number));
+    else if (result.dtype >= DType::f8e4m3fn)
+      result.integers[i] = nearest_code(result.dtype, rounded_to(DType::f32, number));
+    else
+      result.integers[i] = graph::saturated(result.dtype, number);
+  }
+  return result;
+}
+
+/// By way of memory, whose bytes are the same.
+std::vector<Array> bit_cast(const OpCall& call) {
+  const Array& x = call.input(0);
+  const Tensor tensor = to_tensor(x);
+  const DType to = call.output_dtype();
+  Array result = from_tensor(Tensor::view(to, tensor.raw(), x.dims));
+  const bool is_packed = to >= DType::i4;
+  for (std::size_t i = 0; is_packed && i < result.integers.size(); ++i)
+    result.integers[i] = low_bits(to, result.integers[i]);
+  for (std::size_t i = 0; to == DType::f4e2m1 && i < result.integers.size(); ++i)
+    result.integers[i] = low_bits(DType::u4, result.integers[i]);
+  return {result};
+}
+
 std::vector<Array> cast(const OpCall& call) {
   const Array& x = call.input(0);
+  if (is_code(x.dtype) || is_code(call.output_dtype()))
+    return {cast_of_codes(x, make_array(call.output_dtype(), x.dims))};
   Array result = make_array(call.output_dtype(), x.dims);
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.size()); ++i) {
     if (is_float(result.dtype)) {
@@ -96,7 +143,8 @@ std::vector<Array> where(const OpCall& call) {
 
 std::span<const OpEntry> elementwise_ops() {
   static const std::vector<OpEntry> entries = [] {
-    std::vector<OpEntry> made = {{graph::OpId::Cast, cast}, {graph::OpId::Where, where}};
+    std::vector<OpEntry> made = {
+        {graph::OpId::BitCast, bit_cast}, {graph::OpId::Cast, cast}, {graph::OpId::Where, where}};
     for (const graph::ScalarOpInfo& op : graph::scalar_ops())
       made.push_back({static_cast<graph::OpId>(op.op), op.operands == 1 ? unary : binary});
     return made;

@@ -13,7 +13,7 @@
 namespace dyn::reference {
 
 /// A dense row-major array. Float dtypes keep their elements in `floats`, all others in `integers`
-/// (u64 as the same bits); the other vector is empty.
+/// (u64 as the same bits, codes as such); the other vector is empty.
 struct Array {
   DType dtype = DType::f32;
   std::vector<std::int64_t> dims;
@@ -24,6 +24,12 @@ struct Array {
     return static_cast<std::int64_t>(is_float(dtype) ? floats.size() : integers.size());
   }
 };
+
+/// f8e4m3fn to f4e2m1 by definition: a code as a number, and the code that is nearest to a number,
+/// the even one of two; what is beyond the greatest number becomes infinite, NaN where there is no
+/// infinity, the greatest where there is neither.
+double number_of_code(DType dtype, std::int64_t code);
+std::int64_t nearest_code(DType dtype, double value);
 
 /// A zeroed array.
 Array make_array(DType dtype, std::vector<std::int64_t> dims);

@@ -1,9 +1,12 @@
-# Sourced by the scripts that compare with ONNX Runtime: Python packages from PyPI, fetched once and kept beside the build folder.
+# Sourced by the scripts that need ONNX' own package or ONNX Runtime: Python packages from PyPI, fetched once and kept beside the build folder.
 
-# need_onnxruntime STAGE BUILD_DIR: fetches them. Where that cannot be, prints "skipped STAGE: reason" and exits.
-need_onnxruntime() {
-  local packages=(onnx==1.16.2 onnxruntime==1.20.1 'numpy<2.3' 'protobuf<6') reason=
-  onnxruntime_packages=$(dirname "$2")/onnxruntime-packages
+onnx_version=1.23.2
+onnxruntime_version=1.32.0
+
+# fetch_onnxruntime BUILD_DIR: fetches them. Where that cannot be, it fails, and onnxruntime_missing says why.
+fetch_onnxruntime() {
+  local packages=("onnx==$onnx_version" "onnxruntime==$onnxruntime_version" 'numpy<2.5' 'protobuf<8') reason=
+  onnxruntime_packages=$(dirname "$1")/onnxruntime-$onnxruntime_version
   [ ! -d "$onnxruntime_packages" ] || return 0
   if ! command -v python3 >/dev/null || ! python3 -m pip --version >/dev/null 2>&1; then
     reason="Python's pip is not installed; scripts/install_packages.sh --tests installs it"
@@ -16,8 +19,14 @@ need_onnxruntime() {
     [ -n "$reason" ] || mv -T "$folder" "$onnxruntime_packages" 2>/dev/null || [ -d "$onnxruntime_packages" ] || reason="$onnxruntime_packages cannot be made"
     rm -rf "$folder"
   fi
-  [ -n "$reason" ] || return 0
-  echo "skipped $1: $reason"
+  onnxruntime_missing=$reason
+  [ -z "$reason" ]
+}
+
+# need_onnxruntime STAGE BUILD_DIR: the same, but where that cannot be, prints "skipped STAGE: reason" and exits.
+need_onnxruntime() {
+  fetch_onnxruntime "$2" && return
+  echo "skipped $1: $onnxruntime_missing"
   exit 0
 }
 

@@ -42,13 +42,13 @@ std::string list_of(const std::map<std::string, int>& places) {
 
 constexpr const char* introduction =
     "# Conformance\n\n"
-    "The backend test suite of the ONNX project (PyPI package `onnx` 1.16.2, opset 21), run by "
+    "The backend test suite of the ONNX project (PyPI package `onnx` 1.23.2, opset 28), run by "
     "`dyn-conformance` through `dyn::Graph::load` and `run` with device \"cpu\".\n"
     "This file is written by it, with the baseline that CI holds:\n\n"
     "    bash tests/conformance/run.sh build/release --update\n\n"
     "Outputs are compared as in the suite's own runner: equal dtypes and shapes, |actual - "
     "expected| <= 1e-7 + 1e-3 |expected| where a case declares nothing else.\n"
-    "A case is out of scope for what its model declares: float8 and int4, strings, sequences, "
+    "A case is out of scope for what its model declares: strings, sequences, "
     "optional types, maps, training and ai.onnx.ml operators, image decoding and\n"
     "random generators. `refused`: dyn says that it does not support the model. `run`: the rest of "
     "what is in scope. Targets are those of the kernels of the cases that\n"

@@ -12,12 +12,6 @@ using Reason = std::optional<std::string>;
 
 Reason of_type(int data_type) {
   switch (data_type) {
-    case onnx::TensorProto::FLOAT8E4M3FN:
-    case onnx::TensorProto::FLOAT8E4M3FNUZ:
-    case onnx::TensorProto::FLOAT8E5M2:
-    case onnx::TensorProto::FLOAT8E5M2FNUZ: return "float8";
-    case onnx::TensorProto::INT4:
-    case onnx::TensorProto::UINT4: return "int4";
     case onnx::TensorProto::STRING: return "strings";
     default: return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "targets/reference/reference.hpp"
 #include "tests/support/half.hpp"
 
 namespace dyn::conformance {
@@ -15,16 +16,35 @@ struct Element {
   int data_type;
   const char* name;
   std::size_t bytes;
+  int packed_bits = 0;  ///< of elements that share a byte in a file, from the lowest bits on
+  bool is_signed = false;
 };
 constexpr Element elements[] = {
-    {onnx::TensorProto::FLOAT, "f32", 4},        {onnx::TensorProto::DOUBLE, "f64", 8},
-    {onnx::TensorProto::FLOAT16, "f16", 2},      {onnx::TensorProto::BFLOAT16, "bf16", 2},
-    {onnx::TensorProto::INT8, "i8", 1},          {onnx::TensorProto::INT16, "i16", 2},
-    {onnx::TensorProto::INT32, "i32", 4},        {onnx::TensorProto::INT64, "i64", 8},
-    {onnx::TensorProto::UINT8, "u8", 1},         {onnx::TensorProto::UINT16, "u16", 2},
-    {onnx::TensorProto::UINT32, "u32", 4},       {onnx::TensorProto::UINT64, "u64", 8},
-    {onnx::TensorProto::BOOL, "bool", 1},        {onnx::TensorProto::COMPLEX64, "c64", 8},
+    {onnx::TensorProto::FLOAT, "f32", 4},
+    {onnx::TensorProto::DOUBLE, "f64", 8},
+    {onnx::TensorProto::FLOAT16, "f16", 2},
+    {onnx::TensorProto::BFLOAT16, "bf16", 2},
+    {onnx::TensorProto::INT8, "i8", 1},
+    {onnx::TensorProto::INT16, "i16", 2},
+    {onnx::TensorProto::INT32, "i32", 4},
+    {onnx::TensorProto::INT64, "i64", 8},
+    {onnx::TensorProto::UINT8, "u8", 1},
+    {onnx::TensorProto::UINT16, "u16", 2},
+    {onnx::TensorProto::UINT32, "u32", 4},
+    {onnx::TensorProto::UINT64, "u64", 8},
+    {onnx::TensorProto::BOOL, "bool", 1},
+    {onnx::TensorProto::COMPLEX64, "c64", 8},
     {onnx::TensorProto::COMPLEX128, "c128", 16},
+    {onnx::TensorProto::FLOAT8E4M3FN, "f8e4m3fn", 1},
+    {onnx::TensorProto::FLOAT8E4M3FNUZ, "f8e4m3fnuz", 1},
+    {onnx::TensorProto::FLOAT8E5M2, "f8e5m2", 1},
+    {onnx::TensorProto::FLOAT8E5M2FNUZ, "f8e5m2fnuz", 1},
+    {onnx::TensorProto::FLOAT8E8M0, "f8e8m0", 1},
+    {onnx::TensorProto::FLOAT4E2M1, "f4e2m1", 1, 4},
+    {onnx::TensorProto::INT4, "i4", 1, 4, true},
+    {onnx::TensorProto::UINT4, "u4", 1, 4},
+    {onnx::TensorProto::INT2, "i2", 1, 2, true},
+    {onnx::TensorProto::UINT2, "u2", 1, 2},
 };
 
 const Element& element_of(int data_type) {
@@ -67,6 +87,19 @@ std::string typed_bytes(const onnx::TensorProto& proto, std::size_t element_byte
   return bytes;
 }
 
+/// A byte for each element.
+std::string unpacked(const Element& element, const std::string& packed, std::int64_t count) {
+  std::string bytes;
+  const int in_a_byte = 8 / element.packed_bits, codes = 1 << element.packed_bits;
+  for (std::int64_t i = 0; i < count; ++i) {
+    int byte = static_cast<unsigned char>(packed.at(static_cast<std::size_t>(i / in_a_byte)));
+    for (std::int64_t skipped = i % in_a_byte; skipped > 0; --skipped) byte /= codes;
+    const int code = byte % codes;
+    bytes += static_cast<char>(element.is_signed && code >= codes / 2 ? code - codes : code);
+  }
+  return bytes;
+}
+
 bool is_close(long double expected, long double actual, double rtol, double atol) {
   if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
   if (std::isinf(expected) || std::isinf(actual)) return expected == actual;
@@ -80,6 +113,7 @@ Values::Values(const onnx::TensorProto& proto) : dims_(proto.dims().begin(), pro
   dtype_ = element.name;
   element_bytes_ = element.bytes;
   bytes_ = proto.has_raw_data() ? proto.raw_data() : typed_bytes(proto, element_bytes_);
+  if (element.packed_bits > 0) bytes_ = unpacked(element, bytes_, element_count(dims_));
   if (bytes_.size() != static_cast<std::size_t>(element_count(dims_)) * element_bytes_)
     throw Error(ErrorKind::model, fmt::format("a tensor {}{} with {} bytes", dtype_,
                                               to_string(dims_), bytes_.size()));
@@ -113,6 +147,11 @@ long double Values::operator[](std::size_t index) const {
   if (dtype_ == "bf16")
     return testing::half_value(DType::bf16,
                                static_cast<std::uint16_t>(element<std::uint16_t>(bytes_, index)));
+  if (dtype_ == "i4" || dtype_ == "i2") return element<std::int8_t>(bytes_, index);
+  if (dtype_ == "u4" || dtype_ == "u2") return element<std::uint8_t>(bytes_, index);
+  if (dtype_.starts_with("f8") || dtype_.starts_with("f4"))
+    return reference::number_of_code(*parse_dtype(dtype_),
+                                     static_cast<unsigned char>(bytes_[index]));
   if (dtype_ == "i8") return element<std::int8_t>(bytes_, index);
   if (dtype_ == "i16") return element<std::int16_t>(bytes_, index);
   if (dtype_ == "i32") return element<std::int32_t>(bytes_, index);
@@ -144,7 +183,8 @@ std::optional<std::string> difference(const Values& expected, const Tensor& actu
     return fmt::format("shape {} instead of {}", to_string(actual.shape()),
                        to_string(expected.dims()));
   const Values numbers = expected.with(actual.raw());
-  const bool exact = expected.dtype() == "bool";
+  const std::optional<DType> dtype = parse_dtype(expected.dtype());
+  const bool exact = dtype == DType::boolean || (dtype && is_code(*dtype));
   std::size_t wrong = 0, first = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (is_close(expected[i], numbers[i], exact ? 0 : rtol, exact ? 0 : atol)) continue;

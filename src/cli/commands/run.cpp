@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/cli/input/inputs.hpp"
@@ -51,7 +52,7 @@ Summary summarize(const Tensor& tensor) {
   if (has_elements) return summary;
   const auto* bits = static_cast<const std::uint16_t*>(tensor.raw());
   return summarize(tensor.size(),
-                   [&](std::int64_t i) { return graph::half_number(tensor.dtype(), bits[i]); });
+                   [&](std::int64_t i) { return graph::float_of_code(tensor.dtype(), bits[i]); });
 }
 
 Row output_row(const std::string& name, const Tensor& tensor) {

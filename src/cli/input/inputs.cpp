@@ -1,6 +1,7 @@
 #include "src/cli/input/inputs.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <random>
 #include <set>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/cli/input/npy.hpp"
@@ -49,7 +51,7 @@ void fill(Tensor& tensor, Distribution distribution, std::mt19937_64& generator)
 void fill_halves(Tensor& tensor, auto&& next) {
   auto* bits = static_cast<std::uint16_t*>(tensor.raw());
   for (std::int64_t i = 0; i < tensor.size(); ++i)
-    bits[i] = graph::half_bits(tensor.dtype(), next());
+    bits[i] = graph::code_of_float(tensor.dtype(), next());
 }
 
 void fill_randomly(Tensor& tensor, std::int64_t extent, std::mt19937_64& generator) {
@@ -73,6 +75,15 @@ void fill_ones(Tensor& tensor) {
     fill<decltype(zero)>(tensor, [](auto&) { return 1; }, unused);
   });
   if (!is_filled) fill_halves(tensor, [] { return 1.0; });
+}
+
+/// NumPy has no such dtypes: its bytes are taken as codes.
+Tensor as_codes(const Tensor& tensor, DType dtype) {
+  const bool are_bytes = tensor.dtype() == DType::u8 || tensor.dtype() == DType::i8;
+  if (!is_code(dtype) || !are_bytes) return tensor;
+  Tensor codes(dtype, tensor.shape());
+  std::memcpy(codes.raw(), tensor.raw(), tensor.bytes());
+  return codes;
 }
 
 void check_fits(const std::string& name, const Tensor& tensor, DType dtype, const Shape& shape) {
@@ -131,8 +142,9 @@ std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const auto& [name, shape] = shapes[i];
     if (const auto found = given.find(name); found != given.end()) {
-      check_fits(name, found->second, model.inputs()[i].dtype, shape);
-      tensors.push_back(found->second);
+      Tensor tensor = as_codes(found->second, model.inputs()[i].dtype);
+      check_fits(name, tensor, model.inputs()[i].dtype, shape);
+      tensors.push_back(std::move(tensor));
       unused.erase(name);
       continue;
     }

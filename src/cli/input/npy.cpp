@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "src/cli/input/ranges.hpp"
 
 namespace dyn::cli {
@@ -142,8 +143,11 @@ Tensor read_npy(const std::string& path) {
 }
 
 void write_npy(const std::string& path, const Tensor& tensor) {
+  // NumPy has no such dtypes: codes are written as the bytes that they are.
+  const DType bytes_of_codes = graph::is_signed_code(tensor.dtype()) ? DType::i8 : DType::u8,
+              dtype = is_code(tensor.dtype()) ? bytes_of_codes : tensor.dtype();
   const auto* type = std::find_if(npy_types.begin(), npy_types.end(),
-                                  [&](const NpyType& t) { return t.dtype == tensor.dtype(); });
+                                  [&](const NpyType& t) { return t.dtype == dtype; });
   if (type == npy_types.end()) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("{}: .npy files have no {}", path, name_of(tensor.dtype())));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 
 namespace dyn::onnx {
@@ -18,7 +19,7 @@ Tensor converted(const Tensor& tensor, DType dtype) {
       const auto element = static_cast<float>(number);
       result.bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
     } else {
-      const std::uint16_t element = graph::half_bits(dtype, number);
+      const std::uint16_t element = graph::code_of_float(dtype, number);
       result.bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
     }
   }

@@ -143,6 +143,8 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
                                   const std::string& name) {
   graph::Builder& builder = state_.builder;
   if (tensor->dims.empty()) {
+    if (is_code(tensor->dtype))
+      return builder.integer(tensor->dtype, static_cast<unsigned char>(tensor->bytes.front()));
     return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front())
                                    : builder.integer(tensor->dtype, integers_of(*tensor).front());
   }

@@ -18,6 +18,7 @@ Row row_of(ExprOp op) {
     case ExprOp::Load: return {"load", 0, true};
     case ExprOp::Accumulator: return {"accumulator", 0, false};
     case ExprOp::Cast: return {"cast", 1, false};
+    case ExprOp::BitCast: return {"bit_cast", 1, true};
     case ExprOp::RoundF16: return {"round_f16", 1, false};
     case ExprOp::RoundBf16: return {"round_bf16", 1, false};
     case ExprOp::Select: return {"select", 3, true};

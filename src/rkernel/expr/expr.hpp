@@ -25,6 +25,7 @@ enum class ExprOp : std::uint8_t {
 #define DYN_SCALAR_OP(name, ...) name,
 #include "graph/ops/scalar_ops.def"
   Cast,
+  BitCast,
   RoundF16,
   RoundBf16,  ///< an f32 as the 16-bit float holds it
   Select,     ///< args[0] (boolean) ? args[1] : args[2]

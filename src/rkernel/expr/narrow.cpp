@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 
 namespace dyn::rkernel {
@@ -69,7 +70,7 @@ void convert(DType from, const void* in, DType to, void* out, std::int64_t count
     const auto* bits = static_cast<const std::uint16_t*>(in);
     auto* wide = static_cast<float*>(out);
     for (std::int64_t i = 0; i < count; ++i)
-      wide[i] = static_cast<float>(graph::half_number(from, bits[i]));
+      wide[i] = static_cast<float>(graph::float_of_code(from, bits[i]));
     return;
   }
   const auto* values = static_cast<const float*>(in);

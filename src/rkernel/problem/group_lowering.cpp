@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ops/sliding_window.hpp"
 
 namespace dyn::rkernel {
@@ -23,7 +24,8 @@ namespace {
 std::int64_t literal_bits(const graph::Value& value) {
   if (!is_float(value.type.dtype)) return value.integer;
   if (value.type.dtype == DType::f64) return std::bit_cast<std::int64_t>(value.constant);
-  if (graph::is_half(value.type.dtype)) return graph::half_bits(value.type.dtype, value.constant);
+  if (graph::is_half(value.type.dtype))
+    return graph::code_of_float(value.type.dtype, value.constant);
   return static_cast<std::int64_t>(
       std::bit_cast<std::uint32_t>(static_cast<float>(value.constant)));
 }

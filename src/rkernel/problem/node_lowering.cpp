@@ -24,6 +24,7 @@ ExprOp operator_of(const Node& node) {
   if (node.op->scalar != nullptr) return expr_op(node.op->scalar->op);
   switch (node.op->id) {
     case graph::OpId::Cast: return ExprOp::Cast;
+    case graph::OpId::BitCast: return ExprOp::BitCast;
     case graph::OpId::Where: return ExprOp::Select;
     case graph::OpId::ReduceSum:
     case graph::OpId::ReduceMean: return ExprOp::ReduceSum;

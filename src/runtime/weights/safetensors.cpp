@@ -26,7 +26,7 @@ struct FileType {
 };
 
 /// The format's element types; those without a DType can be in a file, but not in a model.
-constexpr std::array<FileType, 15> file_types = {{{"F32", 4, DType::f32},
+constexpr std::array<FileType, 18> file_types = {{{"F32", 4, DType::f32},
                                                   {"F16", 2, DType::f16},
                                                   {"BF16", 2, DType::bf16},
                                                   {"I8", 1, DType::i8},
@@ -39,8 +39,11 @@ constexpr std::array<FileType, 15> file_types = {{{"F32", 4, DType::f32},
                                                   {"U16", 2, DType::u16},
                                                   {"U32", 4, DType::u32},
                                                   {"U64", 8, DType::u64},
-                                                  {"F8_E4M3", 1, std::nullopt},
-                                                  {"F8_E5M2", 1, std::nullopt}}};
+                                                  {"F8_E4M3", 1, DType::f8e4m3fn},
+                                                  {"F8_E4M3FNUZ", 1, DType::f8e4m3fnuz},
+                                                  {"F8_E5M2", 1, DType::f8e5m2},
+                                                  {"F8_E5M2FNUZ", 1, DType::f8e5m2fnuz},
+                                                  {"F8_E8M0", 1, DType::f8e8m0}}};
 
 const FileType& file_type(const RawEntry& raw) {
   const auto* found = std::find_if(file_types.begin(), file_types.end(),

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/base/huge_pages.hpp"
 #include "src/rkernel/expr/narrow.hpp"
@@ -19,6 +20,11 @@ namespace dyn::runtime {
 namespace {
 
 void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
+  if (is_code(dtype)) {
+    std::fill_n(static_cast<std::uint8_t*>(out), count,
+                static_cast<std::uint8_t>(graph::code_of_number(dtype, value)));
+    return;
+  }
   const bool is_filled = graph::with_element_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>)
@@ -27,7 +33,7 @@ void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
       std::fill_n(static_cast<T*>(out), count, static_cast<T>(graph::saturated(dtype, value)));
   });
   if (!is_filled)
-    std::fill_n(static_cast<std::uint16_t*>(out), count, graph::half_bits(dtype, value));
+    std::fill_n(static_cast<std::uint16_t*>(out), count, graph::code_of_float(dtype, value));
 }
 
 }  // namespace
@@ -61,10 +67,16 @@ void store_constant(const graph::Value& value, void* out) {
       *static_cast<T*>(out) = static_cast<T>(value.integer);
   });
   if (!is_stored)
-    *static_cast<std::uint16_t*>(out) = graph::half_bits(value.type.dtype, value.constant);
+    *static_cast<std::uint16_t*>(out) = graph::code_of_float(value.type.dtype, value.constant);
 }
 
 namespace {
+
+/// The format has no elements of less than a byte: they lie there as bytes.
+bool holds(const SafetensorsEntry& entry, DType dtype) {
+  if (graph::packed_bits(dtype) == 0) return entry.dtype == dtype;
+  return entry.dtype == (graph::is_signed_code(dtype) ? DType::i8 : DType::u8);
+}
 
 Safetensors open_file(const std::string& path) {
   if (!std::filesystem::exists(path)) {
@@ -143,7 +155,7 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
     model_error(fmt::format("weight '{}' is not in '{}'", weight.name, fmt::join(names, "' or '")));
   }
   const SafetensorsEntry& entry = *owner->find(weight.name);
-  if (entry.dtype != weight.type.dtype || entry.shape != shape) {
+  if (!holds(entry, weight.type.dtype) || entry.shape != shape) {
     model_error(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name,
                             to_string(weight.type), owner->name(), entry.dtype_name,
                             to_string(entry.shape)));

@@ -12,7 +12,17 @@ llvm::Type* register_type(llvm::LLVMContext& context, DType dtype) {
     case DType::f32: return llvm::Type::getFloatTy(context);
     case DType::f64: return llvm::Type::getDoubleTy(context);
     case DType::i8:
-    case DType::u8: return llvm::Type::getInt8Ty(context);
+    case DType::u8:
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+    case DType::f8e8m0:
+    case DType::f4e2m1:
+    case DType::i4:
+    case DType::u4:
+    case DType::i2:
+    case DType::u2: return llvm::Type::getInt8Ty(context);
     case DType::i16:
     case DType::u16: return llvm::Type::getInt16Ty(context);
     case DType::i32:

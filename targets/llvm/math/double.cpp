@@ -165,12 +165,16 @@ llvm::Value* Math::call(std::string_view function, std::initializer_list<llvm::V
 }
 
 llvm::Value* Math::double_mod(llvm::Value* a, llvm::Value* b) {
-  llvm::Value* zero = number(a, 0);
-  llvm::Value* rest = call("fmod", {a, b});
-  llvm::Value* wrong_sign =
-      builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(b)), bits(b, 0));
-  llvm::Value* wrong = builder_.CreateAnd(builder_.CreateFCmpONE(rest, zero), wrong_sign);
-  return builder_.CreateSelect(wrong, builder_.CreateFAdd(rest, b), rest);
+  return with_sign_of_divisor(call("fmod", {a, b}), b);
+}
+
+llvm::Value* Math::with_sign_of_divisor(llvm::Value* rest, llvm::Value* divisor) {
+  llvm::Value* zero = number(divisor, 0);
+  llvm::Value* has_other_sign =
+      builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(divisor)), bits(divisor, 0));
+  llvm::Value* moved =
+      builder_.CreateSelect(has_other_sign, builder_.CreateFAdd(rest, divisor), rest);
+  return builder_.CreateSelect(builder_.CreateFCmpOEQ(rest, zero), copysign(zero, divisor), moved);
 }
 
 llvm::Value* Math::pow(llvm::Value* x, llvm::Value* y) {
@@ -220,11 +224,7 @@ llvm::Value* Math::float_mod(llvm::Value* a, llvm::Value* b) {
   llvm::Value* infinite = builder_.CreateAnd(builder_.CreateFCmpOEQ(abs(b), infinity),
                                              builder_.CreateFCmpOLT(abs(a), infinity));
   rest = builder_.CreateSelect(infinite, to_double(a), rest);
-  llvm::Value* zero = number(divisor, 0);
-  llvm::Value* wrong_sign =
-      builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(divisor)), bits(divisor, 0));
-  llvm::Value* wrong = builder_.CreateAnd(builder_.CreateFCmpONE(rest, zero), wrong_sign);
-  return to_single(builder_.CreateSelect(wrong, builder_.CreateFAdd(rest, divisor), rest));
+  return to_single(with_sign_of_divisor(rest, divisor));
 }
 
 }  // namespace dyn::codegen

@@ -1,18 +1,23 @@
 #include "targets/llvm/math/half.hpp"
 
+#include <cmath>
+
 namespace dyn::codegen {
 
 namespace {
 
 using llvm::Value;
 
-/// Both formats at the element types of one width: an f16 has 10 bits of fraction and an exponent
-/// from -14 to 15, a float 23 bits and one from -126; bf16 is the upper half of a float.
+using graph::SpecialCodes;
+
+/// Values of a narrow float as codes and as floats, of one width. A float has 23 bits of fraction
+/// and an exponent from -126; bf16 is its upper half.
 class Halves {
  public:
-  Halves(Builder& builder, int width)
+  Halves(Builder& builder, DType dtype, int width)
       : builder_(builder),
-        half_(lanes_of(builder.getInt16Ty(), width)),
+        format_(graph::format_of(dtype)),
+        code_(lanes_of(builder.getIntNTy(static_cast<unsigned>(8 * size_of(dtype))), width)),
         word_(lanes_of(builder.getInt32Ty(), width)),
         float_(lanes_of(builder.getFloatTy(), width)) {}
 
@@ -20,21 +25,23 @@ class Halves {
     return as_float(builder_.CreateShl(builder_.CreateZExt(bits, word_), 16));
   }
 
-  Value* from_f16(Value* bits) {
-    Value* wide = builder_.CreateZExt(bits, word_);
-    Value* magnitude = builder_.CreateAnd(wide, word(0x7fff));
-    Value* shifted = builder_.CreateShl(magnitude, 13);
-    Value* normal = builder_.CreateAdd(shifted, word(exponent_difference << 23));
-    // Infinity and NaN keep all exponent bits set.
-    Value* special = builder_.CreateAdd(shifted, word(2 * exponent_difference << 23));
-    Value* subnormal =
-        as_bits(builder_.CreateFMul(builder_.CreateSIToFP(magnitude, float_), number(0x1p-24)));
-    Value* result = builder_.CreateSelect(builder_.CreateICmpULT(magnitude, word(least_normal_f16)),
-                                          subnormal, normal);
-    result = builder_.CreateSelect(builder_.CreateICmpUGE(magnitude, word(infinite_f16)), special,
-                                   result);
-    return as_float(
-        builder_.CreateOr(result, builder_.CreateShl(builder_.CreateAnd(wide, word(0x8000)), 16)));
+  Value* from_code(Value* code) {
+    Value* wide = builder_.CreateZExt(code, word_);
+    Value* magnitude = builder_.CreateAnd(wide, word(sign() - 1));
+    Value* result = builder_.CreateShl(magnitude, dropped());
+    if (format_.fraction_bits == 0)
+      result = builder_.CreateSelect(builder_.CreateICmpEQ(magnitude, word(0)),
+                                     word(least_power_of_float), result);
+    else
+      result = with_subnormal(magnitude, result);
+    if (format_.special == SpecialCodes::Last)
+      result = select_nan(builder_.CreateICmpEQ(magnitude, word(format_.not_a_number())), result);
+    if (format_.special == SpecialCodes::NegativeZero)
+      result = select_nan(builder_.CreateICmpEQ(wide, word(sign())), result);
+    if (!format_.is_signed) return as_float(result);
+    Value* minus = builder_.CreateShl(builder_.CreateAnd(wide, word(sign())),
+                                      31 - static_cast<std::uint64_t>(format_.magnitude_bits()));
+    return as_float(builder_.CreateOr(result, minus));
   }
 
   Value* to_bf16(Value* value) {
@@ -45,24 +52,21 @@ class Halves {
     return upper_half(builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), quiet, nearest));
   }
 
-  Value* to_f16(Value* value) {
+  Value* to_code(Value* value) {
     Value* bits = as_bits(value);
     Value* magnitude = builder_.CreateAnd(bits, word(0x7fffffff));
-    // A carry out of the fraction raises the exponent, up to infinity.
-    Value* odd = builder_.CreateAnd(builder_.CreateLShr(magnitude, 13), word(1));
-    Value* rounded = builder_.CreateAdd(magnitude, builder_.CreateAdd(odd, word(0xfff)));
-    Value* normal =
-        builder_.CreateSub(builder_.CreateLShr(rounded, 13), word(exponent_difference << 10));
-    // An addition to 0.5, whose last bit is 2^-24, rounds to multiples of that.
-    Value* sum = builder_.CreateFAdd(as_float(magnitude), number(0.5));
-    Value* subnormal = builder_.CreateSub(as_bits(sum), as_bits(number(0.5)));
-    Value* result = builder_.CreateSelect(builder_.CreateICmpULT(magnitude, word(0x38800000)),
-                                          subnormal, normal);
-    result = builder_.CreateSelect(builder_.CreateICmpUGE(magnitude, word(0x47800000)),
-                                   word(infinite_f16), result);
-    result = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), word(0x7e00), result);
-    Value* sign = builder_.CreateAnd(builder_.CreateLShr(bits, 16), word(0x8000));
-    return builder_.CreateTrunc(builder_.CreateOr(result, sign), half_);
+    Value* result = format_.fraction_bits == 0 ? nearest_power(magnitude) : nearest(magnitude);
+    result = builder_.CreateSelect(builder_.CreateICmpUGT(result, word(format_.greatest())),
+                                   word(format_.beyond()), result);
+    result = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value),
+                                   word(format_.not_a_number()), result);
+    if (!format_.is_signed) {
+      Value* is_negative = builder_.CreateFCmpOLT(value, llvm::Constant::getNullValue(float_));
+      result = builder_.CreateSelect(is_negative, word(format_.not_a_number()), result);
+    } else {
+      result = with_sign(bits, result);
+    }
+    return builder_.CreateTrunc(result, code_);
   }
 
   /// A float that is the nearest bf16.
@@ -93,35 +97,96 @@ class Halves {
   }
 
  private:
-  static constexpr std::uint32_t exponent_difference = 112;  ///< 127 - 15
-  static constexpr std::uint32_t least_normal_f16 = 0x0400, infinite_f16 = 0x7c00;
+  static constexpr std::uint32_t least_power_of_float = 0x00400000,  ///< 2^-127
+      float_nan = 0x7fc00000;
+
+  std::uint32_t sign() const { return 1U << format_.magnitude_bits(); }
+  std::uint32_t dropped() const { return static_cast<std::uint32_t>(23 - format_.fraction_bits); }
+  std::uint32_t bias_difference() const { return static_cast<std::uint32_t>(127 - format_.bias); }
+  /// As a float.
+  double last_bit_of_subnormal() const {
+    return std::ldexp(1.0, 1 - format_.bias - format_.fraction_bits);
+  }
+
+  Value* select_nan(Value* is_nan, Value* otherwise) {
+    return builder_.CreateSelect(is_nan, word(float_nan), otherwise);
+  }
+
+  /// Bits of the float of a magnitude, which is `shifted` to the place of a float's.
+  Value* with_subnormal(Value* magnitude, Value* shifted) {
+    Value* normal = builder_.CreateAdd(shifted, word(bias_difference() << 23));
+    Value* subnormal = as_bits(builder_.CreateFMul(builder_.CreateSIToFP(magnitude, float_),
+                                                   number(last_bit_of_subnormal())));
+    Value* result = builder_.CreateSelect(
+        builder_.CreateICmpULT(magnitude, word(1U << format_.fraction_bits)), subnormal, normal);
+    if (format_.special != SpecialCodes::LastExponent) return result;
+    // Infinity and NaN keep all exponent bits set.
+    const std::uint32_t last_exponent = (1U << format_.exponent_bits) - 1;
+    Value* special = builder_.CreateAdd(shifted, word((255 - last_exponent) << 23));
+    return builder_.CreateSelect(builder_.CreateICmpUGT(magnitude, word(format_.greatest())),
+                                 special, result);
+  }
+
+  /// The code of a finite magnitude, or one that is greater than the greatest.
+  Value* nearest(Value* magnitude) {
+    // A carry out of the fraction raises the exponent.
+    Value* odd = builder_.CreateAnd(builder_.CreateLShr(magnitude, dropped()), word(1));
+    Value* rounded =
+        builder_.CreateAdd(magnitude, builder_.CreateAdd(odd, word((1U << (dropped() - 1)) - 1)));
+    Value* normal = builder_.CreateSub(builder_.CreateLShr(rounded, dropped()),
+                                       word(bias_difference() << format_.fraction_bits));
+    // An addition to a float with the same last bit rounds to multiples of that.
+    llvm::Value* aligned = number(std::ldexp(last_bit_of_subnormal(), 23));
+    Value* sum = builder_.CreateFAdd(as_float(magnitude), aligned);
+    Value* subnormal = builder_.CreateSub(as_bits(sum), as_bits(aligned));
+    return builder_.CreateSelect(
+        builder_.CreateICmpULT(magnitude, word((bias_difference() + 1) << 23)), subnormal, normal);
+  }
+
+  /// The same for a format of powers of two.
+  Value* nearest_power(Value* magnitude) {
+    Value* power = builder_.CreateLShr(builder_.CreateAdd(magnitude, word(0x400000)), 23);
+    return builder_.CreateSelect(
+        builder_.CreateICmpULT(magnitude, word(least_power_of_float + least_power_of_float / 2)),
+        word(0), power);
+  }
+
+  Value* with_sign(Value* bits, Value* code) {
+    Value* minus = builder_.CreateAnd(
+        builder_.CreateLShr(bits, 31 - static_cast<std::uint64_t>(format_.magnitude_bits())),
+        word(sign()));
+    if (format_.special == SpecialCodes::NegativeZero)
+      minus = builder_.CreateSelect(builder_.CreateICmpEQ(code, word(0)), word(0), minus);
+    return builder_.CreateOr(code, minus);
+  }
 
   Value* word(std::uint32_t value) { return llvm::ConstantInt::get(word_, value); }
   Value* number(double value) { return llvm::ConstantFP::get(float_, value); }
   Value* as_bits(Value* value) { return builder_.CreateBitCast(value, word_); }
   Value* as_float(Value* bits) { return builder_.CreateBitCast(bits, float_); }
   Value* upper_half(Value* bits) {
-    return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), half_);
+    return builder_.CreateTrunc(builder_.CreateLShr(bits, 16), code_);
   }
 
   Builder& builder_;
-  llvm::Type *half_, *word_, *float_;
+  const graph::FloatFormat format_;
+  llvm::Type *code_, *word_, *float_;
 };
 
 }  // namespace
 
 Value* half_to_float(Builder& builder, DType dtype, Value* bits) {
-  Halves halves(builder, width_of(bits));
-  return dtype == DType::f16 ? halves.from_f16(bits) : halves.from_bf16(bits);
+  Halves halves(builder, dtype, width_of(bits));
+  return dtype == DType::bf16 ? halves.from_bf16(bits) : halves.from_code(bits);
 }
 
 Value* float_to_half(Builder& builder, DType dtype, Value* value) {
-  Halves halves(builder, width_of(value));
-  return dtype == DType::f16 ? halves.to_f16(value) : halves.to_bf16(value);
+  Halves halves(builder, dtype, width_of(value));
+  return dtype == DType::bf16 ? halves.to_bf16(value) : halves.to_code(value);
 }
 
 Value* nearest_half(Builder& builder, DType dtype, Value* value) {
-  Halves halves(builder, width_of(value));
+  Halves halves(builder, dtype, width_of(value));
   return dtype == DType::f16 ? halves.nearest_f16(value) : halves.nearest_bf16(value);
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Converts the 16-bit floats, which exist in memory only, to f32 and back by integer arithmetic, so
+// Converts the narrow floats, which exist in memory only, to f32 and back by integer arithmetic, so
 // that every machine and every width gives the same bits.
 
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "targets/llvm/code/types.hpp"
 
@@ -9,11 +10,11 @@ namespace dyn::codegen {
 
 using graph::is_half;
 
-/// i16 values that are f16 or bf16 numbers, as float. Exact; NaN stays NaN.
+/// i16 values that are f16 or bf16 numbers, or i8 codes of another narrow float, as float. Exact;
+/// NaN stays NaN.
 llvm::Value* half_to_float(Builder& builder, DType dtype, llvm::Value* bits);
 
-/// float values as f16 or bf16 numbers, i16: to nearest, ties to even; numbers that are too large
-/// become infinity, NaN a quiet NaN.
+/// float values as codes of a narrow float, i16 or i8, as graph::code_of_float gives them.
 llvm::Value* float_to_half(Builder& builder, DType dtype, llvm::Value* value);
 
 /// float values as the nearest f16 or bf16 numbers, as float: the result of float_to_half and then

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "targets/llvm/math/half.hpp"
 
 namespace dyn::codegen {
@@ -31,6 +32,11 @@ llvm::Constant* Math::constant(DType dtype, double number, std::int64_t integer)
 
 llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
   if (from == to) return value;
+  if (graph::is_narrow_float(from))
+    return cast(DType::f32, to, half_to_float(builder_, from, value));
+  if (graph::is_narrow_float(to)) return float_to_half(builder_, to, cast(from, DType::f32, value));
+  if (is_code(from)) return cast(graph::is_signed_code(from) ? DType::i8 : DType::u8, to, value);
+  if (is_code(to)) return integer_code(to, cast(from, DType::i32, value));
   llvm::Type* type = lanes_of(register_type(builder_.getContext(), to), width_of(value));
   llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
   if (to == DType::boolean)
@@ -50,11 +56,32 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
   return builder_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
+llvm::Value* Math::integer_code(DType to, llvm::Value* value) {
+  const int bits = graph::packed_bits(to);
+  llvm::Value* byte = builder_.CreateTrunc(value, lanes_of(builder_.getInt8Ty(), width_of(value)));
+  if (!graph::is_signed_code(to))
+    return builder_.CreateAnd(byte, static_cast<std::uint64_t>((1 << bits) - 1));
+  const auto unused = static_cast<std::uint64_t>(8 - bits);
+  return builder_.CreateAShr(builder_.CreateShl(byte, unused), unused);
+}
+
+llvm::Value* Math::bit_cast(DType from, DType to, llvm::Value* value) {
+  if (from == DType::boolean)
+    value = builder_.CreateZExt(value, lanes_of(builder_.getInt8Ty(), width_of(value)));
+  if (to == DType::boolean)
+    return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+  // Codes of less than a byte differ in the bits above.
+  if (graph::packed_bits(to) > 0) return integer_code(to, value);
+  return builder_.CreateBitCast(
+      value, lanes_of(register_type(builder_.getContext(), to), width_of(value)));
+}
+
 llvm::Value* Math::apply(ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b,
                          llvm::Value* c) {
   switch (op) {
     case ExprOp::Select: return builder_.CreateSelect(a, b, c);
     case ExprOp::Cast: return cast(from, to, a);
+    case ExprOp::BitCast: return bit_cast(from, to, a);
     case ExprOp::RoundF16:
     case ExprOp::RoundBf16:
       if (from != DType::f32) refuse(op, from);

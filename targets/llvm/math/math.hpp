@@ -31,6 +31,8 @@ class Math {
 
   llvm::Constant* constant(DType dtype, double number, std::int64_t integer);
   llvm::Value* cast(DType from, DType to, llvm::Value* value);
+  /// The same bits, which are as many in both dtypes; neither is f16 or bf16.
+  llvm::Value* bit_cast(DType from, DType to, llvm::Value* value);
 
   // Functions of f32; pow, floor, ceil and round take f64 too. Largest errors over the whole range,
   // with and without FMA: tests/unit/llvm/math/math_test.cpp.
@@ -61,6 +63,8 @@ class Math {
   llvm::Value* fused(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
+  /// The low bits of an integer as a code of 4 or 2 bits.
+  llvm::Value* integer_code(DType to, llvm::Value* value);
   /// The entry of graph/ops/scalar_ops.def for an operator.
   llvm::Value* scalar(rkernel::ExprOp op, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* sqrt(llvm::Value* x);
@@ -81,6 +85,8 @@ class Math {
   /// `e` is e^-|x|.
   llvm::Value* sigmoid_of(llvm::Value* x, llvm::Value* e);
   llvm::Value* double_mod(llvm::Value* a, llvm::Value* b);
+  /// A remainder of either sign, as Python gives it.
+  llvm::Value* with_sign_of_divisor(llvm::Value* rest, llvm::Value* divisor);
   /// A function of the C library on doubles, lane by lane.
   llvm::Value* call(std::string_view function, std::initializer_list<llvm::Value*> arguments);
   llvm::Value* float_mod(llvm::Value* a, llvm::Value* b);

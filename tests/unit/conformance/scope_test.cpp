@@ -36,23 +36,18 @@ std::string reason_of(const onnx::ModelProto& model) {
 }  // namespace
 
 TEST_CASE("dtypes that are out of scope, and all others") {
-  for (const int type :
-       {Types::FLOAT8E4M3FN, Types::FLOAT8E4M3FNUZ, Types::FLOAT8E5M2, Types::FLOAT8E5M2FNUZ})
-    CHECK(reason_of(model_of("Abs", "", type)) == "float8");
-  for (const int type : {Types::INT4, Types::UINT4})
-    CHECK(reason_of(model_of("Abs", "", type)) == "int4");
   CHECK(reason_of(model_of("Abs", "", Types::STRING)) == "strings");
   for (const int type :
        {Types::FLOAT, Types::DOUBLE, Types::FLOAT16, Types::BFLOAT16, Types::INT8, Types::INT16,
         Types::INT32, Types::INT64, Types::UINT8, Types::UINT16, Types::UINT32, Types::UINT64,
-        Types::BOOL, Types::COMPLEX64, Types::COMPLEX128}) {
+        Types::BOOL, Types::COMPLEX64, Types::COMPLEX128, Types::FLOAT8E4M3FN, Types::INT4}) {
     CHECK(reason_of(model_of("Abs", "", type)).empty());
   }
   onnx::ModelProto cast = model_of("Cast");
   onnx::AttributeProto& to = *cast.mutable_graph()->mutable_node(0)->add_attribute();
   to.set_name("to");
-  to.set_i(Types::INT4);
-  CHECK(reason_of(cast) == "int4");
+  to.set_i(Types::STRING);
+  CHECK(reason_of(cast) == "strings");
   to.set_name("axis");
   CHECK(reason_of(cast).empty());
 }

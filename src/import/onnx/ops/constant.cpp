@@ -51,7 +51,7 @@ void convert_constant_of_shape(NodeContext& node) {
   const bool is_fixed =
       std::ranges::all_of(shape, [](Dim dim) { return dim.constant().has_value(); });
   constexpr std::int64_t most_short = 64;
-  if (is_fixed && shape.size() <= 1 && !is_float(element.dtype) &&
+  if (is_fixed && shape.size() <= 1 && !is_float(element.dtype) && !is_code(element.dtype) &&
       (shape.empty() || *shape[0].constant() <= most_short)) {
     Tensor tensor{element.dtype, {}, {}};
     for (const Dim dim : shape) tensor.dims.push_back(*dim.constant());

@@ -9,6 +9,7 @@
 #include "graph/ops/scalar_ops.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/before_opset7.hpp"
+#include "src/import/onnx/parts/narrowing.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -234,6 +235,12 @@ bool give_constant_floats(NodeContext& node) {
   return true;
 }
 
+/// Casts to a narrow float that ONNX saturates or rounds in a direction.
+ValueId cast_to_code(NodeContext& node, DType to) {
+  const Narrowing narrowing{node.integer("saturate", 1) != 0, node.word("round_mode", "up")};
+  return narrowed(input_expr(node, 0), to, narrowing).id();
+}
+
 void give_cast(NodeContext& node, DType to) {
   if (node.type_of(0).dtype == to) return node.give(node.operand(0));
   if (std::optional<KnownInts> ints = node.ints_of_any_rank(0);
@@ -242,12 +249,18 @@ void give_cast(NodeContext& node, DType to) {
     return node.give(*std::move(ints));
   }
   if (to == DType::f32 && give_constant_floats(node)) return;
+  if (is_code(to)) return node.give(cast_to_code(node, to));
   node.give(node.add("cast", {node.value(0)}, {{"dtype", std::string(name_of(to))}}));
 }
 
 void convert_cast(NodeContext& node) { give_cast(node, node.dtype("to")); }
 
 void convert_cast_like(NodeContext& node) { give_cast(node, node.type_of(1).dtype); }
+
+void convert_bit_cast(NodeContext& node) {
+  node.give(
+      node.add("bit_cast", {node.value(0)}, {{"dtype", std::string(name_of(node.dtype("to")))}}));
+}
 
 }  // namespace
 
@@ -259,6 +272,7 @@ Family elementwise_operators() {
                 {"Pow", convert_pow},
                 {"Mean", convert_mean},
                 {"Where", convert_where},
+                {"BitCast", convert_bit_cast},
                 {"Cast", convert_cast},
                 {"CastLike", convert_cast_like}};
   for (const graph::ScalarOpInfo& op : graph::scalar_ops())

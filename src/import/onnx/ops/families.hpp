@@ -59,6 +59,8 @@ Family deform_conv_operators();
 Family unpool_operators();
 Family transformer_operators();
 Family attention_operators();
+Family linear_attention_operators();
+Family counting_operators();
 
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);

@@ -60,6 +60,14 @@ TensorExpr filled(const TensorExpr& x, const Pads& pads, double element) {
                 {"value", element}});
 }
 
+/// The same with an element that a run gives.
+TensorExpr filled(const TensorExpr& x, const Pads& pads, const TensorExpr& element) {
+  NodeContext& node = x.node();
+  const TensorExpr one{node, node.builder().integer(DType::boolean, 1)};
+  return where(filled(expand(one, x.dims()), pads, 0.0), filled(x, pads, 0.0),
+               reshape(element, {}));
+}
+
 /// The places in x from which padding takes its elements: the nearest one, the mirrored one, or the
 /// one from the other end.
 TensorExpr place_around(const std::string& mode, const TensorExpr& position,
@@ -90,6 +98,8 @@ void convert_pad(NodeContext& node) {
   Pads pads = pads_of(node, node.type(0).rank());
   const TensorExpr x = cut(input_expr(node, 0), pads);
   if (mode != "constant") return node.give(surrounded(x, pads, mode).id());
+  if (node.has(2) && node.constant(2) == nullptr)
+    return node.give(filled(x, pads, input_expr(node, 2)).id());
   const double element =
       node.has(2) ? node.need_number(2, "the padding's value") : node.number("value", 0);
   node.give(filled(x, pads, element).id());
@@ -120,7 +130,7 @@ void convert_center_crop_pad(NodeContext& node) {
     pads.after[at] = put - pads.before[at];
     if (!(kept == dims[at])) part = slice(part, axis, first, first + kept);
   }
-  part = filled(part, pads, 0);
+  part = filled(part, pads, 0.0);
   node.give((part.dims() == result ? part : reshape(part, result)).id());
 }
 

@@ -39,7 +39,9 @@ const Conversion* find_conversion(std::string_view op_type) {
                               deform_conv_operators,
                               unpool_operators,
                               transformer_operators,
-                              attention_operators}) {
+                              attention_operators,
+                              linear_attention_operators,
+                              counting_operators}) {
       for (const Conversion& conversion : family()) {
         if (!all.emplace(conversion.name, conversion).second)
           throw Error(ErrorKind::internal,

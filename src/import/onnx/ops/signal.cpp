@@ -24,17 +24,23 @@ struct Transform {
   Dim elements, length, frequencies;
   std::int64_t parts = 1;
   bool inverse = false;
+  /// The elements are the first half of a spectrum whose signal is real, which alone is the result.
+  bool to_real = false;
+
+  std::int64_t result_parts() const { return to_real ? 1 : 2; }
 };
 
 /// Element n, part i to frequency k, part j: cos(2 pi n k / length + (i - j) pi / 2), with the
-/// opposite sign of n k for the forward transform.
+/// opposite sign of n k for the forward transform. An element of half a spectrum stands for its
+/// conjugate too, but for the first one and the one in the middle.
 float factor(const Transform& transform, std::int64_t n, std::int64_t i, std::int64_t k,
              std::int64_t j) {
   const std::int64_t length = *transform.length.constant();
   const double turns = static_cast<double>(n * k % length) / static_cast<double>(length) *
                            (transform.inverse ? 1 : -1) +
                        static_cast<double>(i - j) / 4;
-  const double scale = transform.inverse ? 1 / static_cast<double>(length) : 1;
+  const bool is_twice = transform.to_real && n != 0 && 2 * n != length;
+  const double scale = transform.inverse ? (is_twice ? 2 : 1) / static_cast<double>(length) : 1;
   return static_cast<float>(scale * std::cos(2 * std::numbers::pi * turns));
 }
 
@@ -42,35 +48,41 @@ TensorExpr constant_matrix(NodeContext& node, const Transform& transform) {
   const std::int64_t elements = *transform.elements.constant(),
                      frequencies = *transform.frequencies.constant();
   std::vector<float> matrix;
-  matrix.reserve(static_cast<std::size_t>(elements * transform.parts * frequencies * 2));
+  const std::int64_t parts = transform.result_parts();
+  matrix.reserve(static_cast<std::size_t>(elements * transform.parts * frequencies * parts));
   for (std::int64_t n = 0; n < elements; ++n) {
     for (std::int64_t i = 0; i < transform.parts; ++i) {
       for (std::int64_t k = 0; k < frequencies; ++k) {
-        for (std::int64_t j = 0; j < 2; ++j) matrix.push_back(factor(transform, n, i, k, j));
+        for (std::int64_t j = 0; j < parts; ++j) matrix.push_back(factor(transform, n, i, k, j));
       }
     }
   }
-  return floats(node, {elements * transform.parts, frequencies * 2}, matrix);
+  return floats(node, {elements * transform.parts, frequencies * parts}, matrix);
 }
 
 /// The same for sizes that are not known. Multiples of whole turns are subtracted as integers, so
 /// that the rest keeps its precision.
 TensorExpr computed_matrix(NodeContext& node, const Transform& transform) {
   constexpr int rank = 4;
-  const Dim parts = node.dims().constant(transform.parts), two = node.dims().constant(2);
+  const Dim parts = node.dims().constant(transform.parts),
+            result_parts = node.dims().constant(transform.result_parts());
   const TensorExpr n = along(range(node, transform.elements), 0, rank),
                    k = along(range(node, transform.frequencies), 2, rank),
                    length = size(node, transform.length);
   const TensorExpr i = along(range(node, parts, DType::f32), 1, rank),
-                   j = along(range(node, two, DType::f32), 3, rank);
+                   j = along(range(node, result_parts, DType::f32), 3, rank);
   const TensorExpr turns = cast(mod(n * k, length), DType::f32) / cast(length, DType::f32);
   const TensorExpr angle =
       ((transform.inverse ? turns : -turns) + (i - j) * 0.25) * (2 * std::numbers::pi);
-  const TensorExpr matrix = transform.inverse ? cos(angle) / cast(length, DType::f32) : cos(angle);
-  return reshape(matrix, {transform.elements * transform.parts, transform.frequencies * 2});
+  TensorExpr matrix = transform.inverse ? cos(angle) / cast(length, DType::f32) : cos(angle);
+  if (transform.to_real)
+    matrix = where(either(equal(n, 0.0), equal(n * 2.0, length)), matrix, matrix * 2.0);
+  return reshape(matrix,
+                 {transform.elements * transform.parts, transform.frequencies * result_parts});
 }
 
-/// [..., elements, parts] (or [..., elements] of one part) to [..., frequencies, 2].
+/// [..., elements, parts] (or [..., elements] of one part) to [..., frequencies, parts of the
+/// result].
 TensorExpr transformed(const TensorExpr& x, const Transform& transform, const Dims& leading) {
   NodeContext& node = x.node();
   const std::optional<std::int64_t> elements = transform.elements.constant(),
@@ -84,7 +96,8 @@ TensorExpr transformed(const TensorExpr& x, const Transform& transform, const Di
   const TensorExpr matrix =
       is_constant ? constant_matrix(node, transform) : computed_matrix(node, transform);
   Dims shape = leading;
-  shape.insert(shape.end(), {transform.frequencies, node.dims().constant(2)});
+  shape.insert(shape.end(),
+               {transform.frequencies, node.dims().constant(transform.result_parts())});
   const TensorExpr rows =
       reshape(x, {product(node, leading), transform.elements * transform.parts});
   return reshape(matmul(rows, matrix), shape);
@@ -120,11 +133,15 @@ void convert_dft(NodeContext& node) {
   Transform transform;
   transform.parts = parts_of(node, x.dims().back());
   transform.inverse = node.integer("inverse", 0) != 0;
+  const bool onesided = node.integer("onesided", 0) != 0;
+  transform.to_real = transform.inverse && onesided;
   const Dim extent = x.dims()[static_cast<std::size_t>(axis)];
-  transform.length = node.has(1) ? node.need_dim(1, "dft_length") : extent;
+  transform.length = node.has(1)         ? node.need_dim(1, "dft_length")
+                     : transform.to_real ? (extent - 1) * 2
+                                         : extent;
   // A shorter signal has zeros behind it, which add nothing.
-  transform.elements = min(extent, transform.length);
-  transform.frequencies = frequencies_of(node, transform.length, node.integer("onesided", 0) != 0);
+  transform.elements = min(extent, frequencies_of(node, transform.length, transform.to_real));
+  transform.frequencies = frequencies_of(node, transform.length, onesided && !transform.to_real);
   Integers perm(static_cast<std::size_t>(rank)), back(static_cast<std::size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   std::rotate(perm.begin() + axis, perm.begin() + axis + 1, perm.end() - 1);
@@ -165,7 +182,8 @@ void convert_stft(NodeContext& node) {
     frames = frames * along(input_expr(node, window_input), 0, parts == 1 ? 1 : 2);
   const Dim extent = node.dims().constant(*length);
   const Transform transform{
-      extent, extent, frequencies_of(node, extent, node.integer("onesided", 1) != 0), parts, false};
+      extent, extent, frequencies_of(node, extent, node.integer("onesided", 1) != 0),
+      parts,  false,  false};
   node.give(transformed(frames, transform, {frames.dims()[0], frames.dims()[1]}).id());
 }
 

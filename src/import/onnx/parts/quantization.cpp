@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/narrowing.hpp"
 
 namespace dyn::onnx {
 
@@ -40,7 +42,7 @@ constexpr std::size_t scale_input = 1, zero_point_input = 2;
 
 DType checked_integer(NodeContext& node, DType dtype) {
   if (dtype != DType::i8 && dtype != DType::u8 && dtype != DType::i16 && dtype != DType::u16 &&
-      dtype != DType::i32)
+      dtype != DType::i32 && !is_code(dtype))
     node.fail_unsupported(
         fmt::format("quantised elements of {} are not supported", name_of(dtype)));
   return dtype;
@@ -97,7 +99,10 @@ void convert_quantize(NodeContext& node) {
   std::optional<TensorExpr> zero_point;
   if (node.has(zero_point_input))
     zero_point = spread(cast(input_expr(node, zero_point_input), DType::f32), layout, extent);
-  node.give(quantized(cast(input_expr(node, 0), scale.dtype()) / scale, zero_point, dtype).id());
+  const TensorExpr x = cast(input_expr(node, 0), scale.dtype()) / scale;
+  if (!graph::is_narrow_float(dtype)) return node.give(quantized(x, zero_point, dtype).id());
+  const Narrowing narrowing{node.integer("saturate", 1) != 0, "nearest"};
+  node.give(narrowed(zero_point ? x + *zero_point : x, dtype, narrowing).id());
 }
 
 /// Constants give a constant, so that a weight is packed as any other.
@@ -143,9 +148,10 @@ void convert_dequantize(NodeContext& node) {
   const Layout layout = layout_of(node);
   if (give_known_numbers(node, layout)) return;
   const Dim extent = extent_of(node, layout);
-  TensorExpr whole = cast(input_expr(node, 0), DType::i32);
+  const DType exact = graph::is_narrow_float(node.type(0).dtype) ? DType::f32 : DType::i32;
+  TensorExpr whole = cast(input_expr(node, 0), exact);
   if (node.has(zero_point_input))
-    whole = whole - spread(cast(input_expr(node, zero_point_input), DType::i32), layout, extent);
+    whole = whole - spread(cast(input_expr(node, zero_point_input), exact), layout, extent);
   const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
   node.give((cast(whole, scale.dtype()) * scale).id());
 }

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 
 namespace dyn::onnx {
@@ -17,6 +18,29 @@ namespace {
   throw Error(ErrorKind::model,
               fmt::format("the tensor {}: {}",
                           proto.name().empty() ? "without a name" : proto.name(), message));
+}
+
+/// Bytes of so many elements in a file, which packs those of less than a byte.
+std::int64_t packed_bytes(DType dtype, std::int64_t bytes) {
+  const int bits = graph::packed_bits(dtype);
+  if (bits == 0) return bytes;
+  const std::int64_t in_a_byte = 8 / bits;
+  return bytes / in_a_byte + (bytes % in_a_byte != 0 ? 1 : 0);
+}
+
+/// One byte for each element, of those that a file packs from the lowest bits on.
+std::string unpacked(DType dtype, const std::string& packed, std::int64_t elements) {
+  const int bits = graph::packed_bits(dtype);
+  const std::int64_t in_a_byte = 8 / bits;
+  std::string bytes;
+  bytes.reserve(packed.size() * static_cast<std::size_t>(in_a_byte));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const int code = static_cast<unsigned char>(packed[static_cast<std::size_t>(i / in_a_byte)]) >>
+                     (static_cast<int>(i % in_a_byte) * bits);
+    bytes +=
+        static_cast<char>(dtype == DType::f4e2m1 ? code & 15 : graph::code_of_integer(dtype, code));
+  }
+  return bytes;
 }
 
 std::int64_t bytes_of(const TensorProto& proto, const Tensor& tensor) {
@@ -108,7 +132,7 @@ std::vector<To> elements_of(const Tensor& tensor) {
   for (std::size_t i = 0; !is_read && i < values.size(); ++i) {
     std::uint16_t bits = 0;
     std::memcpy(&bits, tensor.bytes.data() + i * sizeof bits, sizeof bits);
-    values[i] = static_cast<To>(graph::half_number(tensor.dtype, bits));
+    values[i] = static_cast<To>(graph::float_of_code(tensor.dtype, bits));
   }
   return values;
 }
@@ -136,6 +160,16 @@ DType dtype_of(std::int32_t data_type) {
     case TensorProto::UINT32: return DType::u32;
     case TensorProto::UINT64: return DType::u64;
     case TensorProto::BOOL: return DType::boolean;
+    case TensorProto::FLOAT8E4M3FN: return DType::f8e4m3fn;
+    case TensorProto::FLOAT8E4M3FNUZ: return DType::f8e4m3fnuz;
+    case TensorProto::FLOAT8E5M2: return DType::f8e5m2;
+    case TensorProto::FLOAT8E5M2FNUZ: return DType::f8e5m2fnuz;
+    case TensorProto::FLOAT8E8M0: return DType::f8e8m0;
+    case TensorProto::FLOAT4E2M1: return DType::f4e2m1;
+    case TensorProto::INT4: return DType::i4;
+    case TensorProto::UINT4: return DType::u4;
+    case TensorProto::INT2: return DType::i2;
+    case TensorProto::UINT2: return DType::u2;
     default: break;
   }
   const std::string name =
@@ -159,7 +193,9 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files) {
     tensor.dtype = dtype_of(proto.data_type());
   } catch (const Error& error) { throw error.within("the tensor " + proto.name()); }
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
-  const std::int64_t bytes = bytes_of(proto, tensor);
+  const std::int64_t elements =
+                         bytes_of(proto, tensor) / static_cast<std::int64_t>(size_of(tensor.dtype)),
+                     bytes = packed_bytes(tensor.dtype, bytes_of(proto, tensor));
   if (proto.data_location() == TensorProto::EXTERNAL) {
     tensor.bytes = read_external(proto, files, static_cast<std::uint64_t>(bytes));
   } else if (proto.has_raw_data()) {
@@ -178,6 +214,8 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files) {
     google::protobuf::RepeatedField<double>().Swap(proto.mutable_double_data());
     google::protobuf::RepeatedField<std::uint64_t>().Swap(proto.mutable_uint64_data());
   }
+  if (graph::packed_bits(tensor.dtype) > 0)
+    tensor.bytes = unpacked(tensor.dtype, tensor.bytes, elements);
   return tensor;
 }
 

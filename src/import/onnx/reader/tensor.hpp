@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dyn/dtype.hpp"
+#include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "onnx.pb.h"
 #include "src/import/onnx/reader/model_files.hpp"
@@ -40,10 +41,15 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files);
 /// equal. Nothing where the message has the elements.
 std::optional<std::string> external_place(const TensorProto& proto);
 
-/// Calls visit(index, element) for each element, a bool as i8. False, and no call, for 16-bit
-/// floats.
+/// Calls visit(index, element) for each element, a bool as i8, a float's code as the number. False,
+/// and no call, for 16-bit floats.
 template <class Visit>
 bool for_each_element(const Tensor& tensor, const Visit& visit) {
+  if (is_code(tensor.dtype) && graph::is_narrow_float(tensor.dtype)) {
+    for (std::size_t i = 0; i < tensor.bytes.size(); ++i)
+      visit(i, graph::float_of_code(tensor.dtype, static_cast<unsigned char>(tensor.bytes[i])));
+    return true;
+  }
   return graph::with_element_type(tensor.dtype, [&](auto zero) {
     using T = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
     const auto count = static_cast<std::size_t>(tensor.elements());

@@ -8,13 +8,18 @@
 #include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
+#include "graph/ir/codes.hpp"
 
 namespace dyn::onnx {
 namespace {
 
+/// The format has no elements of less than a byte: their codes lie there as bytes.
 std::string format_name(DType dtype) {
   if (dtype == DType::boolean) return "BOOL";
+  if (dtype == DType::f8e4m3fn) return "F8_E4M3";
+  if (graph::packed_bits(dtype) > 0) return graph::is_signed_code(dtype) ? "I8" : "U8";
   std::string name(name_of(dtype));
+  if (is_code(dtype)) name = name.substr(0, 2) + "_" + name.substr(2);
   for (char& letter : name)
     letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return name;

@@ -89,6 +89,46 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("half a spectrum becomes a real signal, of even and odd lengths known and not") {
+  struct Case {
+    bool fixed;
+    std::int64_t extent, length;  ///< 0: what the extent means
+  };
+  for (const Case& each : {Case{true, 5, 0}, Case{false, 5, 0}, Case{true, 4, 7}, Case{false, 4, 7},
+                           Case{true, 6, 4}, Case{false, 3, 12}, Case{true, 1, 1}}) {
+    const std::int64_t length = each.length == 0 ? 2 * (each.extent - 1) : each.length;
+    CAPTURE(each.extent);
+    CAPTURE(length);
+    CAPTURE(each.fixed);
+    OnnxFile file(20);
+    file.input("x", {"N", each.fixed ? OnnxDim(static_cast<int>(each.extent)) : OnnxDim("S"), 2})
+        .integers("axis", {}, {1})
+        .output("y");
+    onnx::NodeProto& node =
+        file.node("DFT", {"x", each.length == 0 ? "" : "length", "axis"}, {"y"});
+    if (each.length != 0) file.integers("length", {}, {each.length});
+    set(set(node, "inverse", 1), "onesided", 1);
+    std::vector<float> x = random_floats(static_cast<std::size_t>(3 * each.extent * 2));
+    Values expected;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      std::vector<Complex> whole(static_cast<std::size_t>(length));
+      for (std::int64_t n = 0; n < std::min(each.extent, length / 2 + 1); ++n) {
+        const auto at = static_cast<std::size_t>((i * each.extent + n) * 2);
+        const bool is_real = n == 0 || 2 * n == length;
+        const Complex value(static_cast<double>(x[at]),
+                            is_real ? 0 : static_cast<double>(x[at + 1]));
+        whole[static_cast<std::size_t>(n)] = value;
+        if (!is_real) whole[static_cast<std::size_t>(length - n)] = std::conj(value);
+      }
+      for (std::int64_t k = 0; k < length; ++k)
+        expected.push_back(frequency(whole, k, length, true).real());
+    }
+    const Result result = run(file, {{"x", {&x, {3, each.extent, 2}}}});
+    CHECK(result.shape == Shape{3, length, 1});
+    check_close(result.values, expected, 1e-5);
+  }
+}
+
 TEST_CASE("an imported short-time transform is that of each frame times the window") {
   for (const bool complex : {false, true}) {
     constexpr std::int64_t length = 5, step = 3;

@@ -100,6 +100,40 @@ TEST_CASE("imported remainders have the sign of either side") {
   }
 }
 
+TEST_CASE("a remainder of zero has the divisor's sign") {
+  for (const int type : {onnx::TensorProto::FLOAT, onnx::TensorProto::DOUBLE}) {
+    CAPTURE(type);
+    OnnxFile file;
+    file.input("x", {"N"}, type).input("b", {"N"}, type).output("y");
+    file.node("Mod", {"x", "b"}, {"y"});
+    const std::vector<double> x{6, -6, 0.0, -0.0, 5}, b{3, 3, -2, 2, -2.5};
+    const std::vector<float> narrow_x(x.begin(), x.end()), narrow_b(b.begin(), b.end());
+    const bool is_wide = type == onnx::TensorProto::DOUBLE;
+    const NamedTensors inputs{
+        {"x", is_wide ? Tensor::view(x.data(), {5}) : Tensor::view(narrow_x.data(), {5})},
+        {"b", is_wide ? Tensor::view(b.data(), {5}) : Tensor::view(narrow_b.data(), {5})}};
+    const Values actual = testing::run_all(file, inputs).front().values;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      CHECK(actual[i] == 0);
+      CHECK(std::signbit(actual[i]) == std::signbit(b[i]));
+    }
+  }
+}
+
+TEST_CASE("an imported Pad takes an element that a run gives") {
+  OnnxFile file;
+  file.input("x", {"A", "B"}).input("v", {1}).integers("p", {4}, {1, -1, 0, 2}).output("y");
+  file.node("Pad", {"x", "p", "v"}, {"y"});
+  for (const std::int64_t columns : {1, 4}) {
+    std::vector<float> x = random_floats(static_cast<std::size_t>(2 * columns)), v{7.5F};
+    Values expected;
+    for (std::int64_t i = -1; i < 2; ++i)
+      for (std::int64_t j = 1; j < columns + 2; ++j)
+        expected.push_back(i < 0 || j >= columns ? 7.5 : at(x, i * columns + j));
+    check_close(run(file, {{"x", {&x, {2, columns}}}, {"v", {&v, {1}}}}).values, expected, 1e-12);
+  }
+}
+
 TEST_CASE("an imported Gemm scales its product and its sum, and takes either side transposed") {
   for (int bits = 0; bits < 4; ++bits) {
     const bool transpose_a = (bits & 1) != 0, transpose_b = (bits & 2) != 0;
