@@ -75,6 +75,10 @@ class DYN_API Tensor {
     return tensor;
   }
 
+  /// The same memory in another shape. Throws Error(user) where that has another number of
+  /// elements.
+  Tensor reshaped(Shape shape) const;
+
   /// True for a Tensor() and for one that was moved from; a tensor of no elements has a shape.
   bool empty() const noexcept { return shape_.empty() && !data_; }
   DType dtype() const noexcept { return dtype_; }

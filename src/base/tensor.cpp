@@ -107,6 +107,13 @@ Tensor Tensor::view(DType dtype, const void* data, Shape shape) {
   return tensor;
 }
 
+Tensor Tensor::reshaped(Shape shape) const {
+  check_size(static_cast<std::size_t>(count_), shape);
+  Tensor tensor = *this;
+  tensor.shape_ = std::move(shape);
+  return tensor;
+}
+
 void Tensor::check_size(std::size_t values, const Shape& shape) {
   if (static_cast<std::uint64_t>(element_count(shape)) != values) {
     throw Error(ErrorKind::user, "shape " + to_string(shape) + " does not have " +

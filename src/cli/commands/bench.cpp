@@ -183,6 +183,7 @@ void bench_model(const Arguments& given) {
               {},
               {}};
   bench.model = bench.models.front();
+  bench.loaded = as_declared(bench.loaded, *bench.model);
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
   std::string problem;
   if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);

@@ -83,8 +83,9 @@ void save_outputs(const std::string& directory, std::span<const std::string> nam
 }  // namespace
 
 void run_model(const Arguments& arguments) {
-  const std::map<std::string, Tensor> loaded = load_inputs(arguments.load_inputs);
+  const std::map<std::string, Tensor> given = load_inputs(arguments.load_inputs);
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  const std::map<std::string, Tensor> loaded = as_declared(given, *model);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, loaded);
   const std::vector<Tensor> inputs = make_inputs(*model, symbols, loaded, arguments.options.seed);
   runtime::CallState call = make_call(model, make_session(model, symbols, arguments.options.seed));

@@ -14,6 +14,7 @@
 #include "graph/ir/op.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/cli/input/npy.hpp"
+#include "src/runtime/run/call_ports.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -110,6 +111,16 @@ std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries) 
     }
   }
   return tensors;
+}
+
+std::map<std::string, Tensor> as_declared(const std::map<std::string, Tensor>& tensors,
+                                          const runtime::Model& model) {
+  std::map<std::string, Tensor> declared = tensors;
+  for (const PortInfo& input : model.inputs()) {
+    if (const auto given = declared.find(input.name); given != declared.end())
+      given->second = runtime::as_declared(given->second, input);
+  }
+  return declared;
 }
 
 std::optional<graph::Dim> index_extent(const graph::Module& module, graph::ValueId input) {

@@ -15,6 +15,10 @@ namespace dyn::cli {
 /// NAME=FILE.npy entries, read. Throws Error(user) for a malformed entry or a name given twice.
 std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries);
 
+/// The tensors as the model's inputs declare them (runtime::as_declared).
+std::map<std::string, Tensor> as_declared(const std::map<std::string, Tensor>& tensors,
+                                          const runtime::Model& model);
+
 /// Counts the different values that an integer input may have, because it chooses along an axis of
 /// a tensor somewhere; nothing where it chooses nowhere.
 std::optional<graph::Dim> index_extent(const graph::Module& module, graph::ValueId input);

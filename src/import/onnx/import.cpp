@@ -15,6 +15,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
+#include "src/import/onnx/reader/needed_nodes.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -42,6 +43,7 @@ class Importer {
   Imported import(const std::string& weights_name) {
     read_opset();
     const Functions functions = within("", [&] { return Functions(model_); });
+    if (!options_.strict) tidy_graph(functions);
     check_operators(functions);
     read_initializers();
     read_inputs();
@@ -114,6 +116,26 @@ class Importer {
                       path_, *opset, last_opset));
   }
 
+  /// True where the node is one that can be converted.
+  static bool is_known(const Functions& functions, const NodeProto& node) {
+    return functions.find(node) != nullptr ||
+           (is_standard(node.domain()) && Converter::knows(node.op_type()));
+  }
+
+  void tidy_graph(const Functions& functions) {
+    const Tidied tidied = tidy(*model_.mutable_graph());
+    if (tidied.is_reordered)
+      warnings_.push_back(
+          fmt::format("{}: nodes stand before those that they read; they change places", path_));
+    const auto unknown = std::ranges::find_if(
+        tidied.unread, [&](const NodeProto& node) { return !is_known(functions, node); });
+    if (unknown != tidied.unread.end())
+      warnings_.push_back(
+          fmt::format("{}: no output follows from {}, whose operator is not supported; it is left "
+                      "out, with {} others like it",
+                      path_, describe(*unknown), tidied.unread.size() - 1));
+  }
+
   /// Lists all unsupported operators at once, those in functions that are called included.
   void check_operators(const Functions& functions) const {
     struct Missing {
@@ -123,9 +145,7 @@ class Importer {
     std::map<std::string, Missing> missing;
     const auto check = [&](const auto& nodes, const std::string& place) {
       for_each_node(nodes, [&](const NodeProto& node) {
-        if (functions.find(node) != nullptr ||
-            (is_standard(node.domain()) && Converter::knows(node.op_type())))
-          return;
+        if (is_known(functions, node)) return;
         Missing& operators = missing[operator_name(node)];
         if (++operators.count == 1) operators.first = describe(node) + place;
       });

@@ -42,6 +42,19 @@ bool overlap(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+Tensor as_declared(Tensor tensor, const PortInfo& port) {
+  if (tensor.raw() == nullptr || tensor.size() != 1 || tensor.shape().size() > 1) return tensor;
+  const bool declares_none = port.shape == "[]";
+  if (declares_none && tensor.shape().size() == 1) return tensor.reshaped({});
+  int depth = 0;
+  bool declares_one = port.shape.starts_with('[') && !declares_none;
+  for (const char letter : port.shape) {
+    depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+    declares_one = declares_one && (letter != ',' || depth > 0);
+  }
+  return declares_one && tensor.shape().empty() ? tensor.reshaped({1}) : tensor;
+}
+
 CallPorts::CallPorts(const ModelInfo& info)
     : info_(info),
       inputs_(info.inputs.size()),
@@ -52,7 +65,9 @@ CallPorts::CallPorts(const ModelInfo& info)
 void CallPorts::set_input(std::size_t index, Tensor tensor) {
   if (index >= inputs_.size())
     user_error(fmt::format("there is no input number {}; the model has {}", index, inputs_.size()));
-  inputs_[index].tensor = std::move(tensor);
+  inputs_[index].tensor = info_.options.strict
+                              ? std::move(tensor)
+                              : as_declared(std::move(tensor), info_.inputs[index]);
   inputs_[index].bound = true;
   changed_ = true;
 }

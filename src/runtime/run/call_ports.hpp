@@ -11,6 +11,10 @@
 
 namespace dyn::runtime {
 
+/// The tensor as the port declares it: one of a single element may have no dims where one is
+/// declared, or the reverse.
+Tensor as_declared(Tensor tensor, const PortInfo& port);
+
 /// Not thread-safe. Errors are Error(user) and name the port.
 class CallPorts {
  public:

@@ -16,14 +16,19 @@ std::string statements_of(const OnnxFile& file) {
   return text.substr(begin, text.size() - begin - 2);
 }
 
-void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts,
-                 const std::function<void(const std::string&)>& edit) {
+namespace {
+
+void check_error_of(const OnnxFile& file, bool strict, ErrorKind kind,
+                    const std::vector<std::string>& parts,
+                    const std::function<void(const std::string&)>& edit) {
   const Folder folder;
   const std::string path = folder.path("m.onnx");
   file.save(path);
   if (edit) edit(path);
   try {
-    onnx::import_model(path, "w.safetensors");
+    onnx::ImportOptions options;
+    options.strict = strict;
+    onnx::import_model(path, "w.safetensors", options);
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == kind);
@@ -34,6 +39,18 @@ void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::st
     }
     CHECK(text.find("m.onnx") != std::string::npos);
   }
+}
+
+}  // namespace
+
+void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts,
+                 const std::function<void(const std::string&)>& edit) {
+  check_error_of(file, false, kind, parts, edit);
+}
+
+void check_strict_error(const OnnxFile& file, ErrorKind kind,
+                        const std::vector<std::string>& parts) {
+  check_error_of(file, true, kind, parts, {});
 }
 
 OnnxFile one_node(const std::string& op, int opset) {

@@ -24,6 +24,10 @@ std::string statements_of(const OnnxFile& file);
 void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts,
                  const std::function<void(const std::string&)>& edit = {});
 
+/// The same for a strict import, which does not leave out what nothing reads.
+void check_strict_error(const OnnxFile& file, ErrorKind kind,
+                        const std::vector<std::string>& parts);
+
 /// f32 x[N, 4] -> y.
 OnnxFile one_node(const std::string& op, int opset = 20);
 
