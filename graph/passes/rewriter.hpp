@@ -43,6 +43,9 @@ class Rewriter {
   /// A new weight made of others, its name made unique from `hint`.
   ValueId joined_weight(const std::string& hint, TensorType type, std::vector<ValueId> parts);
 
+  /// How many nodes were given so far.
+  std::size_t node_count() const noexcept { return nodes_.size(); }
+
   /// Makes the nodes given so far the module's.
   void finish();
 

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/scalars.hpp"
+#include "graph/passes/keep_wide.hpp"
 #include "graph/text/text.hpp"
 #include "src/import/onnx/converter.hpp"
 #include "src/import/onnx/node_context.hpp"
@@ -52,15 +54,17 @@ class Importer {
       for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
     });
     const std::vector<Dim> unlike_ones = open_ones();
-    const graph::Module module = finish(weights_name);
+    graph::Module module = finish(weights_name);
+    std::vector<std::string> sources = converter.take_sources();
+    sources.resize(module.nodes.size());
+    if (!options_.strict) round_no_steps(module, sources);
     Imported imported;
     imported.warnings = std::move(warnings_);
     imported.ones = options_.ones;
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
     imported.weights = within("", [&] { return take_weights(); });
-    imported.sources = converter.take_sources();
-    imported.sources.resize(module.nodes.size());
+    imported.sources = std::move(sources);
     imported.decided = options_.known;
     return imported;
   }
@@ -263,6 +267,18 @@ class Importer {
           outputs, names,
           state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name});
     });
+  }
+
+  /// As ONNX Runtime on a CPU: f16 and bf16 are formats of inputs, weights and outputs.
+  static void round_no_steps(graph::Module& module, std::vector<std::string>& sources) {
+    const auto has_narrow = [&](const graph::Node& node) {
+      return std::ranges::any_of(
+          node.outputs, [&](ValueId id) { return graph::is_half(module.value(id).type.dtype); });
+    };
+    if (std::ranges::none_of(module.nodes, has_narrow)) return;
+    std::vector<std::string> of_nodes;
+    for (const std::size_t place : graph::keep_wide(module)) of_nodes.push_back(sources.at(place));
+    sources = std::move(of_nodes);
   }
 
   Weights take_weights() {
