@@ -1,0 +1,40 @@
+#pragma once
+// What the steps of a recurrent layer cost, and into how many parts the batch is cut.
+
+#include <string>
+
+#include "src/choice/cost/cost.hpp"
+
+namespace dyn::choice {
+
+/// Sizes of one recurrent layer.
+struct RecurrenceShape {
+  std::int64_t directions = 1, batch = 0, steps = 0, hidden = 0;
+  int gates = 1;
+  DType weights = DType::f32;  ///< of the recurrence weights in panels
+  double cell_operations = 1;  ///< vector instructions of the cell for one vector of states
+};
+
+/// Each direction's rows of the batch are cut in `row_blocks` parts. It changes no bit.
+struct RecurrenceStrategy {
+  std::int64_t row_blocks = 1;
+  bool operator==(const RecurrenceStrategy&) const = default;
+};
+
+/// Predicted time on `threads` threads. `breakdown`, where given, receives every term.
+double recurrence_cost(const Machine& machine, const RecurrenceShape& shape,
+                       const RecurrenceStrategy& strategy, int threads,
+                       CostBreakdown* breakdown = nullptr);
+
+struct RecurrenceChoice {
+  RecurrenceStrategy strategy;
+  int threads = 1;
+  double seconds = 0;
+};
+
+/// The cheapest strategy and number of threads (1 or `threads`); ties go to fewer parts. No part's
+/// states exceed some hundred KiB.
+RecurrenceChoice select_recurrence(const Machine& machine, const RecurrenceShape& shape,
+                                   int threads);
+
+}  // namespace dyn::choice

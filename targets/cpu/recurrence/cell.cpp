@@ -1,0 +1,68 @@
+#include "targets/cpu/recurrence/cell.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using llvm::Value;
+
+/// Gates in the order of the operators' columns.
+enum LstmGate { input_gate, output_gate, forget_gate, cell_gate };
+enum LstmPeephole { input_peephole, output_peephole, forget_peephole };
+enum GruGate { update_gate, reset_gate, hidden_gate };
+
+}  // namespace
+
+Value* CellCode::gate(int index) {
+  function_.operands.set_index(function_.recurrence.g, function_.number(index));
+  Value* value = function_.load(function_.recurrence.gates);
+  function_.operands.set_index(function_.recurrence.g, nullptr);
+  return value;
+}
+
+Value* CellCode::with_peephole(Value* sum, int index, Value* c) {
+  if (function_.recurrence.peepholes < 0) return sum;
+  function_.operands.set_index(function_.recurrence.g, function_.number(index));
+  Value* weight = function_.load(function_.recurrence.peepholes);
+  function_.operands.set_index(function_.recurrence.g, nullptr);
+  return builder_.CreateFAdd(sum, builder_.CreateFMul(weight, c));
+}
+
+Value* CellCode::activated(rkernel::ExprOp function, Value* x) {
+  if (cell_.clip > 0) {
+    Value *most = function_.code.splat(cell_.clip), *least = function_.code.splat(-cell_.clip);
+    x = builder_.CreateSelect(builder_.CreateFCmpOLT(x, least), least, x);
+    x = builder_.CreateSelect(builder_.CreateFCmpOGT(x, most), most, x);
+  }
+  return function_.math.apply(function, DType::f32, DType::f32, x);
+}
+
+CellCode::State CellCode::lstm(const std::array<Value*, 4>& sums, Value* c) {
+  const auto sum = [&](int index) {
+    return builder_.CreateFAdd(gate(index), sums[static_cast<std::size_t>(index)]);
+  };
+  Value* input = activated(cell_.f, with_peephole(sum(input_gate), input_peephole, c));
+  Value* forget = cell_.input_forget
+                      ? builder_.CreateFSub(function_.code.splat(1.0), input)
+                      : activated(cell_.f, with_peephole(sum(forget_gate), forget_peephole, c));
+  Value* fresh = activated(cell_.g, sum(cell_gate));
+  Value* next = function_.code.fused(forget, c, builder_.CreateFMul(input, fresh));
+  Value* output = activated(cell_.f, with_peephole(sum(output_gate), output_peephole, next));
+  Value* seen = function_.math.apply(cell_.h, DType::f32, DType::f32, next);
+  return {builder_.CreateFMul(output, seen), next};
+}
+
+Value* CellCode::rnn(Value* sum) { return activated(cell_.f, builder_.CreateFAdd(gate(0), sum)); }
+
+CellCode::Gates CellCode::gru_gates(Value* update_sum, Value* reset_sum) {
+  Value* update = activated(cell_.f, builder_.CreateFAdd(gate(update_gate), update_sum));
+  Value* reset = activated(cell_.f, builder_.CreateFAdd(gate(reset_gate), reset_sum));
+  return {update, reset};
+}
+
+Value* CellCode::gru(Value* update, Value* sum, Value* h) {
+  Value* fresh = activated(cell_.g, builder_.CreateFAdd(gate(hidden_gate), sum));
+  Value* left = builder_.CreateFSub(function_.code.splat(1.0), update);
+  return function_.code.fused(left, fresh, builder_.CreateFMul(update, h));
+}
+
+}  // namespace dyn::cpu

@@ -1,0 +1,56 @@
+#pragma once
+// The kernels of recurrent layers, as IR: all steps of some rows of the batch, one after the other.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/problem/problem.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/problem/slots.hpp"
+
+namespace llvm {
+class Module;
+}
+
+namespace dyn::cpu {
+
+/// Slots of KernelArgs::ints that the plan fills, after those of the problem. Places are bytes from
+/// the start of a ticket's scratch.
+struct RecurrenceSlots {
+  int row_blocks;  ///< parts of the batch, a ticket each for every direction
+  int states, next_states, cells, updates, seen;  ///< of the rows of a ticket
+  int bias, tile, lengths, panels;
+};
+RecurrenceSlots add_recurrence_slots(codegen::SlotTable& slots);
+
+/// Row: one row of the batch at a time, with as many columns as hide the latency of multiply-adds.
+/// Rows: tiles of rows share each load of the weights. Both add in the same order.
+enum class RecurrenceForm : std::uint8_t { Row, Rows };
+
+/// What the generated code is specialised on, besides the structure of the problem.
+struct RecurrenceClass {
+  RecurrenceForm form = RecurrenceForm::Row;
+  std::optional<std::int64_t> hidden;  ///< the size of the state, where it is known at load
+  std::int64_t gate_bytes = 0;         ///< from one gate's panels to the next; of packed weights
+  bool r_unit = false;                 ///< weights that are not packed lie with stride 1 along n
+  std::vector<codegen::StrideClass> lanes;  ///< of each operand along n
+};
+
+/// The sums that registers hold: rows of the batch, and vectors of columns of each gate.
+struct CellTile {
+  int rows, vectors;
+};
+CellTile cell_tile(const codegen::Isa& isa, RecurrenceForm form, int gates);
+
+/// Floats from one row of a state to the next in scratch.
+std::int64_t state_row(const codegen::Isa& isa, std::int64_t hidden);
+
+/// Writes the function `symbol` (a KernelFunction).
+void emit_recurrence(llvm::Module& module, const std::string& symbol,
+                     const rkernel::Problem& problem, const codegen::Isa& isa,
+                     const codegen::SlotTable& slots, const RecurrenceSlots& strategy,
+                     const RecurrenceClass& shape_class);
+
+}  // namespace dyn::cpu

@@ -1,0 +1,228 @@
+#include "targets/cpu/recurrence/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/ops/scalar_ops.hpp"
+#include "src/base/bytes.hpp"
+#include "src/base/rounding.hpp"
+#include "targets/cpu/move/pack.hpp"
+#include "targets/llvm/jit/listing.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using choice::RecurrenceChoice;
+using choice::RecurrenceShape;
+using choice::RecurrenceStrategy;
+using codegen::StrideClass;
+using rkernel::Recurrence;
+
+constexpr RecurrenceForm forms[] = {RecurrenceForm::Row, RecurrenceForm::Rows};
+
+const char* name_of(RecurrenceForm form) { return form == RecurrenceForm::Row ? "row" : "rows"; }
+
+const rkernel::Operand& weights_of(const rkernel::Problem& problem) {
+  return problem.operands[static_cast<std::size_t>(problem.recurrence->r)];
+}
+
+StrideClass class_along_lanes(const rkernel::Problem& problem, const rkernel::Operand& operand) {
+  const auto options =
+      codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.recurrence->n)]);
+  return options.size() == 1 ? options[0] : StrideClass::Any;
+}
+
+/// A form is the same for all strides: where one is not known to be 1, code for any is made.
+RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& isa,
+                         RecurrenceForm form) {
+  const Recurrence& recurrence = *problem.recurrence;
+  RecurrenceClass made;
+  made.form = form;
+  made.hidden = problem.axes[static_cast<std::size_t>(recurrence.n)].extent.constant();
+  for (const rkernel::Operand& operand : problem.operands)
+    made.lanes.push_back(class_along_lanes(problem, operand));
+  const rkernel::Operand& r = weights_of(problem);
+  if (r.form == rkernel::Form::Packed) {
+    const std::int64_t hidden = made.hidden.value();
+    made.gate_bytes = rkernel::PackedLayout{r.dtype, isa.panel_f32, hidden, hidden,
+                                            packed_rows(isa, r.dtype, hidden, hidden)}
+                          .bytes();
+  } else {
+    made.r_unit = class_along_lanes(problem, r) == StrideClass::Unit;
+  }
+  return made;
+}
+
+/// Vector instructions of a cell for one vector of states.
+double operations_of(const rkernel::Cell& cell) {
+  const auto of = [](rkernel::ExprOp op) {
+    return graph::info_of(rkernel::scalar_op(op).value()).instructions;
+  };
+  constexpr double moves = 4;  // a gate's sums and inputs: loads, a store, an addition
+  switch (cell.kind) {
+    case rkernel::CellKind::Lstm: return 3 * of(cell.f) + of(cell.g) + of(cell.h) + 4 * moves;
+    case rkernel::CellKind::Gru: return 2 * of(cell.f) + of(cell.g) + 3 * moves;
+    case rkernel::CellKind::Rnn: break;
+  }
+  return of(cell.f) + moves;
+}
+
+}  // namespace
+
+bool has_packed_weights(const rkernel::Problem& problem) {
+  const Recurrence& recurrence = *problem.recurrence;
+  const rkernel::Operand& r = weights_of(problem);
+  if (!r.offset.constant()) return false;
+  for (const int axis : {recurrence.d, recurrence.g, recurrence.n, recurrence.k}) {
+    const auto stride = r.strides[static_cast<std::size_t>(axis)].constant();
+    if (!problem.axes[static_cast<std::size_t>(axis)].extent.constant() || !stride || *stride == 0)
+      return false;
+  }
+  return true;
+}
+
+RecurrenceKernel::RecurrenceKernel(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                   std::shared_ptr<const choice::Machine> machine)
+    : problem_(std::make_shared<rkernel::Problem>(problem)),
+      isa_(isa),
+      machine_(std::move(machine)),
+      slots_(*problem_),
+      strategy_(add_recurrence_slots(slots_)) {
+  for (const rkernel::Operand& operand : problem_->operands) {
+    if (operand.dtype == DType::f32 || operand.dtype == DType::i32 ||
+        operand.form == rkernel::Form::Packed)
+      continue;
+    throw Error(ErrorKind::unsupported,
+                fmt::format("a recurrent layer reads {} as {}; it takes f32 on a CPU", operand.name,
+                            dyn::name_of(operand.dtype)));
+  }
+  for (const RecurrenceForm form : forms) classes_.push_back(class_of(*problem_, isa, form));
+}
+
+RecurrenceKernel::Draft RecurrenceKernel::draft(const rkernel::Problem& problem,
+                                                const codegen::Isa& isa,
+                                                std::shared_ptr<const choice::Machine> machine) {
+  return Draft(
+      std::unique_ptr<RecurrenceKernel>(new RecurrenceKernel(problem, isa, std::move(machine))));
+}
+
+std::vector<codegen::KernelSource> RecurrenceKernel::sources() const {
+  const std::string structure = codegen::structure_key(*problem_, slots_);
+  std::vector<codegen::KernelSource> sources;
+  for (const RecurrenceClass& made : classes_) {
+    sources.push_back({fmt::format("recurrence {} {} {} {} {} {}", name_of(made.form),
+                                   made.hidden.value_or(-1), made.gate_bytes, int{made.r_unit},
+                                   codegen::class_letters(made.lanes), structure),
+                       [this, made](llvm::Module& module, const std::string& symbol) {
+                         emit_recurrence(module, symbol, *problem_, isa_, slots_, strategy_, made);
+                       }});
+  }
+  return sources;
+}
+
+RecurrenceShape RecurrenceKernel::shape_of(std::span<const std::int64_t> ints) const {
+  const Recurrence& recurrence = *problem_->recurrence;
+  const auto extent = [&](int axis) { return codegen::value_of(slots_.extent(axis), ints); };
+  RecurrenceShape shape;
+  shape.directions = extent(recurrence.d);
+  shape.batch = extent(recurrence.b);
+  shape.steps = extent(recurrence.t);
+  shape.hidden = extent(recurrence.n);
+  shape.gates = rkernel::gates_of(recurrence.cell.kind);
+  shape.weights = weights_of(*problem_).dtype;
+  shape.cell_operations = operations_of(recurrence.cell);
+  return shape;
+}
+
+RecurrenceShape RecurrenceKernel::shape(std::span<const std::int64_t> symbols) const {
+  return shape_of(slots_.evaluate(symbols));
+}
+
+void RecurrenceKernel::fill_scratch(const RecurrenceShape& shape, std::int64_t rows,
+                                    RecurrenceForm form, rkernel::Launch& launch) const {
+  const rkernel::Cell& cell = problem_->recurrence->cell;
+  const std::int64_t row = state_row(isa_, shape.hidden);
+  std::int64_t bytes = 0;
+  const auto place = [&](int slot, std::int64_t size) {
+    launch.ints[static_cast<std::size_t>(slot)] = bytes;
+    bytes += round_up(size, line_bytes);
+  };
+  const std::int64_t states = rows * row * float_bytes;
+  const bool two_products = cell.kind == rkernel::CellKind::Gru && !cell.linear_before_reset;
+  place(strategy_.states, states);
+  place(strategy_.next_states, states);
+  place(strategy_.cells, cell.kind == rkernel::CellKind::Lstm ? states : 0);
+  place(strategy_.updates, two_products ? states : 0);
+  place(strategy_.seen, two_products ? states : 0);
+  place(strategy_.bias, shape.gates * row * float_bytes);
+  std::int64_t sums = 0;
+  for (const int gates : {1, 2, shape.gates}) {
+    const CellTile tile = cell_tile(isa_, form, gates);
+    sums = std::max(sums, std::int64_t{tile.rows} * tile.vectors * gates);
+  }
+  place(strategy_.tile, sums * isa_.f32_lanes * float_bytes);
+  place(strategy_.lengths, rows * static_cast<std::int64_t>(sizeof(std::int64_t)));
+  const bool packed = weights_of(*problem_).form == rkernel::Form::Packed;
+  place(strategy_.panels,
+        packed ? 0
+               : shape.gates * round_up(shape.hidden, isa_.panel_f32) * shape.hidden * float_bytes);
+  launch.scratch_bytes = static_cast<std::size_t>(bytes);
+}
+
+rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbols,
+                                            const RecurrenceStrategy& strategy) const {
+  rkernel::Launch launch;
+  launch.ints = slots_.evaluate(symbols);
+  const RecurrenceShape shape = shape_of(launch.ints);
+  const std::int64_t rows = ceil_div(shape.batch, strategy.row_blocks);
+  const RecurrenceForm form = rows > 1 ? RecurrenceForm::Rows : RecurrenceForm::Row;
+  launch.ints[static_cast<std::size_t>(strategy_.row_blocks)] = strategy.row_blocks;
+  fill_scratch(shape, rows, form, launch);
+  launch.function =
+      reinterpret_cast<rkernel::KernelFunction>(functions_.at(static_cast<std::size_t>(form)));
+  launch.tickets = shape.batch > 0 ? shape.directions * strategy.row_blocks : 0;
+  const double states = static_cast<double>(shape.directions * shape.batch) *
+                        static_cast<double>(shape.hidden * shape.steps);
+  launch.flops = 2 * states * static_cast<double>(shape.gates * shape.hidden);
+  launch.bytes = states * (shape.gates + 1) * float_bytes;
+  return launch;
+}
+
+rkernel::Launch RecurrenceKernel::plan(const rkernel::PlanRequest& request) const {
+  const RecurrenceChoice choice =
+      choice::select_recurrence(*machine_, shape(request.symbols), request.threads);
+  rkernel::Launch launch = plan_with(request.symbols, choice.strategy);
+  launch.threads = choice.threads;
+  launch.predicted_seconds = choice.seconds;
+  return launch;
+}
+
+std::vector<rkernel::CodeListing> RecurrenceKernel::listings_at(
+    const rkernel::PlanRequest& request) const {
+  return codegen::list_launched(isa_, sources(), functions_, plan(request));
+}
+
+std::string RecurrenceKernel::explain(const rkernel::PlanRequest& request) const {
+  const RecurrenceShape sizes = shape(request.symbols);
+  const RecurrenceChoice choice = choice::select_recurrence(*machine_, sizes, request.threads);
+  choice::CostBreakdown breakdown;
+  choice::recurrence_cost(*machine_, sizes, choice.strategy, choice.threads, &breakdown);
+  return fmt::format(
+      "  {}: {} direction{}, batch {}, {} steps, state of {}\n  {:.4g} us: {} part{} of the batch, "
+      "{} thread{}\n{}",
+      problem_->name, sizes.directions, sizes.directions == 1 ? "" : "s", sizes.batch, sizes.steps,
+      sizes.hidden, choice.seconds * 1e6, choice.strategy.row_blocks,
+      choice.strategy.row_blocks == 1 ? "" : "s", choice.threads, choice.threads == 1 ? "" : "s",
+      choice::to_string(breakdown));
+}
+
+std::string RecurrenceKernel::describe() const {
+  std::string text = rkernel::to_string(
+      recurrence_rkernel(*problem_, isa_, RecurrenceForm::Rows, machine_->threads));
+  for (const RecurrenceClass& made : classes_)
+    text += fmt::format("class {} {}\n", name_of(made.form), codegen::class_letters(made.lanes));
+  return text;
+}
+
+}  // namespace dyn::cpu
