@@ -34,6 +34,7 @@ struct RecurrenceClass {
   RecurrenceForm form = RecurrenceForm::Row;
   std::optional<std::int64_t> hidden;  ///< the size of the state, where it is known at load
   std::int64_t gate_bytes = 0;         ///< from one gate's panels to the next; of packed weights
+  bool asks_ahead = false;             ///< for weights, before they are needed
   bool r_unit = false;                 ///< weights that are not packed lie with stride 1 along n
   std::vector<codegen::StrideClass> lanes;  ///< of each operand along n
 };

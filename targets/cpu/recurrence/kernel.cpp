@@ -35,7 +35,7 @@ StrideClass class_along_lanes(const rkernel::Problem& problem, const rkernel::Op
 
 /// A form is the same for all strides: where one is not known to be 1, code for any is made.
 RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& isa,
-                         RecurrenceForm form) {
+                         const choice::Machine& machine, RecurrenceForm form) {
   const Recurrence& recurrence = *problem.recurrence;
   RecurrenceClass made;
   made.form = form;
@@ -48,6 +48,9 @@ RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& is
     made.gate_bytes = rkernel::PackedLayout{r.dtype, isa.panel_f32, hidden, hidden,
                                             packed_rows(isa, r.dtype, hidden, hidden)}
                           .bytes();
+    constexpr std::size_t l2 = 1;
+    made.asks_ahead =
+        machine.level_of(made.gate_bytes * rkernel::gates_of(recurrence.cell.kind)) > l2;
   } else {
     made.r_unit = class_along_lanes(problem, r) == StrideClass::Unit;
   }
@@ -97,7 +100,8 @@ RecurrenceKernel::RecurrenceKernel(const rkernel::Problem& problem, const codege
                 fmt::format("a recurrent layer reads {} as {}; it takes f32 on a CPU", operand.name,
                             dyn::name_of(operand.dtype)));
   }
-  for (const RecurrenceForm form : forms) classes_.push_back(class_of(*problem_, isa, form));
+  for (const RecurrenceForm form : forms)
+    classes_.push_back(class_of(*problem_, isa, *machine_, form));
 }
 
 RecurrenceKernel::Draft RecurrenceKernel::draft(const rkernel::Problem& problem,
@@ -111,9 +115,9 @@ std::vector<codegen::KernelSource> RecurrenceKernel::sources() const {
   const std::string structure = codegen::structure_key(*problem_, slots_);
   std::vector<codegen::KernelSource> sources;
   for (const RecurrenceClass& made : classes_) {
-    sources.push_back({fmt::format("recurrence {} {} {} {} {} {}", name_of(made.form),
-                                   made.hidden.value_or(-1), made.gate_bytes, int{made.r_unit},
-                                   codegen::class_letters(made.lanes), structure),
+    sources.push_back({fmt::format("recurrence {} {} {} {}{} {} {}", name_of(made.form),
+                                   made.hidden.value_or(-1), made.gate_bytes, int{made.asks_ahead},
+                                   int{made.r_unit}, codegen::class_letters(made.lanes), structure),
                        [this, made](llvm::Module& module, const std::string& symbol) {
                          emit_recurrence(module, symbol, *problem_, isa_, slots_, strategy_, made);
                        }});

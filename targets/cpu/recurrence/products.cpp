@@ -1,5 +1,8 @@
 #include "targets/cpu/recurrence/products.hpp"
 
+#include <algorithm>
+
+#include "src/base/bytes.hpp"
 #include "targets/cpu/tile/widening.hpp"
 
 namespace dyn::cpu {
@@ -73,6 +76,29 @@ void CellProducts::emit_step(const Tile& tile, Values& state, int step) const {
   }
 }
 
+// Hardware does not follow the streams of all gates where they come from beyond L2.
+void CellProducts::prefetch(const Tile& tile, Value* place, int steps) const {
+  constexpr std::int64_t ahead_bytes = 4096;
+  const auto row_bytes = static_cast<std::int64_t>(size_of(panels_.dtype)) * code_.isa().panel_f32,
+             tile_bytes = static_cast<std::int64_t>(size_of(panels_.dtype)) * tile.columns.vectors *
+                          code_.lanes();
+  for (int gate = tile.first_gate; gate < tile.first_gate + tile.gates; ++gate) {
+    for (std::int64_t panel = 0; panel == 0 || panel * row_bytes < tile_bytes; ++panel) {
+      Value* first =
+          builder_.CreateAdd(builder_.CreateMul(panels_.gate_bytes, code_.number(gate)),
+                             builder_.CreateMul(bytes_of(builder_, panels_.dtype, panel_elements_),
+                                                code_.number(panel)));
+      for (std::int64_t row = 0; row < steps * row_bytes; row += std::max(row_bytes, line_bytes)) {
+        for (std::int64_t line = 0; line < std::min(tile_bytes, row_bytes); line += line_bytes)
+          codegen::prefetch(builder_,
+                            builder_.CreateGEP(
+                                builder_.getInt8Ty(), place,
+                                builder_.CreateAdd(first, code_.number(ahead_bytes + row + line))));
+      }
+    }
+  }
+}
+
 // The test stands in the header, as in TileLoop: a second set of phis would go through the stack.
 CellProducts::Values CellProducts::emit_steps(const Tile& tile, const Values& state, Value* count,
                                               int steps) const {
@@ -98,6 +124,7 @@ CellProducts::Values CellProducts::emit_steps(const Tile& tile, const Values& st
   builder_.CreateCondBr(builder_.CreateICmpSGT(left, code_.number(0)), body, after);
   builder_.SetInsertPoint(body);
   for (int step = 0; step < steps; ++step) emit_step(tile, current, step);
+  if (function_.shape_class.asks_ahead) prefetch(tile, current[1], steps);
   current[0] = code_.element(current[0], code_.number(steps));
   current[1] = element_of(builder_, panels_.dtype, current[1],
                           code_.number(std::int64_t{steps} * code_.isa().panel_f32));

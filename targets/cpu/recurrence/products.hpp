@@ -34,6 +34,8 @@ class CellProducts {
  private:
   Values emit_steps(const Tile& tile, const Values& state, llvm::Value* count, int steps) const;
   void emit_step(const Tile& tile, Values& state, int step) const;
+  /// Asks for the weights that come some steps later.
+  void prefetch(const Tile& tile, llvm::Value* place, int steps) const;
   llvm::Value* weights(const Tile& tile, llvm::Value* place, int step, int gate, int vector) const;
   llvm::Value* factor(llvm::Value* place, int step, int row) const;
   llvm::Value* panel(llvm::Value* column) const;
