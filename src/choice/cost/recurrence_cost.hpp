@@ -13,11 +13,14 @@ struct RecurrenceShape {
   int gates = 1;
   DType weights = DType::f32;  ///< of the recurrence weights in panels
   double cell_operations = 1;  ///< vector instructions of the cell for one vector of states
+  int products = 1;            ///< of a step, each of which needs the one before
+  bool may_share = false;      ///< code exists for several parts
 };
 
-/// Each direction's rows of the batch are cut in `row_blocks` parts. It changes no bit.
+/// Each direction's rows of the batch are cut in `row_blocks` blocks. `parts` threads share the
+/// columns of a block's steps, and meet after each product. Neither changes a bit.
 struct RecurrenceStrategy {
-  std::int64_t row_blocks = 1;
+  std::int64_t row_blocks = 1, parts = 1;
   bool operator==(const RecurrenceStrategy&) const = default;
 };
 
@@ -32,8 +35,8 @@ struct RecurrenceChoice {
   double seconds = 0;
 };
 
-/// The cheapest strategy and number of threads (1 or `threads`); ties go to fewer parts. No part's
-/// states exceed some hundred KiB.
+/// The cheapest strategy and number of threads (1 or `threads`); ties go to fewer blocks and
+/// parts. No block's states exceed some hundred KiB.
 RecurrenceChoice select_recurrence(const Machine& machine, const RecurrenceShape& shape,
                                    int threads);
 

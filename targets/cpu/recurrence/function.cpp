@@ -51,13 +51,14 @@ RecurrenceFunction::RecurrenceFunction(llvm::Module& module, const std::string& 
       function(create_kernel_function(builder, module, symbol)),
       args(codegen::load_kernel_args(builder, function->getArg(0))),
       scratch(function->getArg(3)),
+      shared(codegen::load_shared_memory(builder, function->getArg(0))),
       operands(builder, problem, slots, shape_class.lanes, args, isa.f32_lanes),
       extents(load_sizes(problem, shape_class, slots, builder, operands)),
       row_stride(builder.CreateAdd(code.round_up(extent(recurrence.n), isa.f32_lanes),
                                    number(state_row(isa, 0)))) {}
 
-Value* RecurrenceFunction::scratch_at(int byte_offset_slot) {
-  return builder.CreateGEP(builder.getInt8Ty(), scratch, operands.slot(byte_offset_slot));
+Value* RecurrenceFunction::memory_at(int byte_offset_slot) {
+  return builder.CreateGEP(builder.getInt8Ty(), memory, operands.slot(byte_offset_slot));
 }
 
 Value* RecurrenceFunction::state(Value* states, Value* row, Value* column) {
@@ -79,22 +80,25 @@ void RecurrenceFunction::for_each_row(Value* count, const char* name,
   rows.close();
 }
 
-void RecurrenceFunction::for_each_columns(int vectors,
+void RecurrenceFunction::for_each_columns(const ColumnRange& range, int vectors,
                                           const std::function<void(const Columns&)>& body) {
-  Value *all = extent(recurrence.n), *whole = code.round_down(all, code.lanes());
-  Value* together = builder.CreateMul(builder.CreateUDiv(whole, number(vectors * code.lanes())),
-                                      number(vectors * code.lanes()));
-  const auto loop = [&](Value* begin, Value* end, int step, const char* name) {
+  Value* whole = code.round_down(range.end, code.lanes());
+  Value* step = number(std::int64_t{vectors} * code.lanes());
+  Value* count = builder.CreateUDiv(builder.CreateSub(whole, range.begin), step);
+  Value* together = builder.CreateAdd(range.begin, builder.CreateMul(count, step));
+  const auto loop = [&](Value* begin, Value* end, int several, const char* name) {
     if (is_empty(begin, end)) return;
-    CountedLoop columns(builder, begin, end, number(step * code.lanes()), name);
-    body({columns.index(), step});
+    CountedLoop columns(builder, begin, end, number(std::int64_t{several} * code.lanes()), name);
+    body({columns.index(), several});
     columns.close();
   };
-  loop(number(0), together, vectors, "columns");
+  loop(range.begin, together, vectors, "columns");
   if (vectors > 1) loop(together, whole, 1, "vector");
-  if (is_empty(whole, all)) return;
-  Conditional rest(builder, builder.CreateICmpSLT(whole, all), "last_columns");
-  body({whole, 1, code.first_lanes(builder.CreateSub(all, whole))});
+  // Only the last column of all may end within a vector.
+  Value* all = extent(recurrence.n);
+  if (is_empty(code.round_down(all, code.lanes()), all)) return;
+  Conditional rest(builder, builder.CreateICmpSLT(whole, range.end), "last_columns");
+  body({whole, 1, code.first_lanes(builder.CreateSub(range.end, whole))});
   rest.close();
 }
 

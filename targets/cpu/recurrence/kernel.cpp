@@ -1,5 +1,7 @@
 #include "targets/cpu/recurrence/kernel.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
@@ -19,9 +21,15 @@ using choice::RecurrenceStrategy;
 using codegen::StrideClass;
 using rkernel::Recurrence;
 
-constexpr RecurrenceForm forms[] = {RecurrenceForm::Row, RecurrenceForm::Rows};
+/// Sharing the columns of smaller states costs more meetings than it saves.
+constexpr std::int64_t least_shared_state = 96;
 
-const char* name_of(RecurrenceForm form) { return form == RecurrenceForm::Row ? "row" : "rows"; }
+std::string key_of(const RecurrenceClass& made) {
+  return fmt::format("{}{} of {}{}{} {}", made.form == RecurrenceForm::Row ? "row" : "rows",
+                     made.shared ? " shared" : "", made.hidden ? std::to_string(*made.hidden) : "?",
+                     made.asks_ahead ? " ahead" : "", made.r_unit ? " unit" : "",
+                     codegen::class_letters(made.lanes));
+}
 
 const rkernel::Operand& weights_of(const rkernel::Problem& problem) {
   return problem.operands[static_cast<std::size_t>(problem.recurrence->r)];
@@ -35,10 +43,11 @@ StrideClass class_along_lanes(const rkernel::Problem& problem, const rkernel::Op
 
 /// A form is the same for all strides: where one is not known to be 1, code for any is made.
 RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& isa,
-                         const choice::Machine& machine, RecurrenceForm form) {
+                         const choice::Machine& machine, RecurrenceForm form, bool shared) {
   const Recurrence& recurrence = *problem.recurrence;
   RecurrenceClass made;
   made.form = form;
+  made.shared = shared;
   made.hidden = problem.axes[static_cast<std::size_t>(recurrence.n)].extent.constant();
   for (const rkernel::Operand& operand : problem.operands)
     made.lanes.push_back(class_along_lanes(problem, operand));
@@ -98,10 +107,20 @@ RecurrenceKernel::RecurrenceKernel(const rkernel::Problem& problem, const codege
       continue;
     throw Error(ErrorKind::unsupported,
                 fmt::format("a recurrent layer reads {} as {}; it takes f32 on a CPU", operand.name,
-                            dyn::name_of(operand.dtype)));
+                            name_of(operand.dtype)));
   }
-  for (const RecurrenceForm form : forms)
-    classes_.push_back(class_of(*problem_, isa, *machine_, form));
+  for (const bool shared : {false, true}) {
+    for (const RecurrenceForm form : {RecurrenceForm::Row, RecurrenceForm::Rows}) {
+      if (!shared || shares_columns())
+        classes_.push_back(class_of(*problem_, isa, *machine_, form, shared));
+    }
+  }
+}
+
+bool RecurrenceKernel::shares_columns() const {
+  const auto hidden =
+      problem_->axes[static_cast<std::size_t>(problem_->recurrence->n)].extent.constant();
+  return machine_->threads > 1 && hidden && *hidden >= least_shared_state;
 }
 
 RecurrenceKernel::Draft RecurrenceKernel::draft(const rkernel::Problem& problem,
@@ -115,12 +134,17 @@ std::vector<codegen::KernelSource> RecurrenceKernel::sources() const {
   const std::string structure = codegen::structure_key(*problem_, slots_);
   std::vector<codegen::KernelSource> sources;
   for (const RecurrenceClass& made : classes_) {
-    sources.push_back({fmt::format("recurrence {} {} {} {}{} {} {}", name_of(made.form),
-                                   made.hidden.value_or(-1), made.gate_bytes, int{made.asks_ahead},
-                                   int{made.r_unit}, codegen::class_letters(made.lanes), structure),
+    sources.push_back({fmt::format("recurrence {} {} {}", key_of(made), made.gate_bytes, structure),
                        [this, made](llvm::Module& module, const std::string& symbol) {
                          emit_recurrence(module, symbol, *problem_, isa_, slots_, strategy_, made);
                        }});
+  }
+  if (shares_columns()) {
+    sources.push_back(
+        {fmt::format("recurrence meeting {} {}", strategy_.teams, strategy_.team_bytes),
+         [this](llvm::Module& module, const std::string& symbol) {
+           emit_meeting(module, symbol, strategy_);
+         }});
   }
   return sources;
 }
@@ -136,6 +160,8 @@ RecurrenceShape RecurrenceKernel::shape_of(std::span<const std::int64_t> ints) c
   shape.gates = rkernel::gates_of(recurrence.cell.kind);
   shape.weights = weights_of(*problem_).dtype;
   shape.cell_operations = operations_of(recurrence.cell);
+  shape.products = phases_of(recurrence.cell);
+  shape.may_share = shares_columns();
   return shape;
 }
 
@@ -143,35 +169,35 @@ RecurrenceShape RecurrenceKernel::shape(std::span<const std::int64_t> symbols) c
   return shape_of(slots_.evaluate(symbols));
 }
 
-void RecurrenceKernel::fill_scratch(const RecurrenceShape& shape, std::int64_t rows,
-                                    RecurrenceForm form, rkernel::Launch& launch) const {
+std::int64_t RecurrenceKernel::fill_memory(const RecurrenceShape& shape, std::int64_t rows,
+                                           rkernel::Launch& launch) const {
   const rkernel::Cell& cell = problem_->recurrence->cell;
-  const std::int64_t row = state_row(isa_, shape.hidden);
+  const std::int64_t row = state_row(isa_, shape.hidden), states = rows * row * float_bytes;
   std::int64_t bytes = 0;
-  const auto place = [&](int slot, std::int64_t size) {
+  const auto place = [&](int slot, bool exists, std::int64_t size) {
     launch.ints[static_cast<std::size_t>(slot)] = bytes;
-    bytes += round_up(size, line_bytes);
+    if (exists) bytes += round_up(size, line_bytes);
   };
-  const std::int64_t states = rows * row * float_bytes;
-  const bool two_products = cell.kind == rkernel::CellKind::Gru && !cell.linear_before_reset;
-  place(strategy_.states, states);
-  place(strategy_.next_states, states);
-  place(strategy_.cells, cell.kind == rkernel::CellKind::Lstm ? states : 0);
-  place(strategy_.updates, two_products ? states : 0);
-  place(strategy_.seen, two_products ? states : 0);
-  place(strategy_.bias, shape.gates * row * float_bytes);
+  place(strategy_.states, true, states);
+  place(strategy_.next_states, true, states);
+  place(strategy_.cells, cell.kind == rkernel::CellKind::Lstm, states);
+  place(strategy_.updates, phases_of(cell) > 1, states);
+  place(strategy_.seen, phases_of(cell) > 1, states);
+  place(strategy_.bias, problem_->recurrence->bias >= 0, shape.gates * row * float_bytes);
+  place(strategy_.lengths, problem_->recurrence->lengths >= 0,
+        rows * static_cast<std::int64_t>(sizeof(std::int64_t)));
+  place(strategy_.panels, weights_of(*problem_).form != rkernel::Form::Packed,
+        shape.gates * round_up(shape.hidden, isa_.panel_f32) * shape.hidden * float_bytes);
+  return bytes;
+}
+
+std::int64_t RecurrenceKernel::tile_bytes(RecurrenceForm form) const {
   std::int64_t sums = 0;
-  for (const int gates : {1, 2, shape.gates}) {
+  for (const int gates : {1, 2, rkernel::gates_of(problem_->recurrence->cell.kind)}) {
     const CellTile tile = cell_tile(isa_, form, gates);
     sums = std::max(sums, std::int64_t{tile.rows} * tile.vectors * gates);
   }
-  place(strategy_.tile, sums * isa_.f32_lanes * float_bytes);
-  place(strategy_.lengths, rows * static_cast<std::int64_t>(sizeof(std::int64_t)));
-  const bool packed = weights_of(*problem_).form == rkernel::Form::Packed;
-  place(strategy_.panels,
-        packed ? 0
-               : shape.gates * round_up(shape.hidden, isa_.panel_f32) * shape.hidden * float_bytes);
-  launch.scratch_bytes = static_cast<std::size_t>(bytes);
+  return round_up(sums * isa_.f32_lanes * float_bytes, line_bytes);
 }
 
 rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbols,
@@ -179,13 +205,36 @@ rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbol
   rkernel::Launch launch;
   launch.ints = slots_.evaluate(symbols);
   const RecurrenceShape shape = shape_of(launch.ints);
-  const std::int64_t rows = ceil_div(shape.batch, strategy.row_blocks);
+  const std::int64_t rows = ceil_div(shape.batch, strategy.row_blocks),
+                     teams = shape.directions * strategy.row_blocks;
   const RecurrenceForm form = rows > 1 ? RecurrenceForm::Rows : RecurrenceForm::Row;
-  launch.ints[static_cast<std::size_t>(strategy_.row_blocks)] = strategy.row_blocks;
-  fill_scratch(shape, rows, form, launch);
-  launch.function =
-      reinterpret_cast<rkernel::KernelFunction>(functions_.at(static_cast<std::size_t>(form)));
-  launch.tickets = shape.batch > 0 ? shape.directions * strategy.row_blocks : 0;
+  const bool shared = strategy.parts > 1;
+  const std::int64_t memory = fill_memory(shape, rows, launch), tile = tile_bytes(form);
+  const auto set = [&](int slot, std::int64_t value) {
+    launch.ints[static_cast<std::size_t>(slot)] = value;
+  };
+  set(strategy_.row_blocks, strategy.row_blocks);
+  set(strategy_.parts, strategy.parts);
+  set(strategy_.teams, teams);
+  set(strategy_.team_bytes, meeting_bytes + memory);
+  set(strategy_.memory, tile);
+  launch.scratch_bytes = static_cast<std::size_t>(tile + (shared ? 0 : memory));
+  const auto made = std::ranges::find_if(classes_, [&](const RecurrenceClass& each) {
+    return each.form == form && each.shared == shared;
+  });
+  const auto function = reinterpret_cast<rkernel::KernelFunction>(
+      functions_.at(static_cast<std::size_t>(made - classes_.begin())));
+  const std::int64_t tickets = shape.batch > 0 ? teams * strategy.parts : 0;
+  if (shared) {
+    launch.function = reinterpret_cast<rkernel::KernelFunction>(functions_.back());
+    launch.tickets = tickets > 0 ? 1 : 0;
+    launch.merge = function;
+    launch.merge_tickets = tickets;
+    launch.shared_bytes = static_cast<std::size_t>(teams * (meeting_bytes + memory));
+  } else {
+    launch.function = function;
+    launch.tickets = tickets;
+  }
   const double states = static_cast<double>(shape.directions * shape.batch) *
                         static_cast<double>(shape.hidden * shape.steps);
   launch.flops = 2 * states * static_cast<double>(shape.gates * shape.hidden);
@@ -213,19 +262,19 @@ std::string RecurrenceKernel::explain(const rkernel::PlanRequest& request) const
   choice::CostBreakdown breakdown;
   choice::recurrence_cost(*machine_, sizes, choice.strategy, choice.threads, &breakdown);
   return fmt::format(
-      "  {}: {} direction{}, batch {}, {} steps, state of {}\n  {:.4g} us: {} part{} of the batch, "
-      "{} thread{}\n{}",
+      "  {}: {} direction{}, batch {}, {} steps, state of {}\n  {:.4g} us: {} block{} of rows, {} "
+      "part{} of columns, {} thread{}\n{}",
       problem_->name, sizes.directions, sizes.directions == 1 ? "" : "s", sizes.batch, sizes.steps,
       sizes.hidden, choice.seconds * 1e6, choice.strategy.row_blocks,
-      choice.strategy.row_blocks == 1 ? "" : "s", choice.threads, choice.threads == 1 ? "" : "s",
+      choice.strategy.row_blocks == 1 ? "" : "s", choice.strategy.parts,
+      choice.strategy.parts == 1 ? "" : "s", choice.threads, choice.threads == 1 ? "" : "s",
       choice::to_string(breakdown));
 }
 
 std::string RecurrenceKernel::describe() const {
   std::string text = rkernel::to_string(
       recurrence_rkernel(*problem_, isa_, RecurrenceForm::Rows, machine_->threads));
-  for (const RecurrenceClass& made : classes_)
-    text += fmt::format("class {} {}\n", name_of(made.form), codegen::class_letters(made.lanes));
+  for (const RecurrenceClass& made : classes_) text += fmt::format("class {}\n", key_of(made));
   return text;
 }
 

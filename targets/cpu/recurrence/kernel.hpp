@@ -28,7 +28,7 @@ class RecurrenceKernel final : public rkernel::Kernel {
   static Draft draft(const rkernel::Problem& problem, const codegen::Isa& isa,
                      std::shared_ptr<const choice::Machine> machine);
 
-  /// One for each form.
+  /// One for each class, and after them that of a stage in which teams are made ready.
   std::vector<codegen::KernelSource> sources() const;
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
@@ -48,16 +48,21 @@ class RecurrenceKernel final : public rkernel::Kernel {
                    std::shared_ptr<const choice::Machine> machine);
   void take_code(std::vector<void*> functions) { functions_ = std::move(functions); }
   choice::RecurrenceShape shape_of(std::span<const std::int64_t> ints) const;
-  void fill_scratch(const choice::RecurrenceShape& shape, std::int64_t rows, RecurrenceForm form,
-                    rkernel::Launch& launch) const;
+  /// Whether there is code for columns that threads share.
+  bool shares_columns() const;
+  /// Fills the places in a team's memory; returns its bytes.
+  std::int64_t fill_memory(const choice::RecurrenceShape& shape, std::int64_t rows,
+                           rkernel::Launch& launch) const;
+  /// Of a tile's sums.
+  std::int64_t tile_bytes(RecurrenceForm form) const;
 
   std::shared_ptr<const rkernel::Problem> problem_;
   const codegen::Isa& isa_;
   std::shared_ptr<const choice::Machine> machine_;
   codegen::SlotTable slots_;
   RecurrenceSlots strategy_;
-  std::vector<RecurrenceClass> classes_;  ///< by form
-  std::vector<void*> functions_;          ///< of sources()
+  std::vector<RecurrenceClass> classes_;
+  std::vector<void*> functions_;  ///< of sources()
 };
 
 }  // namespace dyn::cpu

@@ -137,7 +137,7 @@ CellProducts::Values CellProducts::emit_steps(const Tile& tile, const Values& st
 
 CellProducts::Values CellProducts::emit(const Tile& tile) const {
   Values state{tile.states, panel(tile.columns.first)}, bias;
-  Value* biases = function_.scratch_at(function_.strategy.bias);
+  Value* biases = function_.memory_at(function_.strategy.bias);
   for (int gate = tile.first_gate; gate < tile.first_gate + tile.gates; ++gate) {
     for (int vector = 0; vector < tile.columns.vectors; ++vector) {
       Value* column = builder_.CreateAdd(tile.columns.first, code_.number(vector * code_.lanes()));

@@ -27,8 +27,8 @@ class CellProducts {
     Columns columns;
     int rows;
   };
-  /// The biases, which lie in scratch, and after them the products, added in the order of the
-  /// state: a vector for each row, gate and vector of columns, in this order.
+  /// The biases, which lie in the team's memory, and after them the products, added in the order of
+  /// the state: a vector for each row, gate and vector of columns, in this order.
   Values emit(const Tile& tile) const;
 
  private:
