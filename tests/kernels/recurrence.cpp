@@ -326,15 +326,16 @@ Options options_of(const std::string& isa, int threads) {
   return options;
 }
 
-void check_layer(const Layer& layer, const std::string& isa, Random& random) {
+using BatchAndSteps = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+void check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::string& isa,
+                 Random& random) {
   const std::string text = text_of(layer);
   CAPTURE(text);
   CAPTURE(layer.hidden);
   std::vector<Graph> graphs;
   for (const int threads : {1, 2, 4})
     graphs.push_back(Graph::from_text(text, options_of(isa, threads)));
-  const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{
-      {1, 9}, {0, 3}, {3, 0}, {random.integer(2, 5), 4}, {13, 7}, {random.integer(14, 40), 30}};
   for (const auto& [batch, steps] : sizes) {
     CAPTURE(batch);
     CAPTURE(steps);
@@ -368,7 +369,24 @@ TEST_SUITE("fast") {
       if (!codegen::cpu_has(isa)) continue;
       CAPTURE(isa.name);
       for (int i = 0, count = test_rounds(30, 3); i < count; ++i)
-        check_layer(random_layer(random), isa.name, random);
+        check_layer(random_layer(random),
+                    {{1, 9},
+                     {0, 3},
+                     {3, 0},
+                     {random.integer(2, 5), 4},
+                     {13, 7},
+                     {random.integer(14, 40), 30}},
+                    isa.name, random);
+    }
+  }
+
+  TEST_CASE("threads that share the columns of a recurrent layer") {
+    Random random("shared columns");
+    for (int i = 0, count = test_rounds(12, 3); i < count; ++i) {
+      Layer layer = random_layer(random);
+      layer.constant = true;
+      layer.hidden = random.integer(96, 170);
+      check_layer(layer, {{1, 120}, {random.integer(2, 3), 50}}, "", random);
     }
   }
 

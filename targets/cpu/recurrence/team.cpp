@@ -48,7 +48,7 @@ Value* Team::add(int index, std::int64_t value) {
 
 // Where there are more threads than processors the one that is waited for may need this one's.
 Value* Team::wait(Value* address, const std::function<Value*(Value*)>& test) {
-  constexpr std::uint64_t tries_before_yield = 4096;
+  constexpr std::uint64_t tries_before_yield = 512;
   llvm::Function* function = builder_.GetInsertBlock()->getParent();
   const auto block = [&](const char* name) {
     return llvm::BasicBlock::Create(builder_.getContext(), name, function);
