@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,8 +18,27 @@ namespace {
 
 constexpr DType lengths_dtype[] = {DType::i32};
 
+constexpr CellFunctionInfo functions[] = {
+    {CellFunction::Sigmoid, "sigmoid", false, false},
+    {CellFunction::Tanh, "tanh", false, false},
+    {CellFunction::Relu, "relu", false, false},
+    {CellFunction::Affine, "affine", true, true},
+    {CellFunction::LeakyRelu, "leaky_relu", true, false},
+    {CellFunction::ThresholdedRelu, "thresholded_relu", true, false},
+    {CellFunction::ScaledTanh, "scaled_tanh", true, true},
+    {CellFunction::HardSigmoid, "hard_sigmoid", true, true},
+    {CellFunction::Elu, "elu", true, false},
+    {CellFunction::Softsign, "softsign", false, false},
+    {CellFunction::Softplus, "softplus", false, false}};
+
+std::vector<std::string_view> function_names() {
+  std::vector<std::string_view> names;
+  for (const CellFunctionInfo& info : functions) names.push_back(info.name);
+  return names;
+}
+
 void require_word(InferContext& context, const char* name,
-                  std::initializer_list<const char*> known) {
+                  const std::vector<std::string_view>& known) {
   const std::string word = context.word(name);
   if (std::ranges::find(known, word) == known.end())
     context.fail(fmt::format("{}: {} must be {}, not \"{}\"", context.node().op->name, name,
@@ -33,7 +52,7 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   require_word(context, "direction", {"forward", "reverse", "bidirectional"});
   for (const char* name : {"f", "g", "h"}) {
     if (context.node().op->find_attr(name) != nullptr)
-      require_word(context, name, {"sigmoid", "tanh", "relu"});
+      require_word(context, name, function_names());
   }
   require_dtype(context, recurrence_gates, single_dtypes);
   const DType computed[] = {context.input(recurrence_gates).dtype};
@@ -82,10 +101,19 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
 std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
   std::vector<AttrDef> attrs{
       {"direction", AttrKind::Word, "forward", "forward, reverse or bidirectional"},
-      {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"},
-      {"f", AttrKind::Word, f, "the first activation: sigmoid, tanh or relu"}};
-  if (g != nullptr) attrs.push_back({"g", AttrKind::Word, g, "the second one"});
-  if (h != nullptr) attrs.push_back({"h", AttrKind::Word, h, "the third one"});
+      {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"}};
+  const auto add = [&](const char* name, const char* function, const char* which) {
+    if (function == nullptr) return;
+    const std::string attribute = name;
+    attrs.push_back(
+        {attribute, AttrKind::Word, function,
+         fmt::format("the {} activation: {}", which, fmt::join(function_names(), ", "))});
+    attrs.push_back({attribute + "_alpha", AttrKind::Float, "1", "its alpha, where it has one"});
+    attrs.push_back({attribute + "_beta", AttrKind::Float, "0", "its beta, where it has one"});
+  };
+  add("f", f, "first");
+  add("g", g, "second");
+  add("h", h, "third");
   return attrs;
 }
 
@@ -115,6 +143,17 @@ bool is_plain_input(const Module& module, const Node& node, std::size_t input) {
     return is_number(module, *value, module.value(node.inputs[recurrence_gates]).type.dims[0]);
   return value->kind == ValueKind::Constant && value->constant == 0 &&
          !std::signbit(value->constant);
+}
+
+std::span<const CellFunctionInfo> cell_functions() { return functions; }
+
+Activation activation_of(const Node& node, std::string_view name) {
+  const std::string attribute(name), word = attr_word(node, name);
+  const auto found = std::ranges::find(functions, word, &CellFunctionInfo::name);
+  Activation activation{found->function};
+  if (found->takes_alpha) activation.alpha = attr_number(node, attribute + "_alpha");
+  if (found->takes_beta) activation.beta = attr_number(node, attribute + "_beta");
+  return activation;
 }
 
 std::vector<OpDef> recurrence_ops() {

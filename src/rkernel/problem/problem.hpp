@@ -8,6 +8,7 @@
 
 #include "graph/ir/coord.hpp"
 #include "graph/ir/module.hpp"
+#include "graph/ops/recurrence.hpp"
 #include "src/rkernel/expr/expr.hpp"
 
 namespace dyn::rkernel {
@@ -142,7 +143,7 @@ constexpr int gates_of(CellKind kind) noexcept {
 /// What a cell computes from its gates and its state: the operator's attributes (docs/ir.md).
 struct Cell {
   CellKind kind = CellKind::Lstm;
-  ExprOp f = ExprOp::Sigmoid, g = ExprOp::Tanh, h = ExprOp::Tanh;
+  graph::Activation f, g, h;
   double clip = 0;  ///< 0: none
   bool input_forget = false, linear_before_reset = false;
 };

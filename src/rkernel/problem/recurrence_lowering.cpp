@@ -10,25 +10,20 @@ using graph::Node;
 
 namespace {
 
-ExprOp function_of(const Node& node, const char* attribute) {
-  const std::string word = graph::attr_word(node, attribute);
-  return word == "sigmoid" ? ExprOp::Sigmoid : word == "relu" ? ExprOp::Relu : ExprOp::Tanh;
-}
-
 Cell cell_of(const Node& node) {
   Cell cell;
-  cell.f = function_of(node, "f");
+  cell.f = graph::activation_of(node, "f");
   cell.clip = graph::attr_number(node, "clip");
   switch (node.op->id) {
     case graph::OpId::Lstm:
       cell.kind = CellKind::Lstm;
-      cell.g = function_of(node, "g");
-      cell.h = function_of(node, "h");
+      cell.g = graph::activation_of(node, "g");
+      cell.h = graph::activation_of(node, "h");
       cell.input_forget = graph::attr_boolean(node, "input_forget");
       break;
     case graph::OpId::Gru:
       cell.kind = CellKind::Gru;
-      cell.g = function_of(node, "g");
+      cell.g = graph::activation_of(node, "g");
       cell.linear_before_reset = graph::attr_boolean(node, "linear_before_reset");
       break;
     default: cell.kind = CellKind::Rnn;

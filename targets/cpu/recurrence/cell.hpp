@@ -32,7 +32,13 @@ class CellCode {
  private:
   /// The inputs' share of a gate.
   llvm::Value* gate(int index);
-  llvm::Value* activated(rkernel::ExprOp function, llvm::Value* x);
+  llvm::Value* clipped(llvm::Value* x);
+  llvm::Value* activated(const graph::Activation& activation, llvm::Value* x);
+  llvm::Value* scalar(rkernel::ExprOp op, llvm::Value* x) {
+    return function_.math.apply(op, DType::f32, DType::f32, x);
+  }
+  /// `below` where x is below the limit, else x.
+  llvm::Value* where_below(llvm::Value* x, double limit, llvm::Value* below);
   /// `sum` and the peephole's share of `c`.
   llvm::Value* with_peephole(llvm::Value* sum, int index, llvm::Value* c);
 

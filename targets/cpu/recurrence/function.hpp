@@ -32,6 +32,10 @@ struct RecurrenceFunction {
                      const codegen::SlotTable& slot_table, const RecurrenceSlots& strategy_slots,
                      const RecurrenceClass& made_for);
 
+  /// A new block at the end of the function; the builder stays where it is.
+  llvm::BasicBlock* block(const char* name) {
+    return llvm::BasicBlock::Create(builder.getContext(), name, function);
+  }
   llvm::ConstantInt* number(std::int64_t value) { return code.number(value); }
   llvm::Value* extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
   llvm::Value* memory_at(int byte_offset_slot);

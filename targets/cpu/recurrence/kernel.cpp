@@ -66,18 +66,31 @@ RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& is
   return made;
 }
 
+double operations_of(const graph::Activation& activation) {
+  using graph::CellFunction;
+  using graph::ScalarOp;
+  const auto of = [](ScalarOp op) { return graph::info_of(op).instructions; };
+  switch (activation.function) {
+    case CellFunction::Sigmoid: return of(ScalarOp::Sigmoid);
+    case CellFunction::Tanh:
+    case CellFunction::ScaledTanh: return of(ScalarOp::Tanh);
+    case CellFunction::Elu: return of(ScalarOp::Exp);
+    case CellFunction::Softplus: return of(ScalarOp::Exp) + of(ScalarOp::Log);
+    default: return 2;
+  }
+}
+
 /// Vector instructions of a cell for one vector of states.
 double operations_of(const rkernel::Cell& cell) {
-  const auto of = [](rkernel::ExprOp op) {
-    return graph::info_of(rkernel::scalar_op(op).value()).instructions;
-  };
   constexpr double moves = 4;  // a gate's sums and inputs: loads, a store, an addition
   switch (cell.kind) {
-    case rkernel::CellKind::Lstm: return 3 * of(cell.f) + of(cell.g) + of(cell.h) + 4 * moves;
-    case rkernel::CellKind::Gru: return 2 * of(cell.f) + of(cell.g) + 3 * moves;
+    case rkernel::CellKind::Lstm:
+      return 3 * operations_of(cell.f) + operations_of(cell.g) + operations_of(cell.h) + 4 * moves;
+    case rkernel::CellKind::Gru:
+      return 2 * operations_of(cell.f) + operations_of(cell.g) + 3 * moves;
     case rkernel::CellKind::Rnn: break;
   }
-  return of(cell.f) + moves;
+  return operations_of(cell.f) + moves;
 }
 
 }  // namespace

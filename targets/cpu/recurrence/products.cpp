@@ -105,12 +105,8 @@ CellProducts::Values CellProducts::emit_steps(const Tile& tile, const Values& st
   if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
       known != nullptr && known->isZero())
     return state;
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
-  const auto block = [&](const char* name) {
-    return llvm::BasicBlock::Create(builder_.getContext(), name, function);
-  };
-  auto *before = builder_.GetInsertBlock(), *header = block("header"), *body = block("k"),
-       *after = block("after");
+  auto *before = builder_.GetInsertBlock(), *header = function_.block("header"),
+       *body = function_.block("k"), *after = function_.block("after");
   builder_.CreateBr(header);
   builder_.SetInsertPoint(header);
   auto* left = builder_.CreatePHI(builder_.getInt64Ty(), 2);

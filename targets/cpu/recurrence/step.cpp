@@ -89,10 +89,6 @@ void StepCode::emit_gates(const GateRange& gates, Value* states, const Cell& cel
 
 /// Leaves the sums of `count` rows in scratch: code for every number of rows up to the tile's.
 void StepCode::emit_sums(const CellProducts::Tile& tile, Value* count) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
-  const auto block = [&](const char* name) {
-    return llvm::BasicBlock::Create(builder_.getContext(), name, function);
-  };
   const auto emit = [&](int rows) {
     CellProducts::Tile lower = tile;
     lower.rows = rows;
@@ -102,11 +98,11 @@ void StepCode::emit_sums(const CellProducts::Tile& tile, Value* count) {
                                          number(static_cast<std::int64_t>(i) * code_.lanes())));
   };
   if (tile.rows == 1) return emit(1);
-  llvm::BasicBlock *whole = block("whole_tile"), *summed = block("summed");
+  llvm::BasicBlock *whole = function_.block("whole_tile"), *summed = function_.block("summed");
   llvm::SwitchInst* choice =
       builder_.CreateSwitch(count, whole, static_cast<unsigned>(tile.rows - 1));
   for (int rows = tile.rows; rows > 0; --rows) {
-    llvm::BasicBlock* here = rows == tile.rows ? whole : block("rows_left");
+    llvm::BasicBlock* here = rows == tile.rows ? whole : function_.block("rows_left");
     if (rows < tile.rows) choice->addCase(number(rows), here);
     builder_.SetInsertPoint(here);
     emit(rows);

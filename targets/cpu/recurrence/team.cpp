@@ -49,12 +49,9 @@ Value* Team::add(int index, std::int64_t value) {
 // Where there are more threads than processors the one that is waited for may need this one's.
 Value* Team::wait(Value* address, const std::function<Value*(Value*)>& test) {
   constexpr std::uint64_t tries_before_yield = 512;
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
-  const auto block = [&](const char* name) {
-    return llvm::BasicBlock::Create(builder_.getContext(), name, function);
-  };
-  auto *before = builder_.GetInsertBlock(), *look = block("look"), *again = block("again"),
-       *yield = block("yield"), *met = block("met");
+  auto *before = builder_.GetInsertBlock(), *look = function_.block("look"),
+       *again = function_.block("again"), *yield = function_.block("yield"),
+       *met = function_.block("met");
   builder_.CreateBr(look);
   builder_.SetInsertPoint(look);
   llvm::PHINode* tries = builder_.CreatePHI(builder_.getInt64Ty(), 3);
@@ -70,7 +67,7 @@ Value* Team::wait(Value* address, const std::function<Value*(Value*)>& test) {
   Value* often = builder_.CreateAnd(tries, builder_.getInt64(tries_before_yield - 1));
   builder_.CreateCondBr(builder_.CreateICmpEQ(often, function_.number(0)), yield, look);
   builder_.SetInsertPoint(yield);
-  llvm::FunctionCallee callee = function->getParent()->getOrInsertFunction(
+  llvm::FunctionCallee callee = function_.function->getParent()->getOrInsertFunction(
       "sched_yield", llvm::FunctionType::get(builder_.getInt32Ty(), false));
   builder_.CreateCall(callee);
   tries->addIncoming(more, yield);
@@ -105,17 +102,14 @@ Team::Turn Team::follow(Value* own, Value* last) {
 }
 
 void Team::run(Value* count, const std::function<void(const Phase&)>& body) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
-  const auto block = [&](const char* name) {
-    return llvm::BasicBlock::Create(builder_.getContext(), name, function);
-  };
   Conditional joins(builder_, builder_.CreateNot(leads_), "join");
   Value* joined = builder_.CreateAdd(add(joined_word, 1), function_.number(1));
   Value* none = function_.number(0);
   Value* own = joins.close(std::span(&joined, 1), std::span(&none, 1))[0];
-  auto *before = builder_.GetInsertBlock(), *header = block("phase"), *leading = block("leads"),
-       *following = block("follows"), *turn = block("turn"), *work = block("work"),
-       *after = block("over");
+  auto *before = builder_.GetInsertBlock(), *header = function_.block("phase"),
+       *leading = function_.block("leads"), *following = function_.block("follows"),
+       *turn = function_.block("turn"), *work = function_.block("work"),
+       *after = function_.block("over");
   builder_.CreateBr(header);
   builder_.SetInsertPoint(header);
   // The leader's next phase or another's last word, and how many parts others will have done.

@@ -37,14 +37,19 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
   return key;
 }
 
+std::string activation_key(const graph::Activation& activation) {
+  return fmt::format("{}({:a},{:a})", static_cast<int>(activation.function), activation.alpha,
+                     activation.beta);
+}
+
 std::string recurrence_key(const rkernel::Recurrence& recurrence) {
   const rkernel::Cell& cell = recurrence.cell;
   return fmt::format(" cell {} {} {} {} clip{:a} {}{}{} of {},{},{},{},{},{},{} to {},{},{}",
-                     static_cast<int>(cell.kind), name_of(cell.f), name_of(cell.g), name_of(cell.h),
-                     cell.clip, int{cell.input_forget}, int{cell.linear_before_reset},
-                     int{recurrence.reversed}, recurrence.gates, recurrence.r, recurrence.bias,
-                     recurrence.lengths, recurrence.h, recurrence.c, recurrence.peepholes,
-                     recurrence.y, recurrence.last_h, recurrence.last_c);
+                     static_cast<int>(cell.kind), activation_key(cell.f), activation_key(cell.g),
+                     activation_key(cell.h), cell.clip, int{cell.input_forget},
+                     int{cell.linear_before_reset}, int{recurrence.reversed}, recurrence.gates,
+                     recurrence.r, recurrence.bias, recurrence.lengths, recurrence.h, recurrence.c,
+                     recurrence.peepholes, recurrence.y, recurrence.last_h, recurrence.last_c);
 }
 
 }  // namespace
