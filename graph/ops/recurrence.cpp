@@ -102,18 +102,20 @@ std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
   std::vector<AttrDef> attrs{
       {"direction", AttrKind::Word, "forward", "forward, reverse or bidirectional"},
       {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"}};
-  const auto add = [&](const char* name, const char* function, const char* which) {
+  const auto add = [&](const std::string& name, const char* function, const char* what) {
     if (function == nullptr) return;
-    const std::string attribute = name;
-    attrs.push_back(
-        {attribute, AttrKind::Word, function,
-         fmt::format("the {} activation: {}", which, fmt::join(function_names(), ", "))});
-    attrs.push_back({attribute + "_alpha", AttrKind::Float, "1", "its alpha, where it has one"});
-    attrs.push_back({attribute + "_beta", AttrKind::Float, "0", "its beta, where it has one"});
+    attrs.push_back({name, AttrKind::Word, function, what});
+    attrs.push_back({name + "_alpha", AttrKind::Float, "1", "its alpha, where it has one"});
+    attrs.push_back({name + "_beta", AttrKind::Float, "0", "its beta, where it has one"});
   };
-  add("f", f, "first");
-  add("g", g, "second");
-  add("h", h, "third");
+  add("f", f,
+      "the first activation: sigmoid, tanh, relu, affine (alpha * x + beta), leaky_relu (alpha * x "
+      "below 0), thresholded_relu (0 below alpha), scaled_tanh (alpha * tanh(beta * x)), "
+      "hard_sigmoid (alpha * x + beta within 0 and 1), elu (alpha * (e^x - 1) below 0), softsign "
+      "or "
+      "softplus");
+  add("g", g, "the second one, of the same functions");
+  add("h", h, "the third one, of the same functions");
   return attrs;
 }
 
