@@ -20,8 +20,8 @@ void grow_from(FusionGraph& graph, Fusion& fusion, int id, bool record_decisions
 }
 
 void grow_all(FusionGraph& graph, Fusion& fusion, bool record_decisions) {
-  for (const OpClass backbone :
-       {OpClass::Host, OpClass::Contraction, OpClass::Attention, OpClass::Reduction}) {
+  for (const OpClass backbone : {OpClass::Host, OpClass::Recurrence, OpClass::Contraction,
+                                 OpClass::Attention, OpClass::Reduction}) {
     for (const int id : graph.order()) {
       if (graph.node(id).op->op_class == backbone) grow_from(graph, fusion, id, record_decisions);
     }

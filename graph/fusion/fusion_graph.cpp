@@ -125,7 +125,7 @@ void FusionGraph::find_readers() {
 bool FusionGraph::must_be_stored(ValueId value) const {
   if (is_output(value)) return true;
   return std::ranges::any_of(readers(value), [&](const Edge& edge) {
-    return reads_memory(node(edge.node), static_cast<std::size_t>(edge.input));
+    return reads_memory(module_, node(edge.node), static_cast<std::size_t>(edge.input));
   });
 }
 

@@ -11,7 +11,15 @@
 
 namespace dyn::graph {
 
-enum class Backbone : std::uint8_t { Matmul, Attention, Reduction, Elementwise, Copy, Host };
+enum class Backbone : std::uint8_t {
+  Matmul,
+  Attention,
+  Recurrence,
+  Reduction,
+  Elementwise,
+  Copy,
+  Host
+};
 
 /// Why a node became a member of a group, or did not. graph/fusion/rules.hpp lists all of them.
 struct FusionRule {

@@ -24,6 +24,11 @@ std::vector<bool> reduced_axes(const Node& node, int rank) {
   return reduced;
 }
 
+/// Its group has neither other members nor an index space.
+bool stands_alone(const Node& node) {
+  return node.op->op_class == OpClass::Host || node.op->op_class == OpClass::Recurrence;
+}
+
 }  // namespace
 
 bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
@@ -42,8 +47,8 @@ Grower::Grower(FusionGraph& graph, int backbone_node, int group, bool record_dec
 
 void Grower::start() {
   const Node& node = graph_.node(backbone_);
-  if (node.op->op_class == OpClass::Host) {
-    kind_ = Backbone::Host;
+  if (stands_alone(node)) {
+    kind_ = node.op->op_class == OpClass::Host ? Backbone::Host : Backbone::Recurrence;
     return add(backbone_, {});
   }
   const auto& output_dims = graph_.dims(node.outputs[0]);
@@ -202,7 +207,7 @@ Group Grower::finish() {
   group.backbone_node = backbone_;
   group.extents = extents_;
   group.reduced = reduced_;
-  if (kind_ == Backbone::Host) {
+  if (stands_alone(graph_.node(backbone_))) {
     group.nodes = {backbone_};
     group.outputs = graph_.node(backbone_).outputs;
     group.output_coords.resize(group.outputs.size());

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/ops/recurrence.hpp"
+
 namespace dyn::graph {
 namespace {
 
@@ -49,7 +51,9 @@ class Layouter {
       for (const int id : group.nodes) {
         const Node& node = graph_.node(id);
         if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
-        for (const ValueId input : node.inputs) {
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+          if (is_plain_input(module_, node, i)) continue;
+          const ValueId input = node.inputs[i];
           const int producer = graph_.root_producer(input);
           const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant &&
                                !graph_.in_state(input);
@@ -61,9 +65,9 @@ class Layouter {
     for (const ValueId id : module_.outputs) need(id);
   }
 
-  static bool needs_memory(const Node& node, ValueId input) {
+  bool needs_memory(const Node& node, ValueId input) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == input && reads_memory(node, i)) return true;
+      if (node.inputs[i] == input && reads_memory(module_, node, i)) return true;
     }
     return false;
   }

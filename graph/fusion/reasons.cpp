@@ -19,6 +19,10 @@ struct Read {
 std::string reason(const Group& writer, const Read& read, std::size_t readers) {
   const std::string& reader = read.reader->name;
   if (read.reader->backbone == Backbone::Copy) return fmt::format("{} copies it", reader);
+  if (read.node->op->op_class == OpClass::Recurrence)
+    return fmt::format("{} takes it step by step", reader);
+  if (writer.backbone == Backbone::Recurrence)
+    return fmt::format("{} makes it step by step", writer.name);
   if (contracts(read.node->op->op_class)) {
     return fmt::format("{} contracts over it: each element is read for many results", reader);
   }

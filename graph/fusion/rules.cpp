@@ -41,6 +41,10 @@ bool attention_stands_alone(const Grower& group, Candidate&) {
   return group.kind() == Backbone::Attention;
 }
 
+bool recurrence_stands_alone(const Grower& group, Candidate& candidate) {
+  return group.kind() == Backbone::Recurrence || class_of(group, candidate) == OpClass::Recurrence;
+}
+
 bool contraction_starts_group(const Grower& group, Candidate& candidate) {
   return contracts(class_of(group, candidate));
 }
@@ -81,7 +85,8 @@ bool read_from_memory(const Grower& group, Candidate& candidate) {
   if (candidate.reads_member) return false;
   for (const Edge& edge : readers_of(group, candidate)) {
     const Node& reader = group.graph().node(edge.node);
-    if (!reads_memory(reader, static_cast<std::size_t>(edge.input)) || !group.is_member(edge.node))
+    if (!reads_memory(group.module(), reader, static_cast<std::size_t>(edge.input)) ||
+        !group.is_member(edge.node))
       continue;
     candidate.about = reader.outputs[0];
     return true;
@@ -93,6 +98,8 @@ constexpr RefusingRule by_kind[] = {
     {"host-alone", "a function of the host is a group of its own, over whole tensors",
      host_stands_alone},
     {"attention-alone", "attention's kernel computes nothing else", attention_stands_alone},
+    {"recurrence-alone", "the steps of a recurrent layer are a group of their own",
+     recurrence_stands_alone},
     {"contraction-starts", "a matmul or attention is the backbone of a group of its own",
      contraction_starts_group},
     {"indexed-starts", "it reads at computed places, so it does not follow a member",
@@ -235,7 +242,9 @@ bool any_operand(const Grower& group, Candidate& candidate, Wrong wrong) {
     const ValueId root = graph.root(node.inputs[i]);
     const int producer = group.module().value(root).producer;
     const bool from_memory = producer < 0 || !(group.is_member(producer) || graph.free(producer));
-    if (!wrong(Operand{static_cast<int>(i), root, from_memory, reads_memory(node, i)})) continue;
+    if (!wrong(
+            Operand{static_cast<int>(i), root, from_memory, reads_memory(group.module(), node, i)}))
+      continue;
     candidate.about = root;
     return true;
   }

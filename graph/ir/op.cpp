@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/ops/families.hpp"
+#include "graph/ops/recurrence.hpp"
 
 namespace dyn::graph {
 
@@ -159,7 +160,8 @@ std::vector<Dim> InferContext::dim_list(std::string_view name) const {
   return attr_dims(module(), node(), name);
 }
 
-bool reads_memory(const Node& node, std::size_t input) {
+bool reads_memory(const Module& module, const Node& node, std::size_t input) {
+  if (node.op->op_class == OpClass::Recurrence) return !is_plain_input(module, node, input);
   return contracts(node.op->op_class) || node.op->op_class == OpClass::Host ||
          (input == 0 && (node.op->id == OpId::Gather || node.op->id == OpId::Windows));
 }

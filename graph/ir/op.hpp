@@ -20,6 +20,7 @@ enum class OpClass : std::uint8_t {
   Reduction,    ///< one of sum, max, min, product over some axes
   Contraction,  ///< matmul, also of windows
   Attention,    ///< two chained contractions with a softmax between; whole, or split by a pass
+  Recurrence,   ///< lstm, gru, rnn: steps that each multiply the last one's state
   View,         ///< only another way to index its input: reshape, transpose, slice, expand; append
   Indexed,      ///< gather, concat, pad, range, windows: each output element from a computed place
   Host,         ///< computed by a function of the host over whole tensors (targets/host)
@@ -28,7 +29,8 @@ enum class OpClass : std::uint8_t {
 
 /// True for operators that read each element of their inputs for many results, from memory.
 constexpr bool contracts(OpClass op_class) noexcept {
-  return op_class == OpClass::Contraction || op_class == OpClass::Attention;
+  return op_class == OpClass::Contraction || op_class == OpClass::Attention ||
+         op_class == OpClass::Recurrence;
 }
 
 enum class AttrKind : std::uint8_t { Boolean, Float, Word, Integer, Dim, IntegerList, DimList };
@@ -123,7 +125,7 @@ std::optional<int> normalize_axis(std::int64_t axis, int rank);
 
 /// True where the node addresses this operand beyond its own index space, or many times: the
 /// operand has to be in memory.
-bool reads_memory(const Node& node, std::size_t input);
+bool reads_memory(const Module& module, const Node& node, std::size_t input);
 
 /// Symbols that the node's run decides, in the order of OpDef::defines. An attribute that is a list
 /// gives only those symbols that no input's shape has.

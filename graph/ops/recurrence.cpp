@@ -2,24 +2,43 @@
 // them.
 
 #include <algorithm>
-#include <initializer_list>
+#include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
+#include "graph/ops/recurrence.hpp"
 
 namespace dyn::graph {
 
 namespace {
 
 constexpr DType lengths_dtype[] = {DType::i32};
-constexpr std::size_t gates_input = 0, r_input = 1, bias_input = 2, lengths_input = 3, h_input = 4,
-                      c_input = 5, peephole_input = 6;
+
+constexpr CellFunctionInfo functions[] = {
+    {CellFunction::Sigmoid, "sigmoid", false, false},
+    {CellFunction::Tanh, "tanh", false, false},
+    {CellFunction::Relu, "relu", false, false},
+    {CellFunction::Affine, "affine", true, true},
+    {CellFunction::LeakyRelu, "leaky_relu", true, false},
+    {CellFunction::ThresholdedRelu, "thresholded_relu", true, false},
+    {CellFunction::ScaledTanh, "scaled_tanh", true, true},
+    {CellFunction::HardSigmoid, "hard_sigmoid", true, true},
+    {CellFunction::Elu, "elu", true, false},
+    {CellFunction::Softsign, "softsign", false, false},
+    {CellFunction::Softplus, "softplus", false, false}};
+
+std::vector<std::string_view> function_names() {
+  std::vector<std::string_view> names;
+  for (const CellFunctionInfo& info : functions) names.push_back(info.name);
+  return names;
+}
 
 void require_word(InferContext& context, const char* name,
-                  std::initializer_list<const char*> known) {
+                  const std::vector<std::string_view>& known) {
   const std::string word = context.word(name);
   if (std::ranges::find(known, word) == known.end())
     context.fail(fmt::format("{}: {} must be {}, not \"{}\"", context.node().op->name, name,
@@ -33,20 +52,22 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   require_word(context, "direction", {"forward", "reverse", "bidirectional"});
   for (const char* name : {"f", "g", "h"}) {
     if (context.node().op->find_attr(name) != nullptr)
-      require_word(context, name, {"sigmoid", "tanh", "relu"});
+      require_word(context, name, function_names());
   }
-  require_dtype(context, gates_input, single_dtypes);
-  const DType computed[] = {context.input(gates_input).dtype};
+  require_dtype(context, recurrence_gates, single_dtypes);
+  const DType computed[] = {context.input(recurrence_gates).dtype};
   for (std::size_t i = 0; i < context.input_count(); ++i) {
-    if (i == lengths_input)
+    if (i == recurrence_lengths)
       require_dtype(context, i, lengths_dtype);
     else
       require_dtype(context, i, computed);
   }
-  for (const std::size_t i : {gates_input, r_input, h_input}) require_rank(context, i, 3);
-  require_rank(context, bias_input, 2);
-  require_rank(context, lengths_input, 1);
-  const TensorType gates = context.input(gates_input), r = context.input(r_input);
+  for (const std::size_t i :
+       {std::size_t{recurrence_gates}, std::size_t{recurrence_r}, std::size_t{recurrence_h}})
+    require_rank(context, i, 3);
+  require_rank(context, recurrence_bias, 2);
+  require_rank(context, recurrence_lengths, 1);
+  const TensorType gates = context.input(recurrence_gates), r = context.input(recurrence_r);
   const Dim directions = r.dims[0], hidden = r.dims[1], rows = hidden * gate_count,
             batch = gates.dims[1];
   const auto equal = [&](std::size_t input, int axis, Dim expected, const char* what) {
@@ -54,23 +75,23 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
                           dim_name(context, input, axis), what);
   };
   const std::int64_t wanted = context.word("direction") == "bidirectional" ? 2 : 1;
-  equal(r_input, 0, context.dims().constant(wanted), "the number of directions");
-  equal(r_input, 2, rows, "the columns of all gates");
-  equal(gates_input, 2, directions * rows, "the gates of all directions");
-  equal(bias_input, 0, directions, "the number of directions");
-  equal(bias_input, 1, rows, "the columns of all gates");
-  equal(lengths_input, 0, batch, "the batch");
-  for (const std::size_t state : {h_input, c_input}) {
+  equal(recurrence_r, 0, context.dims().constant(wanted), "the number of directions");
+  equal(recurrence_r, 2, rows, "the columns of all gates");
+  equal(recurrence_gates, 2, directions * rows, "the gates of all directions");
+  equal(recurrence_bias, 0, directions, "the number of directions");
+  equal(recurrence_bias, 1, rows, "the columns of all gates");
+  equal(recurrence_lengths, 0, batch, "the batch");
+  for (const std::size_t state : {std::size_t{recurrence_h}, std::size_t{recurrence_c}}) {
     if (state >= context.input_count()) continue;
     require_rank(context, state, 3);
     equal(state, 0, directions, "the number of directions");
     equal(state, 1, batch, "the batch");
     equal(state, 2, hidden, "the hidden size");
   }
-  if (peephole_input < context.input_count()) {
-    require_rank(context, peephole_input, 2);
-    equal(peephole_input, 0, directions, "the number of directions");
-    equal(peephole_input, 1, hidden * 3, "three peepholes");
+  if (recurrence_peepholes < context.input_count()) {
+    require_rank(context, recurrence_peepholes, 2);
+    equal(recurrence_peepholes, 0, directions, "the number of directions");
+    equal(recurrence_peepholes, 1, hidden * 3, "three peepholes");
   }
   outputs[0] = {gates.dtype, {gates.dims[0], directions, batch, hidden}};
   for (std::size_t i = 1; i < outputs.size(); ++i)
@@ -80,17 +101,62 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
 std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
   std::vector<AttrDef> attrs{
       {"direction", AttrKind::Word, "forward", "forward, reverse or bidirectional"},
-      {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"},
-      {"f", AttrKind::Word, f, "the first activation: sigmoid, tanh or relu"}};
-  if (g != nullptr) attrs.push_back({"g", AttrKind::Word, g, "the second one"});
-  if (h != nullptr) attrs.push_back({"h", AttrKind::Word, h, "the third one"});
+      {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"}};
+  const auto add = [&](const std::string& name, const char* function, const char* what) {
+    if (function == nullptr) return;
+    attrs.push_back({name, AttrKind::Word, function, what});
+    attrs.push_back({name + "_alpha", AttrKind::Float, "1", "its alpha, where it has one"});
+    attrs.push_back({name + "_beta", AttrKind::Float, "0", "its beta, where it has one"});
+  };
+  add("f", f,
+      "the first activation: sigmoid, tanh, relu, affine (alpha * x + beta), leaky_relu (alpha * x "
+      "below 0), thresholded_relu (0 below alpha), scaled_tanh (alpha * tanh(beta * x)), "
+      "hard_sigmoid (alpha * x + beta within 0 and 1), elu (alpha * (e^x - 1) below 0), softsign "
+      "or "
+      "softplus");
+  add("g", g, "the second one, of the same functions");
+  add("h", h, "the third one, of the same functions");
   return attrs;
 }
 
 constexpr const char* dtypes = "f32, f16 or bf16, all the same, as the results; lengths i32";
 constexpr const char* errors = "Sizes that do not fit each other.";
 
+/// A one-element range, or a literal, whose value is `number`.
+bool is_number(const Module& module, const Value& value, Dim number) {
+  if (value.kind == ValueKind::Constant) return number.constant() == value.integer;
+  if (value.producer < 0) return false;
+  const Node& node = module.nodes[static_cast<std::size_t>(value.producer)];
+  return node.op->id == OpId::Range && value.type.dims[0].constant() == 1 &&
+         attr_dim(module, node, "start") == number;
+}
+
 }  // namespace
+
+bool is_plain_input(const Module& module, const Node& node, std::size_t input) {
+  if (node.op->op_class != OpClass::Recurrence) return false;
+  const Value* value = &module.value(node.inputs[input]);
+  while (value->producer >= 0) {
+    const Node& view = module.nodes[static_cast<std::size_t>(value->producer)];
+    if (view.op->op_class != OpClass::View || view.op->id == OpId::Append) break;
+    value = &module.value(view.inputs[0]);
+  }
+  if (input == recurrence_lengths)
+    return is_number(module, *value, module.value(node.inputs[recurrence_gates]).type.dims[0]);
+  return value->kind == ValueKind::Constant && value->constant == 0 &&
+         !std::signbit(value->constant);
+}
+
+std::span<const CellFunctionInfo> cell_functions() { return functions; }
+
+Activation activation_of(const Node& node, std::string_view name) {
+  const std::string attribute(name), word = attr_word(node, name);
+  const auto found = std::ranges::find(functions, word, &CellFunctionInfo::name);
+  Activation activation{found->function};
+  if (found->takes_alpha) activation.alpha = attr_number(node, attribute + "_alpha");
+  if (found->takes_beta) activation.beta = attr_number(node, attribute + "_beta");
+  return activation;
+}
 
 std::vector<OpDef> recurrence_ops() {
   std::vector<AttrDef> lstm = attributes("sigmoid", "tanh", "tanh"),
@@ -100,19 +166,20 @@ std::vector<OpDef> recurrence_ops() {
   gru.push_back({"linear_before_reset", AttrKind::Boolean, "false",
                  "the reset gate works on the product with the state, not on the state"});
   return {
-      {OpId::Lstm, OpClass::Host, 7, 7, 3, std::move(lstm), infer_recurrence<4>,
+      {OpId::Lstm, OpClass::Recurrence, 7, 7, 3, std::move(lstm), infer_recurrence<4>,
        "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and "
        "cell), r, bias, lengths, h, c, peepholes.",
        "gates: [S, B, D * 4 * H], r: [D, H, 4 * H], bias: [D, 4 * H], lengths: [B], h and c: [D, "
        "B, H], peepholes: [D, 3 * H]; the results are [S, D, B, H], [D, B, H], [D, B, H].",
        dtypes, errors},
-      {OpId::Gru, OpClass::Host, 5, 5, 2, std::move(gru), infer_recurrence<3>,
+      {OpId::Gru, OpClass::Recurrence, 5, 5, 2, std::move(gru), infer_recurrence<3>,
        "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), "
        "r, bias, lengths, h.",
        "gates: [S, B, D * 3 * H], r: [D, H, 3 * H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; "
        "the results are [S, D, B, H] and [D, B, H].",
        dtypes, errors},
-      {OpId::Rnn, OpClass::Host, 5, 5, 2, attributes("tanh", nullptr, nullptr), infer_recurrence<1>,
+      {OpId::Rnn, OpClass::Recurrence, 5, 5, 2, attributes("tanh", nullptr, nullptr),
+       infer_recurrence<1>,
        "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h.",
        "gates: [S, B, D * H], r: [D, H, H], bias: [D, H], lengths: [B], h: [D, B, H]; the results "
        "are [S, D, B, H] and [D, B, H].",

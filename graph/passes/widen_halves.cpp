@@ -109,25 +109,28 @@ class Widener {
 
   void widen(const std::vector<Node>& nodes, Node node) {
     for (ValueId& input : node.inputs) {
+      if (!is_half(rewriter_.type(input).dtype)) continue;
       const bool is_constant = reads_matrices(node) && weight_of(nodes, input) != no_value;
       input = is_constant ? wide_view(nodes, input) : cast(input, DType::f32);
     }
-    round_result(std::move(node));
+    round_results(std::move(node));
   }
 
   /// Reads the weight that contractions read too, so that it is in memory once.
   void gather(Node node) {
     node.inputs[0] = wide_.at(node.inputs[0]);
-    round_result(std::move(node));
+    round_results(std::move(node));
   }
 
-  void round_result(Node node) {
-    const ValueId output = node.outputs[0];
-    const TensorType type = rewriter_.type(output);
-    const ValueId wide = node.outputs[0] =
-        rewriter_.result(module_.value(output).name + ".wide", {DType::f32, type.dims});
+  void round_results(Node node) {
+    const std::vector<ValueId> outputs = node.outputs;
+    for (ValueId& output : node.outputs)
+      output = rewriter_.result(module_.value(output).name + ".wide",
+                                {DType::f32, rewriter_.type(output).dims});
+    const std::vector<ValueId> wide = node.outputs;
     rewriter_.keep(std::move(node));
-    cast(wide, type.dtype, output);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      cast(wide[i], rewriter_.type(outputs[i]).dtype, outputs[i]);
   }
 
   Module& module_;

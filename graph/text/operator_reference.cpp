@@ -14,6 +14,7 @@ std::string_view name_of(OpClass op_class) {
     case OpClass::Reduction: return "reduction";
     case OpClass::Contraction: return "contraction";
     case OpClass::Attention: return "attention";
+    case OpClass::Recurrence: return "recurrence";
     case OpClass::View: return "view";
     case OpClass::Indexed: return "indexed";
     case OpClass::Host: return "host";

@@ -18,6 +18,7 @@
 #include "targets/cpu/move/gather_panels.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
+#include "targets/cpu/recurrence/kernel.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/vendor/provider.hpp"
 #include "targets/host/kernel.hpp"
@@ -96,12 +97,13 @@ class CpuTarget final : public rkernel::Target {
 
   /// A kernel of any kind; those of the host have their code.
   using Draft = std::variant<std::unique_ptr<rkernel::Kernel>, AttentionKernel::Draft,
-                             ContractionKernel::Draft, LoopKernel::Draft>;
+                             RecurrenceKernel::Draft, ContractionKernel::Draft, LoopKernel::Draft>;
 
   Draft draft_of(const rkernel::Problem& problem, std::size_t constant_level) const {
     if (problem.host)
       return host::make_kernel(problem,
                                machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1));
+    if (problem.recurrence) return RecurrenceKernel::draft(problem, isa_, machine_);
     if (problem.attention) return AttentionKernel::draft(problem, context_, attention_choices_);
     if (problem.contraction) return ContractionKernel::draft(problem, context_, constant_level);
     return LoopKernel::draft(problem, isa_, machine_);
@@ -140,10 +142,14 @@ class CpuTarget final : public rkernel::Target {
     return kernels;
   }
 
-  // A constant right side without batch axes is packed at load.
+  // A constant right side without batch axes is packed at load, and so are recurrence weights.
   static void mark_packed(std::vector<rkernel::Problem>& problems,
                           const std::function<bool(graph::ValueId)>& constant) {
     for (rkernel::Problem& problem : problems) {
+      if (problem.recurrence) {
+        rkernel::Operand& r = problem.operands[static_cast<std::size_t>(problem.recurrence->r)];
+        if (constant(r.buffer) && has_packed_weights(problem)) r.form = rkernel::Form::Packed;
+      }
       if (!problem.contraction) continue;
       const rkernel::Contraction& contraction = *problem.contraction;
       rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];

@@ -4,18 +4,34 @@
 #include <cmath>
 #include <string>
 
+#include "graph/ops/recurrence.hpp"
 #include "targets/host/call.hpp"
 
 namespace dyn::host {
 namespace {
 
-using Activation = float (*)(float);
+float activated(const graph::Activation& activation, float x) {
+  using graph::CellFunction;
+  const auto alpha = static_cast<float>(activation.alpha),
+             beta = static_cast<float>(activation.beta);
+  switch (activation.function) {
+    case CellFunction::Sigmoid: return 1 / (1 + std::exp(-x));
+    case CellFunction::Tanh: return std::tanh(x);
+    case CellFunction::Relu: return std::max(x, 0.0F);
+    case CellFunction::Affine: return alpha * x + beta;
+    case CellFunction::LeakyRelu: return x < 0 ? alpha * x : x;
+    case CellFunction::ThresholdedRelu: return x < alpha ? 0 : x;
+    case CellFunction::ScaledTanh: return alpha * std::tanh(beta * x);
+    case CellFunction::HardSigmoid: return std::clamp(alpha * x + beta, 0.0F, 1.0F);
+    case CellFunction::Elu: return x < 0 ? alpha * std::expm1(x) : x;
+    case CellFunction::Softsign: return x / (1 + std::abs(x));
+    case CellFunction::Softplus: break;
+  }
+  return std::max(x, 0.0F) + std::log1p(std::exp(-std::abs(x)));
+}
 
-Activation activation(const Call& call, const char* name) {
-  const std::string word = graph::attr_word(call.node, name);
-  if (word == "sigmoid") return [](float x) { return 1 / (1 + std::exp(-x)); };
-  if (word == "relu") return [](float x) { return std::max(x, 0.0F); };
-  return [](float x) { return std::tanh(x); };
+auto activation(const Call& call, const char* name) {
+  return [made = graph::activation_of(call.node, name)](float x) { return activated(made, x); };
 }
 
 /// One direction of one layer. The state's product with r is added up row by row of r, so that the
@@ -113,7 +129,7 @@ Outcome run(const Call& call) {
 }
 
 void run_rnn(const Call& call, Layer& layer) {
-  const Activation f = activation(call, "f");
+  const auto f = activation(call, "f");
   layer.run([&](const float* gates, std::vector<float>& h, std::int64_t) {
     const std::vector<float>& sums = layer.products(h, 0, layer.hidden());
     for (std::size_t i = 0; i < h.size(); ++i) h[i] = f(layer.clipped(gates[i] + sums[i]));
@@ -121,7 +137,7 @@ void run_rnn(const Call& call, Layer& layer) {
 }
 
 void run_gru(const Call& call, Layer& layer) {
-  const Activation f = activation(call, "f"), g = activation(call, "g");
+  const auto f = activation(call, "f"), g = activation(call, "g");
   const bool linear = graph::attr_boolean(call.node, "linear_before_reset");
   const auto n = static_cast<std::size_t>(layer.hidden());
   std::vector<float> update(n), reset(n), seen(n);
@@ -142,8 +158,7 @@ void run_gru(const Call& call, Layer& layer) {
 }
 
 void run_lstm(const Call& call, Layer& layer) {
-  const Activation f = activation(call, "f"), g = activation(call, "g"),
-                   h_of = activation(call, "h");
+  const auto f = activation(call, "f"), g = activation(call, "g"), h_of = activation(call, "h");
   const bool input_forget = graph::attr_boolean(call.node, "input_forget");
   const auto n = static_cast<std::size_t>(layer.hidden());
   // The cell's state is kept where its last value is wanted.

@@ -90,7 +90,7 @@ class PtxTarget final : public rkernel::Target {
  private:
   Draft draft_of(const rkernel::Problem& problem) const {
     const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
-    if (problem.host) return {};
+    if (problem.host || problem.recurrence) return {};
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, options_.machine, options_.precision, tiles_,
                                            name_, options_.policy, pairs_));

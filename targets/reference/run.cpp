@@ -118,7 +118,7 @@ class Runner {
  private:
   void step(const graph::Node& node) {
     const auto function =
-        node.op->op_class == graph::OpClass::Host ? run_on_host : find_function(node.op->id);
+        host::find_operator(node.op->id) != nullptr ? run_on_host : find_function(node.op->id);
     if (!function) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("the reference target has no operator '{}'", node.op->name));

@@ -412,10 +412,16 @@ class Graph:
     def recurrent(self):
         x = self.pick(lambda value: value.rank == 3 and value.dims[-1].known)
         op, gates = self.draw.choice([("LSTM", 4), ("GRU", 3), ("RNN", 1)])
-        depth, hidden = x.dims[-1].sizes[0], self.draw.randint(1, 5)
+        depth, hidden = x.dims[-1].sizes[0], self.draw.choice([self.draw.randint(1, 5), 16, self.draw.randint(6, 40)])
         way, ways = self.draw.choice([("forward", 1), ("reverse", 1), ("bidirectional", 2)])
+        options = {"linear_before_reset": self.draw.randint(0, 1)} if op == "GRU" else {}
+        if self.draw.random() < 0.3:
+            # Gates within 0 and 1 keep states within -1 and 1.
+            gate, other = ["Sigmoid", "HardSigmoid"], ["Sigmoid", "HardSigmoid", "Softsign", "Tanh"]
+            kinds = {"LSTM": [gate, other, other], "GRU": [gate, other], "RNN": [other]}[op]
+            options["activations"] = [self.draw.choice(kind) for kind in kinds * ways]
         y = self.node(op, [x, self.floats([ways, gates * hidden, depth]), self.floats([ways, gates * hidden, hidden]), self.floats([ways, 2 * gates * hidden])],
-                      [x.dims[0], known(ways), x.dims[1], known(hidden)], -1, 1, hidden_size=hidden, direction=way)
+                      [x.dims[0], known(ways), x.dims[1], known(hidden)], -1, 1, hidden_size=hidden, direction=way, **options)
         return y
 
     KINDS = [unary, unary, unary, positive, jump, binary, binary, binary, choose, reduction, reduction, greatest, softmax, cumsum, normalization, transpose, transpose, reshape, reshape,

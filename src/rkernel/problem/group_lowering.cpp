@@ -57,6 +57,10 @@ Problem GroupLowering::run() {
     make_host_call();
     return std::move(problem_);
   }
+  if (group_.backbone == Backbone::Recurrence) {
+    make_recurrence();
+    return std::move(problem_);
+  }
   make_axes();
   if (group_.backbone == Backbone::Matmul) make_contraction();
   if (group_.backbone == Backbone::Attention) make_attention();

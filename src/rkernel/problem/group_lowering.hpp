@@ -35,6 +35,7 @@ class GroupLowering {
   void make_window_contraction(const graph::Node& node);
   Operand windowed_operand(const graph::Node& node) const;
   void make_attention();
+  void make_recurrence();
   int copied_value();
   void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides,
              graph::Dim offset);

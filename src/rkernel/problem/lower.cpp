@@ -9,7 +9,7 @@ std::vector<Problem> lower(const graph::Module& module, const graph::Fusion& fus
   problems.reserve(fusion.groups.size());
   for (const graph::Group& group : fusion.groups) {
     problems.push_back(GroupLowering(module, fusion, group).run());
-    if (problems.back().host) continue;
+    if (problems.back().host || problems.back().recurrence) continue;
     choose_lane_axis(problems.back());
     merge_axes(problems.back());
   }

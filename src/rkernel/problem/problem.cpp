@@ -121,6 +121,17 @@ std::string attention_text(const Problem& problem) {
   return fmt::format("  accumulator: sum over {} of softmax({}) * {}\n", keys, scores, attention.v);
 }
 
+std::string recurrence_text(const Problem& problem) {
+  const Recurrence& recurrence = *problem.recurrence;
+  const std::string state = axis_name(problem, recurrence.k);
+  return fmt::format("  {}: steps along {}{}, sum over {} of state * {}\n",
+                     recurrence.cell.kind == CellKind::Lstm  ? "lstm"
+                     : recurrence.cell.kind == CellKind::Gru ? "gru"
+                                                             : "rnn",
+                     axis_name(problem, recurrence.t), recurrence.reversed ? ", backwards" : "",
+                     state, recurrence.r);
+}
+
 }  // namespace
 
 bool is_run(const WindowRows& rows) {
@@ -175,6 +186,7 @@ std::string to_string(const Problem& problem) {
                         axis_name(problem, contraction.k), contraction.a, contraction.b);
   }
   if (problem.attention) text += attention_text(problem);
+  if (problem.recurrence) text += recurrence_text(problem);
   for (std::size_t i = 0; i < problem.exprs.size(); ++i) text += expr_text(problem, i);
   for (const Store& store : problem.stores)
     text += fmt::format("  store {} %{}\n", store.operand, store.expr);

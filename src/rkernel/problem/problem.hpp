@@ -8,6 +8,7 @@
 
 #include "graph/ir/coord.hpp"
 #include "graph/ir/module.hpp"
+#include "graph/ops/recurrence.hpp"
 #include "src/rkernel/expr/expr.hpp"
 
 namespace dyn::rkernel {
@@ -127,6 +128,42 @@ struct Attention {
   bool causal = false;  ///< row m sees only keys <= m + (extent of keys - extent of m)
 };
 
+enum class CellKind : std::uint8_t { Lstm, Gru, Rnn };
+
+/// How many gates a cell has.
+constexpr int gates_of(CellKind kind) noexcept {
+  switch (kind) {
+    case CellKind::Lstm: return 4;
+    case CellKind::Gru: return 3;
+    case CellKind::Rnn: break;
+  }
+  return 1;
+}
+
+/// What a cell computes from its gates and its state: the operator's attributes (docs/ir.md).
+struct Cell {
+  CellKind kind = CellKind::Lstm;
+  graph::Activation f, g, h;
+  double clip = 0;  ///< 0: none
+  bool input_forget = false, linear_before_reset = false;
+};
+
+/// The steps of a recurrent layer. For each direction and row of the batch: state(0, n) =
+/// operands[h](n), and in each step the state becomes the cell's function of the gates
+/// operands[gates](t, g, n) + operands[bias](g, n) + sum over k of state(k) * operands[r](k, g, n).
+/// A row whose length is L runs through t = 0 ... L - 1, or backwards, and has zeros in
+/// operands[y](t, n) from L on. `d` is the axis of directions, `b` of the batch, `g` of gates, as
+/// many as the cell has, `n` and `k` of the state, `t` of steps. There are no expressions.
+struct Recurrence {
+  Cell cell;
+  bool reversed = false;  ///< direction 0; direction 1 always is
+  int gates = 0, r = 1;   ///< operands
+  int bias = -1, lengths = -1, h = -1, c = -1,
+      peepholes = -1;                            ///< -1: zeros; of lengths: all steps
+  int y = -1, last_h = -1, last_c = -1;          ///< written; last_c by an lstm
+  int d = 0, b = 1, g = 2, n = 3, t = 4, k = 5;  ///< axes
+};
+
 /// A whole tensor that a function of the host takes or makes.
 struct HostPart {
   int operand = -1;  ///< -1: a literal
@@ -151,9 +188,11 @@ struct Problem {
   std::vector<Store> stores;
   std::optional<Contraction> contraction;
   std::optional<Attention> attention;
+  std::optional<Recurrence> recurrence;
   std::optional<HostCall>
       host;  ///< then there are no expressions and stores, and operands name memory alone
-  /// The axis that runs along vector lanes (contraction, attention: n). May be a reduction axis.
+  /// The axis that runs along vector lanes (contraction, attention, recurrence: n). May be a
+  /// reduction axis.
   int lane_axis = 0;
 
   bool has_reduction() const;

@@ -1,5 +1,7 @@
 #include "src/runtime/weights/packed_view.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
@@ -35,6 +37,25 @@ bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
          operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
 }
 
+namespace {
+
+/// Those of the matrix that an operand is for its problem.
+struct MatrixAxes {
+  int k, n;
+};
+
+std::optional<MatrixAxes> matrix_axes(const rkernel::Problem& problem, int operand) {
+  if (const auto& contraction = problem.contraction) {
+    if (contraction->a == operand) return MatrixAxes{contraction->k, contraction->m};
+    if (contraction->b == operand) return MatrixAxes{contraction->k, contraction->n};
+  }
+  if (const auto& recurrence = problem.recurrence; recurrence && recurrence->r == operand)
+    return MatrixAxes{recurrence->k, recurrence->n};
+  return std::nullopt;
+}
+
+}  // namespace
+
 PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   const rkernel::Operand& source = problem.operands[operand];
   const auto constant = [&](graph::Dim dim) {
@@ -46,16 +67,11 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
     }
     return *value;
   };
-  const bool is_a =
-      problem.contraction && static_cast<std::size_t>(problem.contraction->a) == operand;
-  const bool is_b =
-      problem.contraction && static_cast<std::size_t>(problem.contraction->b) == operand;
-  if ((!is_a && !is_b) || source.gathers || !source.guards.empty()) {
+  const std::optional<MatrixAxes> axes = matrix_axes(problem, static_cast<int>(operand));
+  if (!axes || source.gathers || !source.guards.empty()) {
     throw Error(ErrorKind::internal,
                 fmt::format("operand '{}' of '{}' cannot be packed", source.name, problem.name));
   }
-  const int k = problem.contraction->k;
-  const int n = is_b ? problem.contraction->n : problem.contraction->m;
   PackedView view;
   view.weight = source.buffer;
   view.dtype = source.dtype;
@@ -63,10 +79,10 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   for (std::size_t i = 0; i < problem.axes.size(); ++i) {
     const int axis = static_cast<int>(i);
     const std::int64_t stride = constant(source.strides[i]);
-    if (axis == k) {
+    if (axis == axes->k) {
       view.k = constant(problem.axes[i].extent);
       view.k_stride = stride;
-    } else if (axis == n) {
+    } else if (axis == axes->n) {
       view.n = constant(problem.axes[i].extent);
       view.n_stride = stride;
     } else if (stride != 0) {

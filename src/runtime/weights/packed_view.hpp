@@ -31,8 +31,8 @@ struct PackedView {
 /// Is this a gathering operand that reads these panels of its buffer?
 bool gathers_from(const rkernel::Operand& operand, const PackedView& view);
 
-/// The view of `problem.operands[operand]`, which must be a side of the contraction with constant
-/// geometry; throws Error(internal) where it is not.
+/// The view of `problem.operands[operand]`, which must be a side of the contraction, or the
+/// recurrence weights, with constant geometry; throws Error(internal) where it is not.
 PackedView packed_view(const rkernel::Problem& problem, std::size_t operand);
 
 }  // namespace dyn::runtime

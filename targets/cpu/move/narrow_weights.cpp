@@ -72,8 +72,9 @@ void narrow_weights(std::vector<Problem>& problems, DType dtype, const codegen::
       if (operand.form != Form::Packed) continue;
       const bool stays =
           dtype != DType::i8 && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
-      const DType wanted =
-          dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
+      // Only a contraction multiplies by scales.
+      const bool scaled = problem.contraction && !gathered.contains(operand.buffer);
+      const DType wanted = dtype == DType::i8 && !scaled ? DType::bf16 : dtype;
       operand.dtype = stays ? operand.held : wanted;
     }
     if (problem.contraction &&

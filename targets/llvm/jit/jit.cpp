@@ -12,6 +12,7 @@
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <sched.h>
 
 #include <chrono>
 #include <cmath>
@@ -59,7 +60,7 @@ class Linker {
         session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
         layer_(session_, *memory_),
         library_(session_.createBareJITDylib("dyn")) {
-    define_math_functions();
+    define_functions();
     // lookup() says that there was a failure, this says which; nothing is printed.
     session_.setErrorReporter(
         [this](llvm::Error error) { reported_ = llvm::toString(std::move(error)); });
@@ -76,9 +77,9 @@ class Linker {
     }
   }
 
-  /// Functions that codegen::Math calls: they are found even where the process hides its own
+  /// Functions that generated code calls: they are found even where the process hides its own
   /// symbols.
-  void define_math_functions() {
+  void define_functions() {
     using Unary = double (*)(double);
     using Binary = double (*)(double, double);
     constexpr std::pair<const char*, Unary> unary[] = {
@@ -95,6 +96,7 @@ class Linker {
     };
     for (const auto& [name, function] : unary) add(name, function);
     for (const auto& [name, function] : binary) add(name, function);
+    add("sched_yield", ::sched_yield);  // where threads wait for each other
     if (llvm::Error error = library_.define(llvm::orc::absoluteSymbols(std::move(symbols))))
       fail("starting the JIT", std::move(error));
   }

@@ -106,6 +106,9 @@ class Operands {
   void enter(AxisSet inner);
   void leave();
 
+  /// Reports Status::IndexOutOfRange where `bad`, an i1 or a vector of them, is true.
+  void report_where(llvm::Value* bad);
+
   const rkernel::Problem& problem() const { return problem_; }
   const SlotTable& slots() const { return slots_; }
   std::span<const StrideClass> lane_classes() const { return lane_classes_; }
@@ -153,7 +156,6 @@ class Operands {
   llvm::Value* load_vector(int operand, const Access& from);
   /// A vector of the operand's fill in memory.
   llvm::Value* fill_block(int operand, llvm::Constant* fill);
-  void report_where(llvm::Value* bad);
 
   Builder& builder_;
   const rkernel::Problem& problem_;

@@ -37,6 +37,21 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
   return key;
 }
 
+std::string activation_key(const graph::Activation& activation) {
+  return fmt::format("{}({:a},{:a})", static_cast<int>(activation.function), activation.alpha,
+                     activation.beta);
+}
+
+std::string recurrence_key(const rkernel::Recurrence& recurrence) {
+  const rkernel::Cell& cell = recurrence.cell;
+  return fmt::format(" cell {} {} {} {} clip{:a} {}{}{} of {},{},{},{},{},{},{} to {},{},{}",
+                     static_cast<int>(cell.kind), activation_key(cell.f), activation_key(cell.g),
+                     activation_key(cell.h), cell.clip, int{cell.input_forget},
+                     int{cell.linear_before_reset}, int{recurrence.reversed}, recurrence.gates,
+                     recurrence.r, recurrence.bias, recurrence.lengths, recurrence.h, recurrence.c,
+                     recurrence.peepholes, recurrence.y, recurrence.last_h, recurrence.last_c);
+}
+
 }  // namespace
 
 std::string structure_key(const rkernel::Problem& problem, const SlotTable& slots) {
@@ -53,6 +68,7 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
     key += fmt::format(" attention {},{},{},{},{},{},{},{},{}", a.q, a.k, a.v, a.mask, a.m, a.n,
                        a.keys, a.d, int{a.causal});
   }
+  if (problem.recurrence) key += recurrence_key(*problem.recurrence);
   for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) {
     key += ' ';
     key += operand_key(problem, slots, i);

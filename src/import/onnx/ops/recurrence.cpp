@@ -1,12 +1,15 @@
-// LSTM, GRU and RNN: one matmul computes the inputs' products of all steps, and the host computes
-// the steps.
+// LSTM, GRU and RNN: one matmul computes the inputs' products of all steps, and a recurrence the
+// steps.
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "graph/ops/recurrence.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
 
@@ -19,25 +22,79 @@ struct Kind {
   std::vector<const char*> activations;  ///< attributes of the operator, in ONNX's order
 };
 
-std::vector<graph::Attr> attributes_of(NodeContext& node, const Kind& kind) {
-  const std::string direction = node.word("direction", "forward");
-  std::vector<graph::Attr> attrs{{"direction", direction}, {"clip", node.number("clip", 0)}};
-  const AttributeProto* given = node.attribute("activations");
-  if (given == nullptr || given->strings_size() == 0) return attrs;
-  const int count = static_cast<int>(kind.activations.size());
-  for (int i = 0; i < given->strings_size(); ++i) {
-    std::string word = given->strings(i);
-    std::ranges::transform(word, word.begin(), [](unsigned char letter) {
-      return static_cast<char>(std::tolower(letter));
-    });
-    if (word != "sigmoid" && word != "tanh" && word != "relu")
-      node.fail_unsupported(fmt::format("the activation {} is not supported", given->strings(i)));
-    if (i < count)
-      attrs.push_back({kind.activations[static_cast<std::size_t>(i)], word});
-    else if (word != std::get<std::string>(attrs[static_cast<std::size_t>(2 + i % count)].value))
-      node.fail_unsupported("other activations for the other direction are not supported");
+/// As one letter case, without underscores: "HardSigmoid" and "hard_sigmoid" are alike.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const unsigned char letter : name) {
+    if (letter != '_') plain += static_cast<char>(std::tolower(letter));
   }
-  return attrs;
+  return plain;
+}
+
+/// Numbers that functions take in their order; nothing where there are no more.
+class Numbers {
+ public:
+  explicit Numbers(const AttributeProto* given) : given_(given) {}
+  std::optional<double> next() {
+    if (given_ == nullptr || next_ == given_->floats_size()) return std::nullopt;
+    return static_cast<double>(given_->floats(next_++));
+  }
+
+ private:
+  const AttributeProto* given_;
+  int next_ = 0;
+};
+
+/// A number that is the operator's of the same name, where the file gives none.
+std::optional<double> default_number(graph::CellFunction function, bool is_beta) {
+  using graph::CellFunction;
+  switch (function) {
+    case CellFunction::LeakyRelu: return 0.01;
+    case CellFunction::ThresholdedRelu:
+    case CellFunction::Elu: return 1;
+    case CellFunction::HardSigmoid: return is_beta ? 0.5 : 0.2;
+    default: return std::nullopt;
+  }
+}
+
+/// The activations of one direction.
+using Activations = std::vector<graph::Attr>;
+
+void add_activation(NodeContext& node, const std::string& name, const char* attribute,
+                    Numbers& alphas, Numbers& betas, Activations& to) {
+  const auto known = graph::cell_functions();
+  const auto found = std::ranges::find_if(known, [&](const graph::CellFunctionInfo& info) {
+    return plain_name(info.name) == plain_name(name);
+  });
+  if (found == known.end())
+    node.fail_unsupported(fmt::format("the activation {} is not supported", name));
+  to.push_back({attribute, std::string(found->name)});
+  const auto add = [&](Numbers& numbers, bool is_beta, const char* what) {
+    std::optional<double> number = numbers.next();
+    if (!number) number = default_number(found->function, is_beta);
+    if (!number)
+      node.fail(fmt::format("its activation {} needs a number in activation_{}", name, what));
+    to.push_back({fmt::format("{}_{}", attribute, what), *number});
+  };
+  if (found->takes_alpha) add(alphas, false, "alpha");
+  if (found->takes_beta) add(betas, true, "beta");
+}
+
+/// Of each direction; one where no other is given.
+std::vector<Activations> activations_of(NodeContext& node, const Kind& kind) {
+  const AttributeProto* given = node.attribute("activations");
+  if (given == nullptr || given->strings_size() == 0) return {{}};
+  const std::size_t count = kind.activations.size(),
+                    names = static_cast<std::size_t>(given->strings_size());
+  const std::size_t directions = node.word("direction", "forward") == "bidirectional" ? 2 : 1;
+  if (names != count && names != directions * count)
+    node.fail(fmt::format("it has {} activations, not {} for each direction", names, count));
+  Numbers alphas(node.attribute("activation_alpha")), betas(node.attribute("activation_beta"));
+  std::vector<Activations> all(names / count);
+  for (std::size_t i = 0; i < names; ++i)
+    add_activation(node, given->strings(static_cast<int>(i)), kind.activations[i % count], alphas,
+                   betas, all[i / count]);
+  return all;
 }
 
 class Recurrence {
@@ -61,7 +118,9 @@ class Recurrence {
     batch_ = x[1];
   }
 
+  /// `attrs`: of all directions.
   void convert(std::vector<graph::Attr> attrs) {
+    attrs.push_back({"clip", node_.number("clip", 0)});
     std::vector<ValueId> inputs{gates(),
                                 permuted_input(node_, 2, std::array<std::int64_t, 3>{0, 2, 1}),
                                 bias(1), lengths(), state(5)};
@@ -69,7 +128,15 @@ class Recurrence {
       inputs.push_back(state(6));
       inputs.push_back(node_.has(7) ? node_.value(7) : zeros({directions_, hidden_ * 3}));
     }
-    std::vector<ValueId> results = node_.add_all(kind_.op, std::move(inputs), std::move(attrs));
+    const std::vector<Activations> activations = activations_of(node_, kind_);
+    const std::string direction = node_.word("direction", "forward");
+    const bool alike = activations.size() == 1 ||
+                       std::ranges::equal(activations[0], activations[1],
+                                          [](const graph::Attr& a, const graph::Attr& b) {
+                                            return a.name == b.name && a.value == b.value;
+                                          });
+    std::vector<ValueId> results = alike ? layer(inputs, direction, activations[0], attrs)
+                                         : layers(inputs, activations, attrs);
     if (batch_first_) {
       results[0] = turn(results[0], {2, 0, 1, 3});
       for (std::size_t i = 1; i < results.size(); ++i) results[i] = turn(results[i], {1, 0, 2});
@@ -78,6 +145,44 @@ class Recurrence {
   }
 
  private:
+  std::vector<ValueId> layer(const std::vector<ValueId>& inputs, const std::string& direction,
+                             const Activations& activations, std::vector<graph::Attr> attrs) {
+    attrs.push_back({"direction", direction});
+    attrs.insert(attrs.end(), activations.begin(), activations.end());
+    return node_.add_all(kind_.op, inputs, std::move(attrs));
+  }
+
+  /// Two directions of other activations are two layers, each with its part of the inputs.
+  std::vector<ValueId> layers(const std::vector<ValueId>& inputs,
+                              const std::vector<Activations>& activations,
+                              const std::vector<graph::Attr>& attrs) {
+    std::vector<std::vector<ValueId>> results;
+    for (std::int64_t d = 0; d < 2; ++d) {
+      std::vector<ValueId> own;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const bool shared = i == graph::recurrence_lengths;
+        const Dim size = i == graph::recurrence_gates ? rows_ : node_.dims().constant(1);
+        const std::int64_t axis = i == graph::recurrence_gates ? 2 : 0;
+        own.push_back(shared ? inputs[i] : sliced(inputs[i], axis, size * d, size));
+      }
+      results.push_back(layer(own, d == 0 ? "forward" : "reverse",
+                              activations[static_cast<std::size_t>(d)], attrs));
+    }
+    std::vector<ValueId> joined;
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      const std::int64_t axis = i == 0 ? 1 : 0;
+      joined.push_back(
+          node_.add("concat", {results[0][i], results[1][i]}, {node_.dim("axis", axis)}));
+    }
+    return joined;
+  }
+
+  ValueId sliced(ValueId id, std::int64_t axis, Dim start, Dim size) {
+    return node_.add("slice", {id},
+                     {node_.integer_list("axes", std::array<std::int64_t, 1>{axis}),
+                      {"starts", std::vector{start}},
+                      {"ends", std::vector{start + size}}});
+  }
   ValueId turn(ValueId id, const std::vector<std::int64_t>& perm) {
     return node_.add("transpose", {id}, {node_.integer_list("perm", perm)});
   }
@@ -99,11 +204,7 @@ class Recurrence {
   /// Half `which` of the biases: of the inputs, or of the state.
   ValueId bias(std::int64_t which) {
     if (!node_.has(3)) return zeros({directions_, rows_});
-    const Dim start = rows_ * which;
-    return node_.add("slice", {node_.value(3)},
-                     {node_.integer_list("axes", std::array<std::int64_t, 1>{1}),
-                      {"starts", std::vector{start}},
-                      {"ends", std::vector{start + rows_}}});
+    return sliced(node_.value(3), 1, rows_ * which, rows_);
   }
 
   ValueId lengths() {
@@ -127,21 +228,18 @@ class Recurrence {
 
 void convert_lstm(NodeContext& node) {
   const Kind kind{"lstm", 4, {"f", "g", "h"}};
-  std::vector<graph::Attr> attrs = attributes_of(node, kind);
-  attrs.push_back({"input_forget", node.integer("input_forget", 0) != 0});
-  Recurrence(node, kind).convert(std::move(attrs));
+  Recurrence(node, kind).convert({{"input_forget", node.integer("input_forget", 0) != 0}});
 }
 
 void convert_gru(NodeContext& node) {
   const Kind kind{"gru", 3, {"f", "g"}};
-  std::vector<graph::Attr> attrs = attributes_of(node, kind);
-  attrs.push_back({"linear_before_reset", node.integer("linear_before_reset", 0) != 0});
-  Recurrence(node, kind).convert(std::move(attrs));
+  Recurrence(node, kind)
+      .convert({{"linear_before_reset", node.integer("linear_before_reset", 0) != 0}});
 }
 
 void convert_rnn(NodeContext& node) {
   const Kind kind{"rnn", 1, {"f"}};
-  Recurrence(node, kind).convert(attributes_of(node, kind));
+  Recurrence(node, kind).convert({});
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ const RuleCase rule_cases[] = {
      "  s = reshape(q) shape=[1, 6, 6]\n  c = attention(s, s, s)\n  y = tanh(reshape(c) shape=[6, "
      "6])\n",
      "y", "attention_0"},
+    {"recurrence-alone",
+     "  s, l = rnn(reshape(x) shape=[1, A, 6], reshape(q) shape=[1, 6, 6], reshape(b) shape=[1, "
+     "6], "
+     "cast(ids) dtype=i32, expand(0.0) shape=[1, A, 6])\n  y = tanh(reshape(l) shape=[A, 6])\n",
+     "y", "rnn_0"},
     {"chain-upwards", "  a = tanh(x)\n  z = exp(a)\n  y = sin(a)\n", "y", "exp_0"},
     {"contraction-starts", "  a = matmul(x, q)\n  y = matmul(a, w)\n", "y", "matmul_0"},
     {"indexed-starts", "  a = matmul(x, q)\n  y = concat(a, x) axis=0\n", "y", "matmul_0"},

@@ -196,3 +196,84 @@ TEST_CASE("lengths of sequences beyond the steps, or below 0, are refused") {
     CHECK_THROWS_WITH_AS(run({1, bad}), doctest::Contains("out of range"), Error);
   }
 }
+
+namespace {
+
+using Function = double (*)(double);
+
+/// An RNN of one column whose weights are 1 and whose state counts half, in both directions.
+OnnxFile two_ways(const std::vector<std::string>& activations, const std::vector<float>& alphas,
+                  const std::vector<float>& betas) {
+  OnnxFile file;
+  file.input("x", {"S", "B", 1}).output("y");
+  file.model.mutable_graph()->add_output()->set_name("last");
+  file.floats("w", {2, 1, 1}, {1, 1}).floats("r", {2, 1, 1}, {0.5F, 0.5F});
+  onnx::NodeProto& node = file.node("RNN", {"x", "w", "r"}, {"y", "last"});
+  testing::set(node, "hidden_size", 1);
+  onnx::AttributeProto& direction = *node.add_attribute();
+  direction.set_name("direction");
+  direction.set_type(onnx::AttributeProto::STRING);
+  direction.set_s("bidirectional");
+  onnx::AttributeProto& names = *node.add_attribute();
+  names.set_name("activations");
+  names.set_type(onnx::AttributeProto::STRINGS);
+  for (const std::string& name : activations) names.add_strings(name);
+  const auto add = [&](const char* name, const std::vector<float>& numbers) {
+    if (numbers.empty()) return;
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::FLOATS);
+    for (const float number : numbers) attribute.add_floats(number);
+  };
+  add("activation_alpha", alphas);
+  add("activation_beta", betas);
+  return file;
+}
+
+void check_two_ways(const OnnxFile& file, Function forward, Function backward) {
+  const Graph graph = testing::load(file);
+  constexpr std::size_t steps = 6, batch = 3;
+  const std::vector<float> x = random_floats(steps * batch, -2, 3);
+  const Outputs outputs = graph.run({{"x", Tensor::view(x, {steps, batch, 1})}});
+  Values y(steps * 2 * batch), last(2 * batch);
+  for (std::size_t d = 0; d < 2; ++d) {
+    for (std::size_t b = 0; b < batch; ++b) {
+      double h = 0;
+      for (std::size_t i = 0; i < steps; ++i) {
+        const std::size_t t = d == 0 ? i : steps - 1 - i;
+        h = (d == 0 ? forward : backward)(static_cast<double>(x[t * batch + b]) + 0.5 * h);
+        y[(t * 2 + d) * batch + b] = h;
+      }
+      last[d * batch + b] = h;
+    }
+  }
+  const auto values = [&](const char* name) {
+    return Values(outputs[name].data<float>().begin(), outputs[name].data<float>().end());
+  };
+  testing::check_close(values("y"), y, 1e-5);
+  testing::check_close(values("last"), last, 1e-5);
+}
+
+}  // namespace
+
+TEST_CASE("directions of a recurrent layer have activations of their own") {
+  check_two_ways(
+      two_ways({"HardSigmoid", "Elu"}, {0.3F, 0.7F}, {0.4F}),
+      [](double x) { return std::max(0.0, std::min(1.0, 0.3 * x + 0.4)); },
+      [](double x) { return x < 0 ? 0.7 * (std::exp(x) - 1) : x; });
+  check_two_ways(
+      two_ways({"LeakyRelu", "HardSigmoid"}, {}, {}), [](double x) { return x < 0 ? 0.01 * x : x; },
+      [](double x) { return std::max(0.0, std::min(1.0, 0.2 * x + 0.5)); });
+  check_two_ways(
+      two_ways({"Softplus", "Softplus"}, {}, {}), [](double x) { return std::log1p(std::exp(x)); },
+      [](double x) { return std::log1p(std::exp(x)); });
+}
+
+TEST_CASE("activations of a recurrent layer that say too little are refused") {
+  testing::check_error(two_ways({"Affine", "Affine"}, {0.5F}, {}), ErrorKind::model,
+                       {"its activation Affine needs a number in activation_beta"});
+  testing::check_error(two_ways({"Tanh", "Tanh", "Tanh"}, {}, {}), ErrorKind::model,
+                       {"it has 3 activations, not 1 for each direction"});
+  testing::check_error(two_ways({"Sine", "Sine"}, {}, {}), ErrorKind::unsupported,
+                       {"the activation Sine is not supported"});
+}

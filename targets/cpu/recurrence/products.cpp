@@ -1,0 +1,153 @@
+#include "targets/cpu/recurrence/products.hpp"
+
+#include <algorithm>
+
+#include "src/base/bytes.hpp"
+#include "targets/cpu/tile/widening.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using llvm::Value;
+
+constexpr int unrolled = 4;
+/// Pointers before the sums in the state of a loop: to states and weights.
+constexpr std::size_t pointers = 2;
+
+}  // namespace
+
+CellProducts::CellProducts(RecurrenceFunction& function, const GatePanels& panels)
+    : function_(function),
+      builder_(function.builder),
+      code_(function.code),
+      panels_(panels),
+      panel_elements_(builder_.CreateMul(function.extent(function.recurrence.k),
+                                         code_.number(code_.isa().panel_f32))) {}
+
+/// The weights of the first step for a column, which begins a vector.
+Value* CellProducts::panel(Value* column) const {
+  const std::int64_t width = code_.isa().panel_f32;
+  Value* place =
+      builder_.CreateMul(builder_.CreateUDiv(column, code_.number(width)), panel_elements_);
+  place = builder_.CreateAdd(place, builder_.CreateURem(column, code_.number(width)));
+  return element_of(builder_, panels_.dtype, panels_.data, place);
+}
+
+Value* CellProducts::weights(const Tile& tile, Value* place, int step, int gate, int vector) const {
+  const int width = code_.isa().panel_f32, column = vector * code_.lanes();
+  place = builder_.CreateGEP(
+      builder_.getInt8Ty(), place,
+      builder_.CreateMul(panels_.gate_bytes, code_.number(tile.first_gate + gate)));
+  Value* index = builder_.CreateMul(panel_elements_, code_.number(column / width));
+  index = builder_.CreateAdd(index, code_.number(step * width + column % width));
+  return load_widened(builder_, panels_.dtype, element_of(builder_, panels_.dtype, place, index),
+                      code_.lanes());
+}
+
+Value* CellProducts::factor(Value* place, int step, int row) const {
+  Value* index = builder_.CreateMul(function_.row_stride, code_.number(row));
+  return code_.splat(
+      code_.load(code_.element(place, builder_.CreateAdd(index, code_.number(step)))));
+}
+
+// Whatever there is less of, rows or vectors of weights, waits in registers; the others come one by
+// one.
+void CellProducts::emit_step(const Tile& tile, Values& state, int step) const {
+  const int vectors = tile.columns.vectors, all = tile.gates * vectors;
+  const auto add = [&](int row, int i, Value* a, Value* b) {
+    Value*& sum = state[pointers + static_cast<std::size_t>(row * all + i)];
+    sum = code_.fused(a, b, sum);
+  };
+  const auto b_of = [&](int i) { return weights(tile, state[1], step, i / vectors, i % vectors); };
+  if (tile.rows < all) {
+    Values a;
+    for (int row = 0; row < tile.rows; ++row) a.push_back(factor(state[0], step, row));
+    for (int i = 0; i < all; ++i) {
+      Value* b = b_of(i);
+      for (int row = 0; row < tile.rows; ++row) add(row, i, a[static_cast<std::size_t>(row)], b);
+    }
+    return;
+  }
+  Values b;
+  for (int i = 0; i < all; ++i) b.push_back(b_of(i));
+  for (int row = 0; row < tile.rows; ++row) {
+    Value* a = factor(state[0], step, row);
+    for (int i = 0; i < all; ++i) add(row, i, a, b[static_cast<std::size_t>(i)]);
+  }
+}
+
+// Hardware does not follow the streams of all gates where they come from beyond L2.
+void CellProducts::prefetch(const Tile& tile, Value* place, int steps) const {
+  constexpr std::int64_t ahead_bytes = 4096;
+  const auto row_bytes = static_cast<std::int64_t>(size_of(panels_.dtype)) * code_.isa().panel_f32,
+             tile_bytes = static_cast<std::int64_t>(size_of(panels_.dtype)) * tile.columns.vectors *
+                          code_.lanes();
+  for (int gate = tile.first_gate; gate < tile.first_gate + tile.gates; ++gate) {
+    for (std::int64_t panel = 0; panel == 0 || panel * row_bytes < tile_bytes; ++panel) {
+      Value* first =
+          builder_.CreateAdd(builder_.CreateMul(panels_.gate_bytes, code_.number(gate)),
+                             builder_.CreateMul(bytes_of(builder_, panels_.dtype, panel_elements_),
+                                                code_.number(panel)));
+      for (std::int64_t row = 0; row < steps * row_bytes; row += std::max(row_bytes, line_bytes)) {
+        for (std::int64_t line = 0; line < std::min(tile_bytes, row_bytes); line += line_bytes)
+          codegen::prefetch(builder_,
+                            builder_.CreateGEP(
+                                builder_.getInt8Ty(), place,
+                                builder_.CreateAdd(first, code_.number(ahead_bytes + row + line))));
+      }
+    }
+  }
+}
+
+// The test stands in the header, as in TileLoop: a second set of phis would go through the stack.
+CellProducts::Values CellProducts::emit_steps(const Tile& tile, const Values& state, Value* count,
+                                              int steps) const {
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
+      known != nullptr && known->isZero())
+    return state;
+  auto *before = builder_.GetInsertBlock(), *header = function_.block("header"),
+       *body = function_.block("k"), *after = function_.block("after");
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(header);
+  auto* left = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+  left->addIncoming(count, before);
+  std::vector<llvm::PHINode*> phis;
+  for (Value* value : state) {
+    phis.push_back(builder_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+  }
+  Values current(phis.begin(), phis.end());
+  builder_.CreateCondBr(builder_.CreateICmpSGT(left, code_.number(0)), body, after);
+  builder_.SetInsertPoint(body);
+  for (int step = 0; step < steps; ++step) emit_step(tile, current, step);
+  if (function_.shape_class.asks_ahead) prefetch(tile, current[1], steps);
+  current[0] = code_.element(current[0], code_.number(steps));
+  current[1] = element_of(builder_, panels_.dtype, current[1],
+                          code_.number(std::int64_t{steps} * code_.isa().panel_f32));
+  left->addIncoming(builder_.CreateSub(left, code_.number(steps)), body);
+  for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(current[i], body);
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(after);
+  return {phis.begin(), phis.end()};
+}
+
+CellProducts::Values CellProducts::emit(const Tile& tile) const {
+  Values state{tile.states, panel(tile.columns.first)}, bias;
+  Value* biases = function_.memory_at(function_.strategy.bias);
+  for (int gate = tile.first_gate; gate < tile.first_gate + tile.gates; ++gate) {
+    for (int vector = 0; vector < tile.columns.vectors; ++vector) {
+      Value* column = builder_.CreateAdd(tile.columns.first, code_.number(vector * code_.lanes()));
+      bias.push_back(function_.recurrence.bias < 0
+                         ? code_.splat(0.0)
+                         : code_.load_vector(function_.state(biases, code_.number(gate), column)));
+    }
+  }
+  for (int row = 0; row < tile.rows; ++row) state.insert(state.end(), bias.begin(), bias.end());
+  Value* k = function_.extent(function_.recurrence.k);
+  Value* whole = code_.round_down(k, unrolled);
+  state = emit_steps(tile, state, whole, unrolled);
+  state = emit_steps(tile, state, builder_.CreateSub(k, whole), 1);
+  return {state.begin() + pointers, state.end()};
+}
+
+}  // namespace dyn::cpu

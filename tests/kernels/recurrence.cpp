@@ -1,0 +1,353 @@
+// Recurrent layers with random options and sizes, beside plain loops in double; their bits on
+// several threads, and of a row by itself.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "dyn/error.hpp"
+#include "dyn/graph.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "tests/kernels/compare.hpp"
+#include "tests/kernels/recurrence_layer.hpp"
+#include "tests/support/seed.hpp"
+
+namespace dyn::testing {
+namespace {
+
+using Values = std::vector<double>;
+using Function = std::function<double(double)>;
+
+Function function_of(const Activation& activation) {
+  const std::string& name = activation.name;
+  const double alpha = activation.alpha, beta = activation.beta;
+  if (name == "sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
+  if (name == "relu") return [](double x) { return std::max(x, 0.0); };
+  if (name == "affine") return [=](double x) { return alpha * x + beta; };
+  if (name == "leaky_relu") return [=](double x) { return x < 0 ? alpha * x : x; };
+  if (name == "thresholded_relu") return [=](double x) { return x >= alpha ? x : 0; };
+  if (name == "scaled_tanh") return [=](double x) { return alpha * std::tanh(beta * x); };
+  if (name == "hard_sigmoid")
+    return [=](double x) { return std::max(0.0, std::min(1.0, alpha * x + beta)); };
+  if (name == "elu") return [=](double x) { return x < 0 ? alpha * (std::exp(x) - 1) : x; };
+  if (name == "softsign") return [](double x) { return x / (1 + std::fabs(x)); };
+  if (name == "softplus") return [](double x) { return std::log1p(std::exp(x)); };
+  return [](double x) { return std::tanh(x); };
+}
+
+/// The inputs of one run, by name, and what plain loops make of them.
+struct Run {
+  const Layer& layer;
+  std::int64_t batch, steps;
+  std::map<std::string, std::vector<float>> floats;
+  std::vector<std::int32_t> lengths;
+  Values y, last, cell;
+
+  double at(const std::string& name, std::int64_t index) const {
+    const auto found = floats.find(name);
+    return found == floats.end()
+               ? 0
+               : static_cast<double>(found->second[static_cast<std::size_t>(index)]);
+  }
+
+  void expect() {
+    const std::int64_t d_count = layer.directions(), n = layer.hidden;
+    y.assign(static_cast<std::size_t>(steps * d_count * batch * n), 0);
+    last.assign(static_cast<std::size_t>(d_count * batch * n), 0);
+    cell = last;
+    for (std::int64_t d = 0; d < d_count; ++d) {
+      for (std::int64_t b = 0; b < batch; ++b) expect_row(d, b);
+    }
+  }
+
+ private:
+  void expect_row(std::int64_t d, std::int64_t b) {
+    const std::int64_t n = layer.hidden, row = d * batch + b;
+    Values h(static_cast<std::size_t>(n)), c(h.size());
+    for (std::int64_t i = 0; i < n; ++i) {
+      h[static_cast<std::size_t>(i)] = at("h0", row * n + i);
+      c[static_cast<std::size_t>(i)] = at("c0", row * n + i);
+    }
+    const std::int64_t length = lengths[static_cast<std::size_t>(b)];
+    const bool reversed = layer.direction == "reverse" || d == 1;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const std::int64_t t = reversed ? length - 1 - i : i;
+      step(d, (t * batch + b) * layer.directions() + d, h, c);
+      const std::int64_t place = layer.side_by_side
+                                     ? ((t * batch + b) * layer.directions() + d) * n
+                                     : ((t * layer.directions() + d) * batch + b) * n;
+      std::ranges::copy(h, y.begin() + place);
+    }
+    std::ranges::copy(h, last.begin() + row * n);
+    std::ranges::copy(c, cell.begin() + row * n);
+  }
+
+  void step(std::int64_t d, std::int64_t place, Values& h, Values& c) const {
+    const std::int64_t n = layer.hidden, columns = layer.gates() * n;
+    const Function f = function_of(layer.f), g = function_of(layer.g), out = function_of(layer.h);
+    const auto clipped = [&](double x) {
+      return layer.clip > 0 ? std::clamp(x, -layer.clip, layer.clip) : x;
+    };
+    const auto sum = [&](const Values& state, std::int64_t gate, std::int64_t i) {
+      double total = at("bias", d * columns + gate * n + i);
+      for (std::int64_t k = 0; k < n; ++k)
+        total += state[static_cast<std::size_t>(k)] * at("r", (d * n + k) * columns + gate * n + i);
+      return total;
+    };
+    const auto x = [&](std::int64_t gate, std::int64_t i) {
+      return at("x", place * columns + gate * n + i);
+    };
+    const auto peep = [&](std::int64_t which, std::int64_t i) {
+      return at("p", d * 3 * n + which * n + i);
+    };
+    const Values before = h;
+    Values seen = before;
+    for (std::int64_t i = 0; layer.kind == "gru" && i < n; ++i)
+      seen[static_cast<std::size_t>(i)] *= f(clipped(x(1, i) + sum(before, 1, i)));
+    for (std::int64_t i = 0; i < n; ++i) {
+      double &state = h[static_cast<std::size_t>(i)], &memory = c[static_cast<std::size_t>(i)];
+      if (layer.kind == "rnn") state = f(clipped(x(0, i) + sum(before, 0, i)));
+      if (layer.kind == "gru") {
+        const double update = f(clipped(x(0, i) + sum(before, 0, i)));
+        const double inner = layer.linear
+                                 ? f(clipped(x(1, i) + sum(before, 1, i))) * sum(before, 2, i)
+                                 : sum(seen, 2, i);
+        state = (1 - update) * g(clipped(x(2, i) + inner)) +
+                update * before[static_cast<std::size_t>(i)];
+      }
+      if (layer.kind == "lstm") {
+        const double in = f(clipped(x(0, i) + sum(before, 0, i) + peep(0, i) * memory));
+        const double forget = layer.input_forget
+                                  ? 1 - in
+                                  : f(clipped(x(2, i) + sum(before, 2, i) + peep(2, i) * memory));
+        memory = forget * memory + in * g(clipped(x(3, i) + sum(before, 3, i)));
+        state = f(clipped(x(1, i) + sum(before, 1, i) + peep(1, i) * memory)) * out(memory);
+      }
+    }
+  }
+};
+
+std::vector<float> random_values(std::int64_t count, double scale, Random& random) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i)
+    values.push_back(static_cast<float>(random.real(-0.9, 1.0) * scale));
+  return values;
+}
+
+Run random_run(const Layer& layer, std::int64_t batch, std::int64_t steps, Random& random) {
+  Run run{layer, batch, steps, {}, {}, {}, {}, {}};
+  const std::int64_t d = layer.directions(), n = layer.hidden, columns = layer.gates() * n;
+  run.floats["x"] = random_values(steps * batch * d * columns, 2, random);
+  run.floats["none"] = {0};
+  const auto add = [&](bool has, const char* name, std::int64_t count, double scale) {
+    if (has) run.floats[name] = random_values(count, scale, random);
+  };
+  const bool lstm = layer.kind == "lstm";
+  add(!layer.constant, "r", d * n * columns, 1.5 / std::sqrt(static_cast<double>(n)));
+  add(layer.has_bias, "bias", d * columns, 0.7);
+  add(layer.has_h, "h0", d * batch * n, 1);
+  add(lstm && layer.has_c, "c0", d * batch * n, 1);
+  add(lstm && layer.has_peepholes, "p", d * 3 * n, 0.8);
+  for (std::int64_t b = 0; b < batch; ++b)
+    run.lengths.push_back(
+        static_cast<std::int32_t>(layer.has_lengths ? random.integer(0, steps) : steps));
+  return run;
+}
+
+Outputs outputs_of(const Graph& graph, const Run& run) {
+  const Layer& layer = run.layer;
+  const std::int64_t d = layer.directions(), n = layer.hidden, columns = layer.gates() * n;
+  const std::map<std::string, Shape> shapes{{"x", {run.steps, run.batch, d * columns}},
+                                            {"none", {1}},
+                                            {"r", {d, n, columns}},
+                                            {"bias", {d, columns}},
+                                            {"h0", {d, run.batch, n}},
+                                            {"c0", {d, run.batch, n}},
+                                            {"p", {d, 3 * n}}};
+  NamedTensors inputs;
+  for (const auto& [name, values] : run.floats) {
+    if (name == "r" && layer.constant) continue;
+    inputs.push_back({name, Tensor::view(values, shapes.at(name))});
+  }
+  if (layer.has_lengths) inputs.push_back({"lengths", Tensor::view(run.lengths, {run.batch})});
+  return graph.run(inputs);
+}
+
+/// Cells whose gates are not between 0 and 1 make rounding grow from step to step.
+double tolerance_of(const Layer& layer) {
+  const bool usual = layer.kind == "rnn" || layer.f.name == "sigmoid";
+  return usual && layer.g.name == "tanh" ? 2e-5 : 3e-4;
+}
+
+void check_close(const Tensor& actual, const Values& expected, double tolerance) {
+  const auto values = actual.data<float>();
+  REQUIRE(values.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::fabs(static_cast<double>(values[i]) - expected[i]);
+    INFO("element ", i, ": ", values[i], " instead of ", expected[i]);
+    REQUIRE(error <= tolerance * (1 + std::fabs(expected[i])));
+  }
+}
+
+/// One row of a run as a run of its own.
+Run row_of(const Run& run, std::int64_t row) {
+  Run alone{run.layer, 1,  run.steps, run.floats, {run.lengths[static_cast<std::size_t>(row)]},
+            {},        {}, {}};
+  const auto take = [&](const char* name, std::int64_t outer, std::int64_t inner) {
+    const auto found = run.floats.find(name);
+    if (found == run.floats.end()) return;
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < outer; ++i) {
+      const auto first = found->second.begin() + (i * run.batch + row) * inner;
+      values.insert(values.end(), first, first + inner);
+    }
+    alone.floats[name] = std::move(values);
+  };
+  const std::int64_t d = run.layer.directions(), n = run.layer.hidden;
+  take("x", run.steps, d * run.layer.gates() * n);
+  take("h0", d, n);
+  take("c0", d, n);
+  return alone;
+}
+
+/// The last states of a row, of all directions.
+std::vector<float> last_of_row(const Outputs& outputs, const Run& run, std::int64_t row) {
+  std::vector<float> values;
+  const auto last = outputs["last"].data<float>();
+  for (std::int64_t d = 0; d < run.layer.directions(); ++d) {
+    const auto first = last.begin() + (d * run.batch + row) * run.layer.hidden;
+    values.insert(values.end(), first, first + run.layer.hidden);
+  }
+  return values;
+}
+
+Options options_of(const std::string& isa, int threads) {
+  Options options = test_options(isa);
+  options.threads = threads;
+  return options;
+}
+
+using BatchAndSteps = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+void check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::string& isa,
+                 Random& random) {
+  const std::string text = text_of(layer);
+  CAPTURE(text);
+  CAPTURE(layer.hidden);
+  std::vector<Graph> graphs;
+  for (const int threads : {1, 2, 4})
+    graphs.push_back(Graph::from_text(text, options_of(isa, threads)));
+  Options plain = test_options();
+  plain.device = "reference";
+  const Graph reference = Graph::from_text(text, plain);
+  for (const auto& [batch, steps] : sizes) {
+    CAPTURE(batch);
+    CAPTURE(steps);
+    Run run = random_run(layer, batch, steps, random);
+    const Outputs outputs = outputs_of(graphs[0], run);
+    if (layer.constant) {
+      const auto given = outputs["given"].data<float>();
+      run.floats["r"].assign(given.begin(), given.end());
+    }
+    run.expect();
+    check_close(outputs["y"], run.y, tolerance_of(layer));
+    check_close(outputs["last"], run.last, tolerance_of(layer));
+    if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance_of(layer));
+    if (batch <= 3) check_close(outputs_of(reference, run)["y"], run.y, tolerance_of(layer));
+    for (std::size_t i = 1; i < graphs.size(); ++i) {
+      const Outputs others = outputs_of(graphs[i], run);
+      CHECK(same_bits(others["y"], outputs["y"]));
+      CHECK(same_bits(others["last"], outputs["last"]));
+    }
+    if (batch < 2) continue;
+    const std::int64_t row = random.integer(0, batch - 1);
+    const Run alone = row_of(run, row);
+    CHECK(last_of_row(outputs_of(graphs[0], alone), alone, 0) == last_of_row(outputs, run, row));
+  }
+  CHECK(graphs[0].kernels_compiled_since_load() == 0);
+}
+
+TEST_SUITE("fast") {
+  TEST_CASE("recurrent layers of random options and sizes") {
+    Random random("recurrence");
+    for (const auto& isa : codegen::all_isas()) {
+      if (!codegen::cpu_has(isa)) continue;
+      CAPTURE(isa.name);
+      for (int i = 0, count = test_rounds(30, 3); i < count; ++i)
+        check_layer(random_layer(random),
+                    {{1, 9},
+                     {0, 3},
+                     {3, 0},
+                     {random.integer(2, 3), 4},
+                     {13, 7},
+                     {random.integer(14, 40), 30}},
+                    isa.name, random);
+    }
+  }
+
+  TEST_CASE("threads that share the columns of a recurrent layer") {
+    Random random("shared columns");
+    for (int i = 0, count = test_rounds(12, 3); i < count; ++i) {
+      Layer layer = random_layer(random);
+      layer.symbolic = false;
+      layer.hidden = random.integer(96, 170);
+      check_layer(layer, {{1, 120}, {random.integer(2, 3), 50}}, "", random);
+    }
+  }
+
+  TEST_CASE("recurrent layers in 16 bits, and with narrow weights") {
+    Random random("narrow recurrence");
+    const auto check = [&](const Layer& layer, const std::string& precision, double tolerance) {
+      Options options = test_options();
+      options.precision = precision;
+      const std::string text = text_of(layer);
+      CAPTURE(text);
+      CAPTURE(precision);
+      const Graph graph = Graph::from_text(text, options);
+      for (const std::int64_t batch : {1, 9}) {
+        Run run = random_run(layer, batch, 6, random);
+        const Outputs outputs = outputs_of(graph, run);
+        if (layer.constant) {
+          const auto given = outputs["given"].data<float>();
+          run.floats["r"].assign(given.begin(), given.end());
+        }
+        run.expect();
+        check_close(outputs["y"], run.y, tolerance);
+      }
+    };
+    Layer layer;
+    layer.hidden = 35;
+    for (const char* kind : {"lstm", "gru", "rnn"}) {
+      layer.kind = kind;
+      for (const bool constant : {true, false}) {
+        layer.constant = constant;
+        layer.dtype = "f16";
+        check(layer, "f32", 4e-3);
+        layer.dtype = "bf16";
+        check(layer, "f32", 4e-2);
+        layer.dtype = "f32";
+      }
+      layer.constant = true;
+      for (const char* precision : {"f16", "bf16", "i8"}) check(layer, precision, 2e-2);
+    }
+  }
+
+  TEST_CASE("a length of a recurrent layer that is out of range is an error") {
+    Layer layer;
+    const Graph graph = Graph::from_text(text_of(layer), test_options());
+    Random random("lengths out of range");
+    Run run = random_run(layer, 3, 5, random);
+    CHECK_NOTHROW(outputs_of(graph, run));
+    for (const std::int32_t bad : {6, -1, INT32_MAX, INT32_MIN}) {
+      run.lengths[1] = bad;
+      CHECK_THROWS_AS(outputs_of(graph, run), Error);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyn::testing
