@@ -13,6 +13,7 @@
 #include "src/import/onnx/converter.hpp"
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/texts.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 
@@ -52,7 +53,7 @@ class Importer {
     const std::vector<Dim> unlike_ones = open_ones();
     const graph::Module module = finish(weights_name);
     Imported imported;
-    imported.warnings = std::move(warnings_);
+    imported.warnings = std::move(state_.warnings);
     imported.ones = options_.ones;
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
@@ -105,13 +106,21 @@ class Importer {
   void read_opset() {
     const std::optional<int> opset =
         within("", [&] { return standard_opset(model_.opset_import()); });
-    if (!opset) fail(ErrorKind::model, "it imports no version of the standard operators");
-    state_.opset = *opset;
-    if (*opset > last_opset)
-      warnings_.push_back(
+    if (!opset && has_standard_operators())
+      fail(ErrorKind::model, "it imports no version of the standard operators");
+    state_.opset = opset.value_or(last_opset);
+    if (state_.opset > last_opset)
+      state_.warnings.push_back(
           fmt::format("{}: opset {} is newer than {}, the newest that is known; its "
                       "operators are taken for those of that one",
-                      path_, *opset, last_opset));
+                      path_, state_.opset, last_opset));
+  }
+
+  bool has_standard_operators() const {
+    bool found = false;
+    for_each_node(model_.graph().node(),
+                  [&](const NodeProto& node) { found |= is_standard(node.domain()); });
+    return found;
   }
 
   /// Lists all unsupported operators at once, those in functions that are called included.
@@ -123,9 +132,7 @@ class Importer {
     std::map<std::string, Missing> missing;
     const auto check = [&](const auto& nodes, const std::string& place) {
       for_each_node(nodes, [&](const NodeProto& node) {
-        if (functions.find(node) != nullptr ||
-            (is_standard(node.domain()) && Converter::knows(node.op_type())))
-          return;
+        if (functions.find(node) != nullptr || Converter::knows(node)) return;
         Missing& operators = missing[operator_name(node)];
         if (++operators.count == 1) operators.first = describe(node) + place;
       });
@@ -220,10 +227,28 @@ class Importer {
                                                          : dim.dim_param();
       shape += (shape.empty() ? "" : ", ") + word;
     }
-    const DType dtype =
-        tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
+    const DType dtype = tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32
+                        : tensor.elem_type() == TensorProto::STRING  ? DType::i64
+                                                                     : dtype_of(tensor.elem_type());
     return {output.name(), dtype,
             tensor.has_shape() && options_.free_dims.empty() ? "[" + shape + "]" : "_"};
+  }
+
+  /// A tensor of texts is given as their places in the list of all of them.
+  ValueId output_value(const std::string& name) {
+    const auto found = state_.operands.find(name);
+    if (found == state_.operands.end() || !found->second->texts) return value_of(state_, name);
+    const std::string texts = listed(*found->second->texts);
+    if (options_.strict)
+      throw Error(
+          ErrorKind::unsupported,
+          fmt::format("it is a tensor of texts, of which dyn has none; without strict it is "
+                      "given as i64, where {}",
+                      texts));
+    state_.warnings.push_back(
+        fmt::format("{}: the output {} is a tensor of texts, and is given as i64, where {}", path_,
+                    name, texts));
+    return found->second->id;
   }
 
   graph::Module finish(const std::string& weights_name) {
@@ -234,7 +259,7 @@ class Importer {
       if (!seen.insert(output.name()).second)
         fail(ErrorKind::model, fmt::format("two outputs are called \"{}\"", output.name()));
       outputs.push_back(
-          within("the output " + output.name(), [&] { return value_of(state_, output.name()); }));
+          within("the output " + output.name(), [&] { return output_value(output.name()); }));
       names.push_back(output.name());
     }
     if (outputs.empty()) fail(ErrorKind::model, "its graph has no outputs");
@@ -268,7 +293,6 @@ class Importer {
   GraphState state_;
   std::vector<ValueId> inputs_;
   std::vector<std::vector<Dim>> input_dims_;  ///< as they were read
-  std::vector<std::string> warnings_;
 };
 
 }  // namespace

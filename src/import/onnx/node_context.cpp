@@ -75,6 +75,10 @@ void NodeContext::fail_unsupported(const std::string& message) const {
   throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
 }
 
+void NodeContext::warn(const std::string& message) const {
+  state_.warnings.push_back(fmt::format("{}: {}", describe(node_), message));
+}
+
 bool NodeContext::is_one(Dim dim) {
   if (const std::optional<bool> known = prove_equal(dim, dims().constant(1))) return *known;
   if (is_defined(dim)) return false;
@@ -133,6 +137,8 @@ ValueId value_of(GraphState& state, const std::string& name) {
 }
 
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
+  if (operand.texts)
+    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
   if (operand.id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
   return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)
@@ -387,6 +393,12 @@ void NodeContext::give(std::shared_ptr<Operand> operand, std::size_t output) {
 
 void NodeContext::give(ValueId id, std::size_t output) {
   give(Operand{id, nullptr, std::nullopt}, output);
+}
+
+void NodeContext::give_texts(ValueId places, std::vector<std::string> texts, std::size_t output) {
+  Operand operand{places, nullptr, std::nullopt};
+  operand.texts = std::make_shared<const std::vector<std::string>>(std::move(texts));
+  give(std::move(operand), output);
 }
 
 void NodeContext::give(KnownInts ints, std::size_t output) {

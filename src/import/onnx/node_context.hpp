@@ -49,8 +49,9 @@ struct GraphState {
   const bool strict = false, alone = false;  ///< ImportOptions'
   std::vector<NotedSize> unlike_ones = {};   ///< taken to be other than 1, though they may be
   int opset = 0;
-  std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
-  int unrolled_loops = 0;           ///< those around the node that is converted
+  std::vector<std::string> warnings = {};  ///< for a log
+  std::int64_t unrolled_nodes = 0;         ///< nodes in bodies of Loop and Scan, once for each step
+  int unrolled_loops = 0;                  ///< those around the node that is converted
   std::unordered_multimap<std::size_t, std::pair<std::shared_ptr<const Tensor>, ValueId>>
       weights_in_loops = {};  ///< by the hash of their bytes
   std::set<ValueId> known_inputs =
@@ -76,6 +77,8 @@ class NodeContext {
   /// Throws UndecidedStructure instead where the node lacked a constant that known values of inputs
   /// could give.
   [[noreturn]] void fail_unsupported(const std::string& message) const;
+  /// Tells whoever reads the log.
+  void warn(const std::string& message) const;
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
   /// Optional inputs may be left out.
@@ -112,6 +115,9 @@ class NodeContext {
   /// A list that is an attribute up to some opset, and an input from then on; nothing where the
   /// node has neither.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input);
+  /// A list of numbers or words; empty where the node has none.
+  std::vector<double> numbers(std::string_view name) const;
+  std::vector<std::string> words(std::string_view name) const;
   /// Takes the attribute's elements out of the node, so that no two copies exist.
   Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
@@ -147,6 +153,9 @@ class NodeContext {
   void give(Tensor constant, std::size_t output = 0);
   void give(Operand operand, std::size_t output = 0);
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
+
+  /// A tensor of texts: the value has their places in the list.
+  void give_texts(ValueId places, std::vector<std::string> texts, std::size_t output = 0);
 
   /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);

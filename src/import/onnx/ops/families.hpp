@@ -60,10 +60,13 @@ Family unpool_operators();
 Family transformer_operators();
 Family attention_operators();
 
+// Of the domain ai.onnx.ml, in the folder ml.
+Family tree_operators();
+
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);
 
-/// nullptr where dyn has no such operator.
-const Conversion* find_conversion(std::string_view op_type);
+/// nullptr where dyn has no such operator of the domain.
+const Conversion* find_conversion(const std::string& domain, std::string_view op_type);
 
 }  // namespace dyn::onnx
