@@ -93,7 +93,7 @@ Counted count(const Operator& of_host, const Call& call) {
 
 const Operator* find_operator(graph::OpId op) {
   for (const auto& family : {order_operators(), scatter_operators(), choice_operators(),
-                             recurrence_operators(), tree_operators()}) {
+                             recurrence_operators(), tree_operators(), couple_operators()}) {
     const auto found = std::ranges::find(family, op, &Operator::op);
     if (found != family.end()) return &*found;
   }

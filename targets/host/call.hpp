@@ -91,6 +91,7 @@ std::span<const Operator> scatter_operators();
 std::span<const Operator> choice_operators();
 std::span<const Operator> recurrence_operators();
 std::span<const Operator> tree_operators();
+std::span<const Operator> couple_operators();
 
 /// The extents before an axis, of the axis, and after it: element (o, i, k) lies at (o * extent +
 /// i) * inner + k.

@@ -36,7 +36,7 @@ class Model:
         self.features = draw.randint(1, 7)
         self.dtype = TensorProto.FLOAT
         self.has_nan = False
-        self.nodes, self.outputs, self.kind = [], [], ""
+        self.nodes, self.outputs, self.initializers, self.kind = [], [], [], ""
 
     def quarter(self, low=-8, high=8):
         return self.draw.randint(low, high) / 4
@@ -121,7 +121,7 @@ class Model:
         always = classes > 2 or self.draw.random() < 0.6
         attributes = self.list_attributes(self.trees(*self.size()), "class_", targets, lambda: self.weight(positive), always)
         base = [self.weight() for _ in range(base)] if base and "class_weights" in attributes else None
-        self.node("TreeEnsembleClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], classlabels_int64s=self.draw.sample(range(-9, 40), classes),
+        self.node("TreeEnsembleClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], classlabels_int64s=self.labels(classes),
                   post_transform=self.draw.choice(TRANSFORMS[:4]), base_values=base, **attributes)
 
     def tree_ensemble(self):
@@ -159,11 +159,104 @@ class Model:
                   leaf_targetids=[target for _, target in leaves], membership_values=tensor(members, kind) if members else None, aggregate_function=self.draw.randint(0, 3),
                   post_transform=self.draw.choice([0, 3]), **lists)  # ONNX Runtime takes 1 for 2
 
-    KINDS = [regressor, regressor, tree_classifier, tree_classifier, tree_classifier, tree_ensemble, tree_ensemble]
+    # --- products ---
+
+    def labels(self, classes):
+        return self.draw.sample(range(-9, 40), classes)
+
+    def linear_regressor(self):
+        targets = self.draw.choice([1, 2, 4])
+        self.node("LinearRegressor", [("y", TensorProto.FLOAT)], targets=targets, coefficients=self.floats(targets * self.features), intercepts=self.floats(targets),
+                  post_transform=self.draw.choice(TRANSFORMS[:4]))
+
+    def linear_classifier(self):
+        self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64])
+        classes = self.draw.choice([1, 2, 3, 5])
+        self.node("LinearClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], coefficients=self.floats(classes * self.features),
+                  intercepts=self.floats(classes), classlabels_ints=self.labels(max(classes, 2)), post_transform=self.draw.choice(TRANSFORMS[:4]))
+
+    def kernel(self):
+        kind = self.draw.choice(["LINEAR", "POLY", "RBF", "SIGMOID"])
+        return {"kernel_type": kind, "kernel_params": [self.draw.uniform(0.05, 0.4), self.draw.uniform(-0.5, 0.5), self.draw.choice([2.0, 3.0])]}
+
+    def svm_regressor(self):
+        vectors = self.draw.choice([0, 1, 9])
+        kernel = self.kernel() if vectors else {}
+        self.node("SVMRegressor", [("y", TensorProto.FLOAT)], n_supports=vectors, support_vectors=self.floats(vectors * self.features) if vectors else None,
+                  coefficients=self.floats(vectors or self.features), rho=self.floats(1), one_class=self.draw.choice([0, 0, 1]), **{"kernel_params": [0.0, 0.0, 0.0], **kernel})
+
+    def svm_classifier(self):
+        self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32])
+        classes = self.draw.choice([2, 2, 3, 4])
+        if self.draw.random() < 0.3:
+            attributes = {"coefficients": self.floats(classes * self.features), "rho": self.floats(1), "kernel_params": [0.0, 0.0, 0.0]}
+        else:
+            counts, pairs = [self.draw.randint(1, 4) for _ in range(classes)], classes * (classes - 1) // 2
+            attributes = {"vectors_per_class": counts, "support_vectors": self.floats(sum(counts) * self.features), "coefficients": self.floats((classes - 1) * sum(counts)),
+                          "rho": self.floats(pairs), **self.kernel()}
+            if self.draw.random() < 0.5:
+                attributes |= {"prob_a": self.floats(pairs), "prob_b": self.floats(pairs)}
+        self.node("SVMClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], classlabels_ints=self.labels(classes),
+                  post_transform=self.draw.choice(TRANSFORMS[:4]), **attributes)
+
+    # --- features ---
+
+    def any_number(self):
+        self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32])
+
+    def scaler(self):
+        self.any_number()
+        count = self.draw.choice([1, self.features])
+        self.node("Scaler", [("y", TensorProto.FLOAT)], offset=self.floats(count), scale=self.floats(count))
+
+    def normalizer(self):
+        self.any_number()
+        self.node("Normalizer", [("y", TensorProto.FLOAT)], norm=self.draw.choice(["MAX", "L1", "L2"]))
+
+    def imputer(self):
+        self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.INT64])
+        count = self.draw.choice([1, self.features])
+        if self.dtype == TensorProto.FLOAT:
+            self.has_nan = True
+            self.node("Imputer", [("y", self.dtype)], imputed_value_floats=self.floats(count), replaced_value_float=self.draw.choice([float("nan"), 0.25]))
+        else:
+            self.node("Imputer", [("y", self.dtype)], imputed_value_int64s=[self.draw.randint(-9, 9) for _ in range(count)], replaced_value_int64=1)
+
+    def binarizer(self):
+        self.node("Binarizer", [("y", self.dtype)], threshold=self.quarter())
+
+    def vectorizer(self):
+        self.any_number()
+        widths = [self.draw.choice([self.features, max(self.features - 1, 1), self.features + 2]) for _ in range(self.draw.randint(1, 3))]
+        self.node("FeatureVectorizer", [("y", TensorProto.FLOAT)], inputs=["x"] * len(widths), inputdimensions=widths)
+
+    def extractor(self):
+        self.any_number()
+        places = numpy.array([[self.draw.randrange(self.features) for _ in range(self.draw.randint(1, 5))]], numpy.int64)
+        self.initializers.append(numpy_helper.from_array(places, "places"))
+        self.node("ArrayFeatureExtractor", [("y", self.dtype)], inputs=["x", "places"])
+
+    def encoder(self):
+        to_floats, from_floats = self.draw.random() < 0.5, self.draw.random() < 0.5
+        self.dtype = TensorProto.FLOAT if from_floats else TensorProto.INT64
+        self.has_nan = from_floats
+        count = self.draw.randint(1, 9)
+        keys = [self.quarter() if from_floats else self.draw.randint(-4, 4) for _ in range(count)]
+        values = self.floats(count) if to_floats else [self.draw.randint(-99, 99) for _ in range(count)]
+        attributes = {"default_float": 0.5} if to_floats else {"default_int64": self.draw.randint(-9, 9)}
+        self.node("LabelEncoder", [("y", TensorProto.FLOAT if to_floats else TensorProto.INT64)],
+                  **{"keys_floats" if from_floats else "keys_int64s": keys, "values_floats" if to_floats else "values_int64s": values, **attributes})
+
+    def one_hot(self):
+        self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64])
+        self.node("OneHotEncoder", [("y", TensorProto.FLOAT)], cats_int64s=self.draw.sample(range(-4, 6), self.draw.randint(1, 6)), zeros=1)
+
+    KINDS = [regressor, regressor, tree_classifier, tree_classifier, tree_classifier, tree_ensemble, tree_ensemble, linear_regressor, linear_classifier, svm_regressor,
+             svm_classifier, svm_classifier, scaler, normalizer, imputer, binarizer, vectorizer, extractor, encoder, one_hot]
 
     def model(self):
         graph = helper.make_graph(self.nodes, "random", [helper.make_tensor_value_info("x", self.dtype, ["N", self.features])],
-                                  [helper.make_tensor_value_info(name, dtype, None) for name, dtype in self.outputs])
+                                  [helper.make_tensor_value_info(name, dtype, None) for name, dtype in self.outputs], self.initializers)
         version = 5 if self.kind == "TreeEnsemble" else 3
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid(DOMAIN, version)], ir_version=9)
 

@@ -62,6 +62,9 @@ Family attention_operators();
 
 // Of the domain ai.onnx.ml, in the folder ml.
 Family tree_operators();
+Family linear_operators();
+Family feature_operators();
+Family label_operators();
 
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);

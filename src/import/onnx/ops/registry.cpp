@@ -46,7 +46,7 @@ const std::vector<std::pair<std::string_view, Families>>& families_by_domain() {
         unpool_operators,
         transformer_operators,
         attention_operators}},
-      {"ai.onnx.ml", {tree_operators}}};
+      {"ai.onnx.ml", {tree_operators, linear_operators, feature_operators, label_operators}}};
   return families;
 }
 
