@@ -95,6 +95,10 @@ class Model:
                 lists[name + "_as_tensor"] = numpy_helper.from_array(numpy.array(lists.pop(name), numpy.float64), name)
         return lists
 
+    def transform(self, shares_one=False):
+        """ONNX Runtime knows LOGISTIC of a score that two classes share since a newer version."""
+        return self.draw.choice(["NONE", "SOFTMAX", "SOFTMAX_ZERO"] if shares_one else TRANSFORMS[:4])
+
     def size(self):
         return (self.draw.choice([1, 3, 17, 40]), self.draw.choice([1, 3, 6]))
 
@@ -106,7 +110,7 @@ class Model:
         attributes = self.list_attributes(self.trees(*self.size()), "target_", list(range(targets)), self.weight, self.draw.random() < 0.5 or targets == 1 or has_base)
         base = self.floats(targets) if has_base and "target_weights" in attributes else None
         self.node("TreeEnsembleRegressor", [("y", TensorProto.FLOAT)], n_targets=targets, aggregate_function=self.draw.choice(["SUM", "AVERAGE", "MIN", "MAX"]),
-                  post_transform=self.draw.choice(TRANSFORMS[:4]), base_values=base, **attributes)
+                  post_transform=self.transform(), base_values=base, **attributes)
 
     def tree_classifier(self):
         self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT32])
@@ -122,7 +126,7 @@ class Model:
         attributes = self.list_attributes(self.trees(*self.size()), "class_", targets, lambda: self.weight(positive), always)
         base = [self.weight() for _ in range(base)] if base and "class_weights" in attributes else None
         self.node("TreeEnsembleClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], classlabels_int64s=self.labels(classes),
-                  post_transform=self.draw.choice(TRANSFORMS[:4]), base_values=base, **attributes)
+                  post_transform=self.transform(classes == 2 and positive), base_values=base, **attributes)
 
     def tree_ensemble(self):
         self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.FLOAT, TensorProto.DOUBLE])
@@ -167,13 +171,13 @@ class Model:
     def linear_regressor(self):
         targets = self.draw.choice([1, 2, 4])
         self.node("LinearRegressor", [("y", TensorProto.FLOAT)], targets=targets, coefficients=self.floats(targets * self.features), intercepts=self.floats(targets),
-                  post_transform=self.draw.choice(TRANSFORMS[:4]))
+                  post_transform=self.transform())
 
     def linear_classifier(self):
         self.dtype = self.draw.choice([TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64])
         classes = self.draw.choice([1, 2, 3, 5])
         self.node("LinearClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], coefficients=self.floats(classes * self.features),
-                  intercepts=self.floats(classes), classlabels_ints=self.labels(max(classes, 2)), post_transform=self.draw.choice(TRANSFORMS[:4]))
+                  intercepts=self.floats(classes), classlabels_ints=self.labels(max(classes, 2)), post_transform=self.transform(classes == 1))
 
     def kernel(self):
         kind = self.draw.choice(["LINEAR", "POLY", "RBF", "SIGMOID"])
@@ -197,7 +201,7 @@ class Model:
             if self.draw.random() < 0.5:
                 attributes |= {"prob_a": self.floats(pairs), "prob_b": self.floats(pairs)}
         self.node("SVMClassifier", [("label", TensorProto.INT64), ("scores", TensorProto.FLOAT)], classlabels_ints=self.labels(classes),
-                  post_transform=self.draw.choice(TRANSFORMS[:4]), **attributes)
+                  post_transform=self.transform(classes == 2), **attributes)
 
     # --- features ---
 
