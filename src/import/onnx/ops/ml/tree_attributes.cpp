@@ -89,8 +89,8 @@ class TreeReader {
   }
 
   TreeEnsemble read() {
-    read_nodes();
     read_roots();
+    read_nodes();
     read_weights();
     return std::move(ensemble_);
   }
