@@ -12,6 +12,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/folded.hpp"
 #include "src/import/onnx/sizes/freed_check.hpp"
+#include "src/import/onnx/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -66,6 +67,8 @@ void Converter::convert_operator(NodeProto& node) {
       convert_loop(context);
     else if (node.op_type() == scan_operator)
       convert_scan(context);
+    else if (reads_texts(context))
+      convert_texts(state_, node, context, *find_conversion(node.domain(), node.op_type()));
     else if (!give_folded_floats(context))
       convert_halves(state_, node, context, *find_conversion(node.domain(), node.op_type()));
     check_freed(context, first_new);

@@ -16,6 +16,7 @@
 #include "src/import/onnx/parts/texts.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
+#include "src/import/onnx/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -159,7 +160,9 @@ class Importer {
       const std::string name = proto.name();
       const std::optional<std::string> place = within("", [&] { return external_place(proto); });
       std::shared_ptr<Operand> operand = place ? by_place[*place] : nullptr;
-      if (!operand) {
+      if (proto.data_type() == TensorProto::STRING) {
+        operand = std::make_shared<Operand>(within("", [&] { return texts_operand(proto); }));
+      } else if (!operand) {
         Tensor tensor = within("", [&] { return take_tensor(proto, state_.files); });
         operand = std::make_shared<Operand>(
             Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
@@ -248,7 +251,9 @@ class Importer {
     state_.warnings.push_back(
         fmt::format("{}: the output {} is a tensor of texts, and is given as i64, where {}", path_,
                     name, texts));
-    return found->second->id;
+    NodeProto reader;
+    reader.add_input(name);
+    return NodeContext(state_, reader).places_of_texts(0);
   }
 
   graph::Module finish(const std::string& weights_name) {

@@ -117,6 +117,23 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   return found->second;
 }
 
+Operand& NodeContext::without_texts(Operand& operand) const {
+  if (operand.texts)
+    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
+  return operand;
+}
+
+const std::vector<std::string>* NodeContext::texts(std::size_t input) const {
+  if (!has(input)) return nullptr;
+  const auto found = state_.operands.find(node_.input(static_cast<int>(input)));
+  return found == state_.operands.end() ? nullptr : found->second->texts.get();
+}
+
+ValueId NodeContext::places_of_texts(std::size_t input) {
+  Operand& places = *operand(input);
+  return materialize(places, places.name);
+}
+
 ValueId NodeContext::value(std::size_t input) {
   Operand& operand = find(input);
   return materialize(operand, operand.name);
@@ -137,8 +154,6 @@ ValueId value_of(GraphState& state, const std::string& name) {
 }
 
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
-  if (operand.texts)
-    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
   if (operand.id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
   return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)

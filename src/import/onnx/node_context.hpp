@@ -83,7 +83,7 @@ class NodeContext {
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
   /// Optional inputs may be left out.
   bool has(std::size_t input) const;
-  /// The input as a value of the module.
+  /// The input as a value of the module. This and what follows fails for a tensor of texts.
   ValueId value(std::size_t input);
   std::vector<ValueId> values();
   const graph::TensorType& type(std::size_t input) { return state_.builder.type(value(input)); }
@@ -154,17 +154,25 @@ class NodeContext {
   void give(Operand operand, std::size_t output = 0);
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
 
+  /// The list of the texts of an input, which are some of it; nullptr: it has none.
+  const std::vector<std::string>* texts(std::size_t input) const;
+  /// The places of an input's texts in their list.
+  ValueId places_of_texts(std::size_t input);
   /// A tensor of texts: the value has their places in the list.
   void give_texts(ValueId places, std::vector<std::string> texts, std::size_t output = 0);
 
   /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);
   /// The value of an operand that a converter has made.
-  ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
-  ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
+  ValueId value_of(Operand& operand) { return value_of(operand, node_.op_type()); }
+  ValueId value_of(Operand& operand, const std::string& name) {
+    return materialize(without_texts(operand), name);
+  }
 
  private:
-  Operand& find(std::size_t input) { return *operand(input); }
+  Operand& find(std::size_t input) { return without_texts(*operand(input)); }
+  /// Fails for a tensor of texts.
+  Operand& without_texts(Operand& operand) const;
   /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
   /// from: only a node that fails, or whose sizes a run decides, asks.
   std::set<std::string> asked_for() const;

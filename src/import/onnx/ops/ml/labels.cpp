@@ -58,9 +58,6 @@ Labels labels_of(NodeContext& node, const std::string& kind) {
   return {std::nullopt, node.words(kind + "_strings")};
 }
 
-/// The texts of the input, whose places it holds.
-const Texts* texts_of_input(NodeContext& node) { return node.operand(0)->texts.get(); }
-
 /// Where the input holds a key: the key's place, the first of equal ones; elsewhere the number of
 /// keys.
 TensorExpr places_of_numbers(NodeContext& node, const Tensor& keys) {
@@ -75,7 +72,7 @@ TensorExpr places_of_numbers(NodeContext& node, const Tensor& keys) {
                 false);
 }
 
-/// The same for an input of texts.
+/// The same for an input of texts, which are some of these.
 TensorExpr places_of_texts(NodeContext& node, const Texts& texts, const Texts& keys) {
   std::unordered_map<std::string, std::int64_t> places;
   for (std::size_t i = 0; i < keys.size(); ++i)
@@ -87,11 +84,11 @@ TensorExpr places_of_texts(NodeContext& node, const Texts& texts, const Texts& k
                                             : found->second);
   }
   const TensorExpr table = integers(node, {static_cast<std::int64_t>(of_text.size())}, of_text);
-  return gather(table, {node, node.operand(0)->id}, 0);
+  return gather(table, {node, node.places_of_texts(0)}, 0);
 }
 
 TensorExpr places_of(NodeContext& node, const Labels& keys) {
-  if (const Texts* texts = texts_of_input(node)) {
+  if (const Texts* texts = node.texts(0)) {
     if (keys.numbers) node.fail("its input holds texts, but its keys are numbers");
     return places_of_texts(node, *texts, keys.texts);
   }
@@ -144,7 +141,7 @@ void convert(NodeContext& node, const Labels& keys, Labels values) {
 /// Texts and their places, one the key of the other: which of them is decided by the input.
 void convert_places(NodeContext& node, const Texts& texts, const Integers& numbers) {
   Labels of_texts{std::nullopt, texts}, of_numbers{list_of(DType::i64, numbers), {}};
-  if (texts_of_input(node) != nullptr)
+  if (node.texts(0) != nullptr)
     convert(node, of_texts, std::move(of_numbers));
   else
     convert(node, of_numbers, std::move(of_texts));
@@ -172,7 +169,7 @@ void convert_one_hot_encoder(NodeContext& node) {
   const auto count = static_cast<std::int64_t>(categories.count());
   if (count == 0) node.fail("it needs cats_int64s or cats_strings, which name the categories");
   TensorExpr places = [&] {
-    if (texts_of_input(node) != nullptr || !whole) return places_of(node, categories);
+    if (node.texts(0) != nullptr || !whole) return places_of(node, categories);
     const TensorExpr given = cast(input_expr(node, 0), DType::i64);
     const TensorExpr is_it = equal(unsqueeze(given, given.rank()), integers(node, {count}, *whole));
     const Dim extent = node.dims().constant(count);

@@ -194,6 +194,30 @@ TEST_CASE("numbers become texts, which the log names") {
         std::string::npos);
 }
 
+TEST_CASE("texts in the file are chosen and moved by their places") {
+  OnnxFile file;
+  file.model.add_opset_import()->set_domain("ai.onnx.ml");
+  file.input("x", {"N", columns}).output("y");
+  file.integers("shape", {1}, {-1});
+  onnx::TensorProto& names = *file.model.mutable_graph()->add_initializer();
+  names.set_name("names");
+  names.set_data_type(onnx::TensorProto::STRING);
+  names.add_dims(3);
+  for (const char* name : {"cat", "dog", "eel"}) names.add_string_data(name);
+  set(file.node("ArgMax", {"x"}, {"best"}), "axis", 1);
+  file.node("ArrayFeatureExtractor", {"names", "best"}, {"chosen"}).set_domain("ai.onnx.ml");
+  set(file.node("Cast", {"chosen"}, {"cast"}), "to", onnx::TensorProto::STRING);
+  file.node("Reshape", {"cast", "shape"}, {"y"});
+  const Values x{1, 2, 3, 9, 8, 7, 1, 3, 2, 1, 1, 1};
+  CHECK(run_on<float>(file, x).values == Values{2, 0, 1, 0});
+  names.add_dims(2);
+  check_error(file, ErrorKind::model,
+              {"the tensor names: it has 3 texts, which do not fit its dims"});
+  names.mutable_dims()->RemoveLast();
+  file.node("Shape", {"names"}, {"z"});
+  check_error(file, ErrorKind::unsupported, {"names holds texts, of which dyn has no tensors"});
+}
+
 TEST_CASE("a ZipMap gives the tensor of its maps, and the log names the columns") {
   MlFile ml("ZipMap", {"N", columns}, {"y"});
   set_words(ml.node(), "classlabels_strings", {"a", "b", "c"});
