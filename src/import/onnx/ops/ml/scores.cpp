@@ -78,7 +78,7 @@ TensorExpr best_of(const TensorExpr& scores) {
   NodeContext& node = scores.node();
   const Dim classes = scores.dims()[1];
   const TensorExpr is_best = equal(scores, reduce("reduce_max", scores, {1}, true));
-  const TensorExpr place = along(range(node, classes), 1, 2), last = size(node, classes) + -1.0;
+  const TensorExpr place = along(range(node, classes), 1, 2), last = size(node, classes - 1);
   return reduce("reduce_min", where(is_best, place, last), {1}, false);
 }
 

@@ -86,17 +86,19 @@ class TreeWriter {
     NodeContext& node = x.node();
     const auto count = static_cast<std::int64_t>(features_.size()),
                weights = static_cast<std::int64_t>(ensemble_.weights.size());
-    const auto integers = [&](const std::vector<std::int32_t>& list, const Integers& dims) {
-      return constant_expr(node, DType::i32, dims, list);
+    const auto integers = [&](const char* name, const std::vector<std::int32_t>& list,
+                              const Integers& dims) {
+      return constant_expr(node, DType::i32, dims, list, name);
     };
     const std::vector<T> answers(ensemble_.weights.begin(), ensemble_.weights.end());
-    return apply(
-               "tree_ensemble",
-               {x, integers(roots_, {static_cast<std::int64_t>(roots_.size())}),
-                integers(features_, {count}), constant_expr(node, x.dtype(), {count}, thresholds_),
-                integers(children_, {count, 2}), integers(ensemble_.targets, {weights}),
-                constant_expr(node, x.dtype(), {weights}, answers)},
-               {node.dim("results", ensemble_.results), {"aggregate", std::string(aggregate)}})
+    return apply("tree_ensemble",
+                 {x, integers("roots", roots_, {static_cast<std::int64_t>(roots_.size())}),
+                  integers("features", features_, {count}),
+                  constant_expr(node, x.dtype(), {count}, thresholds_, "thresholds"),
+                  integers("children", children_, {count, 2}),
+                  integers("targets", ensemble_.targets, {weights}),
+                  constant_expr(node, x.dtype(), {weights}, answers, "weights")},
+                 {node.dim("results", ensemble_.results), {"aggregate", std::string(aggregate)}})
         .id();
   }
 
