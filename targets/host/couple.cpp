@@ -54,12 +54,12 @@ class Coupling {
 
   /// Meets condition i, and makes the sum of p 1 again.
   void improve(float* p, std::size_t i) {
-    const float change = (pqp_ - qp_[i]) / q(i, i), sum = 1 + change;
+    const float change = (pqp_ - qp_[i]) / q(i, i), scale = 1 / (1 + change);
     p[i] += change;
-    pqp_ = (pqp_ + change * (change * q(i, i) + 2 * qp_[i])) / sum / sum;
+    pqp_ = (pqp_ + change * (change * q(i, i) + 2 * qp_[i])) * scale * scale;
     for (std::size_t j = 0; j < classes_; ++j) {
-      qp_[j] = (qp_[j] + change * q(i, j)) / sum;
-      p[j] /= sum;
+      qp_[j] = (qp_[j] + change * q(i, j)) * scale;
+      p[j] *= scale;
     }
   }
 

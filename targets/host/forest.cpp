@@ -75,9 +75,18 @@ bool are_sound(const Trees<T>& trees) {
                              [&](std::int32_t each) { return within(0, each, nodes); });
 }
 
+template <class T>
+bool gives_one_number(const Trees<T>& trees) {
+  for (std::size_t i = 0; i < trees.features.size(); ++i) {
+    if (is_leaf(trees.features[i]) && trees.children[2 * i + 1] - trees.children[2 * i] != 1)
+      return false;
+  }
+  return trees.results == 1;
+}
+
 /// The trees with the children of each node beside each other, node after node by their distance
 /// from the root. A node with several parents has its place once, and a node without a question at
-/// the other ones, from which the walk goes on to it.
+/// the other ones, from which the walk goes on to it; a leaf of one number stands at all of them.
 class Layout {
  public:
   struct Slot {
@@ -93,6 +102,7 @@ class Layout {
   template <class T>
   explicit Layout(const Trees<T>& trees) {
     if (!are_sound(trees)) return;
+    copies_leaves_ = gives_one_number(trees);
     measure_heights(trees);
     places_.assign(trees.features.size(), nowhere);
     std::vector<std::int32_t> owners(trees.features.size(), nowhere);
@@ -109,6 +119,11 @@ class Layout {
   std::size_t most_slots() const { return most_slots_; }
 
  private:
+  template <class T>
+  bool is_copied(const Trees<T>& trees, std::size_t node) const {
+    return copies_leaves_ && is_leaf(trees.features[node]);
+  }
+
   /// Children stand behind their parents. A node of several parents is one step further from all
   /// but one of them.
   template <class T>
@@ -124,7 +139,8 @@ class Layout {
     for (std::size_t i = parents.size(); i-- > 0;) {
       for (std::size_t k = 0; !is_leaf(trees.features[i]) && k < 2; ++k) {
         const auto child = static_cast<std::size_t>(trees.children[2 * i + k]);
-        heights_[i] = std::max(heights_[i], heights_[child] + (parents[child] > 1 ? 2 : 1));
+        const bool is_far = parents[child] > 1 && !is_copied(trees, child);
+        heights_[i] = std::max(heights_[i], heights_[child] + (is_far ? 2 : 1));
       }
     }
   }
@@ -143,7 +159,8 @@ class Layout {
         owners[at] = tree;
         places_[at] = static_cast<std::int32_t>(here);
       }
-      slots_.push_back({node, static_cast<std::uint32_t>(places_[at]), is_placed});
+      const bool goes_on = is_placed && !is_copied(trees, at);
+      slots_.push_back({node, goes_on ? static_cast<std::uint32_t>(places_[at]) : here, goes_on});
       return true;
     };
     if (!add(root)) return false;
@@ -165,7 +182,7 @@ class Layout {
   std::vector<Slot> slots_;
   std::vector<Tree> trees_;
   std::size_t most_slots_ = 0;
-  bool is_sound_ = false;
+  bool is_sound_ = false, copies_leaves_ = false;
 };
 
 /// The columns that the walk sees: those of x that a node asks for, a NaN, and the negatives of
@@ -213,15 +230,6 @@ class Columns {
   std::int64_t least_ = 0;
   bool are_first_ = false;  ///< plain: 0, 1, ...
 };
-
-template <class T>
-bool gives_one_number(const Trees<T>& trees) {
-  for (std::size_t i = 0; i < trees.features.size(); ++i) {
-    if (is_leaf(trees.features[i]) && trees.children[2 * i + 1] - trees.children[2 * i] != 1)
-      return false;
-  }
-  return trees.results == 1;
-}
 
 template <class T>
 struct Entry {

@@ -2,4 +2,4 @@
 # file: targets/host/couple.cpp
 # target: test_import
 # test: probabilities of pairs*
-s/      p\[j\] \/= sum;/      p[j] *= 1;/
+s/      p\[j\] \*= scale;/      p[j] *= 1;/

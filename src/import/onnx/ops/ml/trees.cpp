@@ -74,7 +74,9 @@ class TreeWriter {
  public:
   TreeWriter(const TreeEnsemble& ensemble, const std::vector<std::uint32_t>& order)
       : ensemble_(ensemble), places_(ensemble.nodes.size(), 0) {
+    count_parents(order);
     for (const std::uint32_t node : order) {
+      if (parents_[node] == in_chain) continue;
       places_[node] = end();
       write(ensemble.nodes[node]);
     }
@@ -127,9 +129,7 @@ class TreeWriter {
       case TreeMode::Gt:
         return node.nan_is_yes ? ask(node, t, yes, no) : ask_negated(node, below(-t), no, yes);
       case TreeMode::Eq:
-        if (node.nan_is_yes) send_nan_to(node, yes);
-        return write_equal(node, t, no, yes);
-      case TreeMode::Neq: return write_equal(node, t, yes, no);  // a NaN differs from all
+      case TreeMode::Neq: return write_chain(node);
       case TreeMode::Member: return write_member(node, no, yes);
       case TreeMode::Leaf:
         return add(-1, 0, {static_cast<std::uint32_t>(node.first), true}, {node.end, true});
@@ -146,42 +146,96 @@ class TreeWriter {
   void send_nan_to(const TreeNode& node, Child child) {
     ask(node, std::numeric_limits<T>::infinity(), child, behind(1));
   }
-  /// x == t ? yes : no.
-  void write_equal(const TreeNode& node, T t, Child no, Child yes) {
-    ask(node, t, no, behind(1));
-    ask_negated(node, -t, no, yes);
-  }
 
-  /// Halves the sorted members, so that as many steps as their number has digits are enough.
-  void write_member(const TreeNode& node, Child no, Child yes) {
-    if (node.nan_is_yes) send_nan_to(node, yes);
-    const std::vector<T> members = members_of(node);
-    if (members.empty()) return ask(node, std::numeric_limits<T>::quiet_NaN(), no, yes);
+  /// The child where x is the number.
+  struct Case {
+    T number;
+    Child child;
+  };
+
+  /// As many steps as the number of cases has digits, and two, are enough: where x is none of the
+  /// numbers, or a NaN, `none` follows.
+  void write_cases(const TreeNode& node, std::vector<Case> cases, Child none) {
+    std::ranges::stable_sort(cases, {}, &Case::number);
+    const auto twice = std::ranges::unique(cases, {}, &Case::number);
+    cases.erase(twice.begin(), twice.end());
+    if (cases.empty()) return ask(node, std::numeric_limits<T>::quiet_NaN(), none, none);
     struct Range {
       std::size_t first, end;
       std::size_t slot;  ///< of the child that it becomes
     };
-    std::vector<Range> ranges{{0, members.size(), children_.size()}};
+    const Child later{0, true};
+    std::vector<Range> ranges{{0, cases.size(), children_.size()}};
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto [first, last, slot] = ranges[i];
       if (i > 0) children_[slot] = end();
-      const std::size_t middle = first + (last - first) / 2;
-      const bool has_less = first < middle, has_greater = middle + 1 < last;
-      const Child later{0, true};
-      if (has_greater) ranges.push_back({middle + 1, last, children_.size()});
-      ask(node, members[middle], has_greater ? later : no, behind(1));
-      if (has_less) ranges.push_back({first, middle, children_.size()});
-      ask_negated(node, -members[middle], has_less ? later : no, yes);
+      const T number = cases[first].number;
+      if (last - first == 1) {
+        ask(node, number, none, behind(1));
+        ask_negated(node, -number, none, cases[first].child);
+        continue;
+      }
+      const std::size_t middle = first + (last - first) / 2, slots = children_.size();
+      ask(node, cases[middle - 1].number, later, later);
+      ranges.push_back({middle, last, slots});
+      ranges.push_back({first, middle, slots + 1});
     }
   }
 
-  std::vector<T> members_of(const TreeNode& node) const {
-    std::vector<T> members(ensemble_.members.begin() + node.first,
-                           ensemble_.members.begin() + node.end);
-    std::erase_if(members, [](T each) { return std::isnan(each); });
-    std::ranges::sort(members);
-    members.erase(std::unique(members.begin(), members.end()), members.end());
-    return members;
+  void write_member(const TreeNode& node, Child no, Child yes) {
+    if (node.nan_is_yes) send_nan_to(node, yes);
+    std::vector<Case> cases;
+    for (std::uint32_t i = node.first; i < node.end; ++i) {
+      const auto member = static_cast<T>(ensemble_.members[i]);
+      if (!std::isnan(member)) cases.push_back({member, yes});
+    }
+    write_cases(node, std::move(cases), no);
+  }
+
+  /// The node that follows where x is no NaN and not the number that an Eq or Neq asks for.
+  static std::uint32_t other_of(const TreeNode& node) {
+    return node.mode == TreeMode::Eq ? node.no : node.yes;
+  }
+
+  /// Nodes that ask one feature for one number after the other, of which only the first can be
+  /// reached from elsewhere: exporters write a set of categories so.
+  void write_chain(const TreeNode& node) {
+    std::vector<Case> cases;
+    const TreeNode* each = &node;
+    while (true) {
+      cases.push_back({static_cast<T>(each->threshold),
+                       Child{each->mode == TreeMode::Eq ? each->yes : each->no}});
+      const std::uint32_t other = other_of(*each);
+      const TreeNode& next = ensemble_.nodes[other];
+      const bool goes_on = (next.mode == TreeMode::Eq || next.mode == TreeMode::Neq) &&
+                           next.feature == node.feature && parents_[other] == 1 &&
+                           !sends_nan(*each) && !sends_nan(next);
+      if (!goes_on) break;
+      parents_[other] = in_chain;
+      each = &next;
+    }
+    if (sends_nan(node)) send_nan_to(node, {node.yes});
+    write_cases(node, std::move(cases), {other_of(*each)});
+  }
+
+  /// A NaN differs from all numbers, so that a Neq has it go the same way in any case.
+  static bool sends_nan(const TreeNode& node) {
+    return node.mode == TreeMode::Eq && node.nan_is_yes;
+  }
+
+  void count_parents(const std::vector<std::uint32_t>& order) {
+    constexpr std::uint8_t many = 2;
+    parents_.assign(ensemble_.nodes.size(), 0);
+    const auto count = [&](std::uint32_t node) {
+      parents_[node] = std::min<std::uint8_t>(parents_[node] + 1, many);
+    };
+    for (const std::uint32_t root : ensemble_.roots) count(root);
+    for (const std::uint32_t each : order) {
+      const TreeNode& node = ensemble_.nodes[each];
+      if (node.mode == TreeMode::Leaf) continue;
+      count(node.yes);
+      count(node.no);
+    }
   }
 
   /// The greatest number below t; a NaN, below which nothing lies, where there is none.
@@ -199,8 +253,11 @@ class TreeWriter {
     }
   }
 
+  static constexpr std::uint8_t in_chain = 255;
+
   const TreeEnsemble& ensemble_;
-  std::vector<std::int32_t> places_;  ///< of the file's nodes
+  std::vector<std::int32_t> places_;   ///< of the file's nodes
+  std::vector<std::uint8_t> parents_;  ///< of the file's nodes: none, one or many; or in_chain
   std::vector<std::int32_t> roots_, features_, children_;
   std::vector<T> thresholds_;
   std::vector<std::pair<std::size_t, std::uint32_t>>

@@ -211,6 +211,34 @@ TEST_CASE("imported regressors walk trees of every mode, and join them in every 
   }
 }
 
+TEST_CASE("a chain of equalities, as of categories, is walked as it stands") {
+  for (int round = 0; round < test_rounds(20, 4); ++round) {
+    CAPTURE(round);
+    TestTree tree;
+    const std::int64_t length = drawn(2, 40), other = drawn(0, length);
+    for (std::int64_t i = 0; i < length; ++i) {
+      TestNode node;
+      node.is_leaf = false;
+      node.mode = drawn(0, 3) == 0 ? 5 : 4;
+      node.nan_is_yes = drawn(0, 9) == 0;
+      node.feature = i == other ? 1 : 0;
+      node.threshold = static_cast<double>(drawn(-6, 6)) / 4;
+      const std::size_t next = tree.size() + 2, leaf = tree.size() + 1;
+      node.yes = node.mode == 4 ? leaf : next;
+      node.no = node.mode == 4 ? next : leaf;
+      tree.push_back(node);
+      tree.emplace_back();
+      tree.back().weights = {{0, static_cast<double>(i)}};
+    }
+    tree.emplace_back();
+    tree.back().weights = {{0, -1}};
+    MlFile ml("TreeEnsembleRegressor", {"N", columns}, {"y"});
+    set_trees(ml.node(), {tree}, "target_");
+    const Values x = drawn_x(50);
+    check_close(run_first<float>(ml.file, x, 50).values, joined({tree}, x, 1, "SUM"));
+  }
+}
+
 TEST_CASE("imported TreeEnsembles name their nodes by place, and know members") {
   for (int round = 0; round < test_rounds(40, 4); ++round) {
     CAPTURE(round);
