@@ -16,14 +16,30 @@ namespace {
 
 TensorExpr f32_rows(NodeContext& node) { return cast(rows_of_input(node), DType::f32); }
 
+void require_rows(NodeContext& node, std::int64_t count, std::int64_t rows, const char* what) {
+  if (rows < 1 || count == 0 || count % rows != 0)
+    node.fail(
+        fmt::format("{} has {} elements, which are no {} rows of some length", what, count, rows));
+}
+
 /// The list as rows of a matrix.
 TensorExpr matrix_of(NodeContext& node, const std::vector<double>& list, std::int64_t rows,
                      const char* what) {
   const auto count = static_cast<std::int64_t>(list.size());
-  if (rows < 1 || count == 0 || count % rows != 0)
-    node.fail(
-        fmt::format("{} has {} elements, which are no {} rows of some length", what, count, rows));
+  require_rows(node, count, rows, what);
   return numbers(node, DType::f32, {rows, count / rows}, list);
+}
+
+/// The matrix with its rows as columns.
+TensorExpr columns_of(NodeContext& node, const std::vector<double>& list, std::int64_t rows,
+                      const char* what) {
+  const auto count = static_cast<std::int64_t>(list.size());
+  require_rows(node, count, rows, what);
+  std::vector<double> turned;
+  for (std::int64_t k = 0; k < count / rows; ++k)
+    for (std::int64_t row = 0; row < rows; ++row)
+      turned.push_back(list[static_cast<std::size_t>(row * (count / rows) + k)]);
+  return numbers(node, DType::f32, {count / rows, rows}, turned);
 }
 
 /// x . w' for w [n, k]: [B, n].
@@ -94,14 +110,17 @@ class Kernel {
                             params_.size()));
   }
 
-  /// Of each row of x [B, F] and each vector [V, F]: [B, V].
-  TensorExpr apply_to(const TensorExpr& x, const TensorExpr& vectors) const {
+  /// Of each row of x [B, F] and each of the node's support vectors: [B, V]. Squares of differences
+  /// are added up feature after feature, vectors side by side.
+  TensorExpr apply_to(const TensorExpr& x, std::int64_t count) const {
+    constexpr const char* name = "support_vectors";
     const double gamma = params_[0], coef0 = params_[1], degree = params_[2];
+    const std::vector<double> vectors = x.node().numbers(name);
     if (type_ == "RBF") {
-      const TensorExpr difference = unsqueeze(x, 1) - unsqueeze(vectors, 0);
-      return exp(reduce("reduce_sum", difference * difference, {2}, false) * -gamma);
+      const TensorExpr difference = unsqueeze(x, 2) - columns_of(x.node(), vectors, count, name);
+      return exp(reduce("reduce_sum", difference * difference, {1}, false) * -gamma);
     }
-    const TensorExpr product = product_with(x, vectors);
+    const TensorExpr product = product_with(x, matrix_of(x.node(), vectors, count, name));
     if (type_ == "LINEAR") return product;
     const TensorExpr linear = product * gamma + coef0;
     if (type_ == "SIGMOID") return apply("tanh", {linear});
@@ -126,9 +145,7 @@ void convert_svm_regressor(NodeContext& node) {
   const std::vector<double> coefficients = need_numbers(node, "coefficients", 1),
                             rho = need_numbers(node, "rho", 1);
   TensorExpr x = f32_rows(node);
-  if (vectors > 0)
-    x = Kernel(node).apply_to(
-        x, matrix_of(node, node.numbers("support_vectors"), vectors, "support_vectors"));
+  if (vectors > 0) x = Kernel(node).apply_to(x, vectors);
   const TensorExpr score =
       product_with(x, matrix_of(node, coefficients, 1, "coefficients")) + rho[0];
   if (node.integer("one_class", 0) == 0) return node.give(score.id());
@@ -153,9 +170,7 @@ class PairedClassifier {
   }
 
   void convert() const {
-    const TensorExpr kernels = Kernel(node_).apply_to(
-        f32_rows(node_),
-        matrix_of(node_, node_.numbers("support_vectors"), vectors_, "support_vectors"));
+    const TensorExpr kernels = Kernel(node_).apply_to(f32_rows(node_), vectors_);
     std::vector<double> rho = need_numbers(node_, "rho", static_cast<std::size_t>(pairs_));
     rho.resize(static_cast<std::size_t>(pairs_));
     const TensorExpr scores = with_summands(product_with(kernels, pair_weights()), rho);
