@@ -320,9 +320,10 @@ class PackedForest final : public Forest<typename Node::Number> {
       return {threshold, column, place};
   }
 
-  /// So many rows that they stay in the first cache while all trees walk them.
+  /// So many rows that they stay in the second cache while all trees walk them: each block of rows
+  /// reads the forest, which may be larger than every cache.
   std::int64_t block_rows() const {
-    constexpr std::int64_t cache_bytes = 1 << 15, least = 16, most = 512;
+    constexpr std::int64_t cache_bytes = 1 << 18, least = 16, most = 4096;
     return std::clamp(cache_bytes / static_cast<std::int64_t>(columns_.count() * sizeof(T)), least,
                       most);
   }
