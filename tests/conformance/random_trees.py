@@ -11,13 +11,14 @@ Needs, from PyPI: onnx, onnxruntime and numpy.
 """
 import argparse
 import collections
-import json
 import pathlib
 import random
 
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from random_cases import write_case, write_cases
 
 ROWS = (1, 5, 47)
 TOLERANCES = {"rtol": 1e-4, "atol": 2e-5}
@@ -273,23 +274,15 @@ class Model:
         return x.astype(NUMPY[self.dtype])
 
 
-def write_case(folder, drawn, session_of):
+def write_model(folder, drawn, session_of):
     model = drawn.model()
     session = session_of(model)
     state = numpy.random.default_rng(drawn.draw.getrandbits(32))
     sets = []
     for rows in ROWS:
         x = drawn.input(rows, state)
-        sets.append((x, session.run(None, {"x": x})))
-    folder.mkdir(parents=True)
-    onnx.save(model, folder / "model.onnx")
-    (folder / "data.json").write_text(json.dumps(TOLERANCES))
-    for number, (x, results) in enumerate(sets):
-        data = folder / f"test_data_set_{number}"
-        data.mkdir()
-        (data / "input_0.pb").write_bytes(numpy_helper.from_array(x).SerializeToString())
-        for i, array in enumerate(results):
-            (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+        sets.append(([x], session.run(None, {"x": x})))
+    write_case(folder, model, sets, TOLERANCES)
 
 
 def main():
@@ -298,33 +291,20 @@ def main():
     parser.add_argument("--models", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    import onnxruntime
-    onnxruntime.set_default_logger_severity(4)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    drawn = collections.Counter()
 
-    def session_of(model):
-        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-    for kind in ("simple", "pytorch-converted", "pytorch-operator", "real"):  # dyn-conformance looks there too
-        (arguments.folder / kind).mkdir(parents=True, exist_ok=True)
-    drawn, names, refused, tried = collections.Counter(), [], collections.Counter(), 0
-    while len(names) < arguments.models:
-        tried += 1
-        model = Model(random.Random(arguments.seed * 1_000_003 + tried))
+    def draw(number, session_of):
+        model = Model(random.Random(arguments.seed * 1_000_003 + number))
         model.draw.choice(Model.KINDS)(model)
-        name = f"random_{arguments.seed}_{tried}_{model.kind.lower()}"
-        try:
-            write_case(arguments.folder / "node" / name, model, session_of)
-        except (onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException, onnxruntime.capi.onnxruntime_pybind11_state.Fail,
-                onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented, onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument,
-                onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph) as error:
-            refused[model.kind + ": " + str(error)[-300:]] += 1
-            continue
-        names.append("node/" + name)
-        drawn[model.kind] += 1
-    (arguments.folder / "names.txt").write_text("\n".join(sorted(names)) + "\n")
-    print(f"note: {len(names)} models of {tried} that were drawn: " + ", ".join(f"{op} {count}" for op, count in sorted(drawn.items())))
+
+        def write(folder):
+            write_model(folder, model, session_of)
+            drawn[model.kind] += 1
+
+        return f"random_{arguments.seed}_{number}_{model.kind.lower()}", write
+
+    refused = write_cases(arguments.folder, arguments.models, draw)
+    print(f"note: {arguments.models} models: " + ", ".join(f"{op} {count}" for op, count in sorted(drawn.items())))
     for reason, count in refused.items():
         print(f"note: ONNX Runtime refused {count}: {reason}".replace("\n", " "))
 
