@@ -19,5 +19,6 @@ std::vector<OpDef> host_ops();
 std::vector<OpDef> defining_ops();
 std::vector<OpDef> recurrence_ops();
 std::vector<OpDef> linear_attention_ops();
+std::vector<OpDef> tree_ops();
 
 }  // namespace dyn::graph

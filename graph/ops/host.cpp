@@ -122,6 +122,19 @@ void infer_det(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = {x.dtype, {x.dims.begin(), x.dims.end() - 2}};
 }
 
+void infer_couple(InferContext& context, std::vector<TensorType>& outputs) {
+  require_rank(context, 0, 2);
+  require_dtype(context, 0, single_dtypes);
+  const std::int64_t classes = context.integer("classes");
+  constexpr std::int64_t most = 1 << 16;
+  if (classes < 2 || classes > most)
+    context.fail(fmt::format("couple: classes is {}; it must be 2 to {}", classes, most));
+  const TensorType pairs = context.input(0);
+  context.require_equal(pairs.dims[1], context.dims().constant(classes * (classes - 1) / 2),
+                        dim_name(context, 0, 1), "the number of pairs of classes");
+  outputs[0] = {pairs.dtype, {pairs.dims[0], context.dims().constant(classes)}};
+}
+
 const AttrDef reduction_attr{
     "reduction", AttrKind::Word, "none",
     "what becomes of an element and its updates: none (the last one), add, mul, max, min"};
@@ -130,6 +143,21 @@ const AttrDef reduction_attr{
 
 std::vector<OpDef> host_ops() {
   return {
+      {OpId::Couple,
+       OpClass::Host,
+       1,
+       1,
+       1,
+       {{"classes", AttrKind::Integer, std::nullopt, "how many, C"}},
+       infer_couple,
+       "Probabilities of classes from those of pairs of them: of pair (i, j), i < j, that it is i "
+       "and not j. By the second method of Wu, Lin and Weng (2004), as LIBSVM stops it: after 100 "
+       "rounds, or where all but 0.005 / C of each condition is met.",
+       "x: [B, C * (C - 1) / 2], pairs in the order (0, 1), (0, 2), ..., (1, 2), ...; the result "
+       "is "
+       "[B, C].",
+       "f32, f16 or bf16; the result has the same dtype",
+       "Other than 2 to 65536 classes; another number of pairs."},
       {OpId::Topk,
        OpClass::Host,
        1,

@@ -44,7 +44,7 @@ bool has_halves(const Call& call) {
 
 /// A call with f32 copies of its f16 and bf16 tensors.
 struct WideCall {
-  explicit WideCall(const Call& narrow) : call{narrow.node, {}, {}, narrow.counted} {
+  explicit WideCall(const Call& narrow) : call{narrow.node, {}, {}, narrow.kept} {
     for (const Array& input : narrow.inputs) {
       call.inputs.push_back(widened(input));
       if (!graph::is_half(input.dtype)) continue;
@@ -97,7 +97,7 @@ Counted count(const Operator& of_host, const Call& call) {
 const Operator* find_operator(graph::OpId op) {
   for (const auto& family :
        {order_operators(), scatter_operators(), choice_operators(), recurrence_operators(),
-        linear_attention_operators(), counting_operators()}) {
+        linear_attention_operators(), counting_operators(), tree_operators(), couple_operators()}) {
     const auto found = std::ranges::find(family, op, &Operator::op);
     if (found != family.end()) return &*found;
   }

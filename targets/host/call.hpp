@@ -36,7 +36,7 @@ struct Call {
   const graph::Node& node;
   std::vector<Array> inputs;
   std::vector<Array> outputs;
-  std::shared_ptr<const void> counted;  ///< what the operator's Count keeps for its Function
+  std::shared_ptr<const void> kept;  ///< what the operator's Count or Prepare has made
 
   /// An integer attribute that counts axes of the first input, from the front.
   std::size_t axis(std::string_view name) const;
@@ -56,14 +56,26 @@ using Function = Outcome (*)(const Call&);
 struct Counted {
   Outcome outcome = Outcome::Ok;
   std::vector<std::int64_t> dims;
-  std::shared_ptr<const void> kept;  ///< becomes Call::counted
+  std::shared_ptr<const void> kept;  ///< becomes Call::kept
 };
 using Count = Counted (*)(const Call&);
+
+/// Makes Call::kept of all runs of a node, once, from inputs that are weights; nullptr: they are
+/// not as the operator asks, which is an Outcome::IndexOutOfRange. May throw std::bad_alloc, and
+/// nothing else.
+using Prepare = std::shared_ptr<const void> (*)(const Call&);
+
+/// The time of one thread, in seconds, roughly; arrays have no memory then.
+using Seconds = double (*)(const Call&);
 
 struct Operator {
   graph::OpId op;
   Function function;
   Count count = nullptr;
+  Prepare prepare = nullptr;
+  /// For an operator that computes each row of its outputs, along their first axes, from that row
+  /// of its first input: several threads may share its rows. nullptr for others.
+  Seconds row_seconds = nullptr;
 };
 
 /// Operator::function and Operator::count, also where tensors are f16 or bf16: computed in f32,
@@ -80,6 +92,8 @@ std::span<const Operator> choice_operators();
 std::span<const Operator> recurrence_operators();
 std::span<const Operator> linear_attention_operators();
 std::span<const Operator> counting_operators();
+std::span<const Operator> tree_operators();
+std::span<const Operator> couple_operators();
 
 /// The extents before an axis, of the axis, and after it: element (o, i, k) lies at (o * extent +
 /// i) * inner + k.

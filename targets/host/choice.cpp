@@ -14,9 +14,7 @@ namespace {
 
 using Places = std::vector<std::int64_t>;
 
-const Places& kept_places(const Call& call) {
-  return *static_cast<const Places*>(call.counted.get());
-}
+const Places& kept_places(const Call& call) { return *static_cast<const Places*>(call.kept.get()); }
 
 Counted counted(Places places, std::int64_t count) {
   return {Outcome::Ok, {count}, std::make_shared<const Places>(std::move(places))};

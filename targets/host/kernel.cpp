@@ -1,6 +1,8 @@
 #include "targets/host/kernel.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include <fmt/format.h>
@@ -37,11 +39,19 @@ bool is_dense(const Shape& dims, const Shape& strides) {
   return true;
 }
 
+/// What the operator's Prepare makes at the first run, for all runs of the kernel.
+struct Preparation {
+  std::once_flag once;
+  std::shared_ptr<const void> made;
+};
+
 /// Everything that a run needs besides memory.
 struct Planned {
   graph::Node node;
   const Operator* of_host = nullptr;
   std::vector<Part> inputs, outputs;
+  std::shared_ptr<Preparation> preparation;
+  std::int64_t rows = 0, ticket_rows = 0;  ///< 0: one ticket computes the whole
 };
 
 void gather(const Part& part, const char* from, char* to, std::size_t size) {
@@ -58,6 +68,16 @@ void gather(const Part& part, const char* from, char* to, std::size_t size) {
       at[d] = 0;
     }
   }
+}
+
+/// Rows first .. first + count - 1 of it.
+Part rows_of(Part part, std::int64_t first, std::int64_t count) {
+  Shape& dims = part.array.dims;
+  std::int64_t stride = 1;
+  for (std::size_t d = 1; d < dims.size(); ++d) stride *= dims[d];
+  part.offset += first * (part.strides.empty() ? stride : part.strides[0]);
+  dims[0] = count;
+  return part;
 }
 
 Array placed(const Part& part, const rkernel::KernelArgs& args, char* scratch) {
@@ -81,16 +101,39 @@ void report(const rkernel::KernelArgs& args, rkernel::Status status) {
   args.status->compare_exchange_strong(expected, static_cast<std::int32_t>(status));
 }
 
-void run_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, void* scratch) {
+Outcome run_prepared(const Planned& planned, Call& call) {
+  if (planned.of_host->prepare != nullptr) {
+    Preparation& preparation = *planned.preparation;
+    std::call_once(preparation.once, [&] { preparation.made = planned.of_host->prepare(call); });
+    if (!preparation.made) return Outcome::IndexOutOfRange;
+    call.kept = preparation.made;
+  }
+  return host::run(*planned.of_host, call);
+}
+
+/// Ticket i has the rows from i * ticket_rows on.
+void run_ticket(const Planned& planned, const rkernel::KernelArgs& args, std::int64_t ticket,
+                char* scratch) {
+  const std::int64_t first = ticket * planned.ticket_rows,
+                     count = std::min(planned.rows - first, planned.ticket_rows);
+  const auto own = [&](const Part& part) {
+    return placed(planned.rows > 0 ? rows_of(part, first, count) : part, args, scratch);
+  };
+  Call call{planned.node, {}, {}, nullptr};
+  for (std::size_t i = 0; i < planned.inputs.size(); ++i)
+    call.inputs.push_back(i == 0 ? own(planned.inputs[i])
+                                 : placed(planned.inputs[i], args, scratch));
+  for (const Part& part : planned.outputs) call.outputs.push_back(own(part));
+  if (run_prepared(planned, call) == Outcome::IndexOutOfRange)
+    report(args, rkernel::Status::IndexOutOfRange);
+}
+
+void run_kernel(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count,
+                void* scratch) {
   const Planned& planned = *static_cast<const Planned*>(args->kept);
   try {
-    Call call{planned.node, {}, {}, nullptr};
-    for (const Part& part : planned.inputs)
-      call.inputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
-    for (const Part& part : planned.outputs)
-      call.outputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
-    if (host::run(*planned.of_host, call) == Outcome::IndexOutOfRange)
-      report(*args, rkernel::Status::IndexOutOfRange);
+    for (std::int64_t ticket = first; ticket < first + count; ++ticket)
+      run_ticket(planned, *args, ticket, static_cast<char*>(scratch));
   } catch (const std::bad_alloc&) { report(*args, rkernel::Status::OutOfMemory); }
 }
 
@@ -119,6 +162,8 @@ class HostKernel final : public rkernel::Kernel {
     launch.tickets = 1;
     launch.scratch_bytes = static_cast<std::size_t>(scratch);
     launch.predicted_seconds = launch.bytes / bytes_per_second_;
+    planned->preparation = preparation_;
+    if (operator_->row_seconds != nullptr) share_rows(*planned, launch, request.threads);
     launch.kept_bytes =
         sizeof(Planned) + (planned->inputs.size() + planned->outputs.size()) * sizeof(Part);
     launch.kept = std::move(planned);
@@ -127,16 +172,21 @@ class HostKernel final : public rkernel::Kernel {
 
   std::string explain(const rkernel::PlanRequest& request) const override {
     const rkernel::Launch launch = plan(request);
-    return fmt::format("{}: a function of the host, one thread, {:.0f} bytes, at least {:.1f} us\n",
-                       call_.node.op->name, launch.bytes, launch.predicted_seconds * 1e6);
+    return fmt::format("{}{} thread{}, {:.0f} bytes, at least {:.1f} us\n", words(), launch.threads,
+                       launch.threads == 1 ? "" : "s", launch.bytes,
+                       launch.predicted_seconds * 1e6);
   }
 
   std::string target_name() const override { return "host"; }
   std::string describe() const override {
-    return fmt::format("{}: a function of the host, one thread\n", call_.node.op->name);
+    return words() + (operator_->row_seconds == nullptr ? "one thread\n" : "rows by threads\n");
   }
 
  private:
+  std::string words() const {
+    return fmt::format("{}: a function of the host, ", call_.node.op->name);
+  }
+
   static void add(const rkernel::HostPart& from, std::span<const std::int64_t> symbols,
                   std::vector<Part>& parts, std::int64_t& scratch, double& bytes) {
     Part part;
@@ -160,9 +210,29 @@ class HostKernel final : public rkernel::Kernel {
     parts.push_back(std::move(part));
   }
 
+  /// A thread is worth it from some time on. Four tickets each even out what others take from them.
+  void share_rows(Planned& planned, rkernel::Launch& launch, int threads) const {
+    constexpr double thread_seconds = 50e-6;
+    constexpr std::int64_t tickets_of_thread = 4, row_multiple = 64;
+    Call call{call_.node, {}, {}, nullptr};
+    for (const Part& part : planned.inputs) call.inputs.push_back(part.array);
+    for (const Part& part : planned.outputs) call.outputs.push_back(part.array);
+    const double seconds = operator_->row_seconds(call);
+    const std::int64_t rows = call.inputs[0].dims[0];
+    launch.threads = static_cast<int>(
+        std::clamp(seconds / thread_seconds, 1.0, static_cast<double>(std::max(threads, 1))));
+    launch.predicted_seconds = seconds / launch.threads;
+    if (launch.threads == 1) return;
+    const std::int64_t share = rows / (launch.threads * tickets_of_thread) + 1;
+    planned.rows = rows;
+    planned.ticket_rows = (share + row_multiple - 1) / row_multiple * row_multiple;
+    launch.tickets = (rows + planned.ticket_rows - 1) / planned.ticket_rows;
+  }
+
   const rkernel::HostCall call_;
   const Operator* operator_;
   const double bytes_per_second_;
+  const std::shared_ptr<Preparation> preparation_ = std::make_shared<Preparation>();
 };
 
 }  // namespace

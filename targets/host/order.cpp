@@ -154,7 +154,7 @@ void copy_slices(const Call& call, const std::vector<std::int64_t>& places) {
 }
 
 Outcome run_unique(const Call& call) {
-  const auto& distinct = *static_cast<const Distinct*>(call.counted.get());
+  const auto& distinct = *static_cast<const Distinct*>(call.kept.get());
   visit_bits(call.inputs[0].dtype,
              [&](auto zero) { copy_slices<decltype(zero)>(call, distinct.first); });
   std::ranges::copy(distinct.first, call.outputs[1].elements<std::int64_t>().begin());

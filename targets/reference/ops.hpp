@@ -55,6 +55,7 @@ std::span<const OpEntry> contraction_ops();
 std::span<const OpEntry> attention_ops();
 std::span<const OpEntry> compound_ops();
 std::span<const OpEntry> conv_pool_ops();
+std::span<const OpEntry> tree_ops();
 
 /// nullptr where the reference does not know the operator.
 OpFunction find_function(graph::OpId op);

@@ -41,7 +41,7 @@ void OpCall::fail(const std::string& message) const {
 
 OpFunction find_function(graph::OpId op) {
   for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(),
-                           attention_ops(), compound_ops(), conv_pool_ops()}) {
+                           attention_ops(), compound_ops(), conv_pool_ops(), tree_ops()}) {
     for (const auto& entry : table) {
       if (entry.op == op) return entry.function;
     }
@@ -51,7 +51,8 @@ OpFunction find_function(graph::OpId op) {
 
 namespace {
 
-/// Operators of the host have only one implementation; its own tests compare it with plain loops.
+/// Most operators of the host have only one implementation; its own tests compare it with plain
+/// loops.
 std::vector<Array> run_on_host(const OpCall& call) {
   const host::Operator* function = host::find_operator(call.node.op->id);
   if (function == nullptr) call.fail("the host has no such operator");
@@ -117,8 +118,8 @@ class Runner {
 
  private:
   void step(const graph::Node& node) {
-    const auto function =
-        host::find_operator(node.op->id) != nullptr ? run_on_host : find_function(node.op->id);
+    OpFunction function = find_function(node.op->id);
+    if (!function && host::find_operator(node.op->id) != nullptr) function = run_on_host;
     if (!function) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("the reference target has no operator '{}'", node.op->name));

@@ -31,3 +31,19 @@ need_onnxruntime() {
 }
 
 with_onnxruntime() { PYTHONPATH=$onnxruntime_packages "$@"; }
+
+# random_cases STAGE BUILD_DIR SCRIPT.py ARGUMENT...: the cases that the script writes, with what ONNX Runtime makes of them, through dyn.
+random_cases() {
+  local stage=$1 build=$2 script=$3 status=0 data
+  shift 3
+  need_onnxruntime "$stage" "$build"
+  data=$(mktemp -d "${TMPDIR:-/tmp}/dyn-$stage-XXXXXX")
+  if with_onnxruntime python3 "$script" "$data" "$@"; then
+    "$build/tests/dyn-conformance" --data "$data" --baseline "$data/names.txt" || status=1
+  else
+    echo "failed $stage: it made no cases"
+    status=1
+  fi
+  rm -rf "$data"
+  return $status
+}

@@ -11,7 +11,6 @@ Needs, from PyPI: onnx, onnxruntime and numpy.
 """
 import argparse
 import collections
-import json
 import pathlib
 import random
 
@@ -19,14 +18,12 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from random_cases import Refused, write_case, write_cases
+
 SETS = 5
 OPSET = 20
 TOLERANCES = {"rtol": 1e-3, "atol": 2e-4}
 MOST_ELEMENTS = 20_000
-
-
-class Refused(Exception):
-    """A drawn operator does not fit."""
 
 
 class Dim:
@@ -453,7 +450,7 @@ class Graph:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), inputs
 
 
-def write_case(folder, graph, session_of):
+def write_graph(folder, graph, session_of):
     model, inputs = graph.model()
     session = session_of(model)
     random_state = numpy.random.default_rng(graph.draw.getrandbits(32))
@@ -463,16 +460,8 @@ def write_case(folder, graph, session_of):
         results = session.run(None, feeds)
         if not all(numpy.isfinite(result).all() and numpy.abs(result).max(initial=0) < 1e4 for result in results):
             raise Refused()
-        sets.append((feeds, results))
-    folder.mkdir(parents=True)
-    onnx.save(model, folder / "model.onnx")
-    (folder / "data.json").write_text(json.dumps(TOLERANCES))
-    for number, (feeds, results) in enumerate(sets):
-        data = folder / f"test_data_set_{number}"
-        data.mkdir()
-        for kind, arrays in (("input", feeds.values()), ("output", results)):
-            for i, array in enumerate(arrays):
-                (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+        sets.append((feeds.values(), results))
+    write_case(folder, model, sets, TOLERANCES)
 
 
 def main():
@@ -481,31 +470,20 @@ def main():
     parser.add_argument("--graphs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    import onnxruntime
-    onnxruntime.set_default_logger_severity(4)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    drawn = collections.Counter()
 
-    def session_of(model):
-        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-    for kind in ("simple", "pytorch-converted", "pytorch-operator", "real"):  # dyn-conformance looks there too
-        (arguments.folder / kind).mkdir(parents=True, exist_ok=True)
-    drawn, names, tried = collections.Counter(), [], 0
-    while len(names) < arguments.graphs:
-        tried += 1
-        graph = Graph(random.Random(arguments.seed * 1_000_003 + tried))
+    def draw(number, session_of):
+        graph = Graph(random.Random(arguments.seed * 1_000_003 + number))
         graph.grow(graph.draw.randint(4, 16))
-        name = f"random_{arguments.seed}_{tried}"
-        try:
-            write_case(arguments.folder / "node" / name, graph, session_of)
-        except (Refused, onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException, onnxruntime.capi.onnxruntime_pybind11_state.Fail,
-                onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented, onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument):
-            continue
-        names.append("node/" + name)
-        drawn += graph.drawn
-    (arguments.folder / "names.txt").write_text("\n".join(sorted(names)) + "\n")
-    print(f"note: {len(names)} graphs of {tried} that were drawn; operators: " + ", ".join(f"{op} {count}" for op, count in sorted(drawn.items())))
+
+        def write(folder):
+            write_graph(folder, graph, session_of)
+            drawn.update(graph.drawn)
+
+        return f"random_{arguments.seed}_{number}", write
+
+    refused = write_cases(arguments.folder, arguments.graphs, draw)
+    print(f"note: {arguments.graphs} graphs, and {refused.total()} that were refused; operators: " + ", ".join(f"{op} {count}" for op, count in sorted(drawn.items())))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ constexpr const char* introduction =
     "Outputs are compared as in the suite's own runner: equal dtypes and shapes, |actual - "
     "expected| <= 1e-7 + 1e-3 |expected| where a case declares nothing else.\n"
     "A case is out of scope for what its model declares: strings, sequences, "
-    "optional types, maps, training and ai.onnx.ml operators, image decoding and\n"
+    "optional types, maps, training operators, image decoding and\n"
     "random generators. `refused`: dyn says that it does not support the model. `run`: the rest of "
     "what is in scope. Targets are those of the kernels of the cases that\n"
     "pass: `cpu` is generated code throughout; `no kernel` a model whose outputs are constants, or "

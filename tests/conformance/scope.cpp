@@ -38,7 +38,6 @@ Reason of_operator(const onnx::NodeProto& node) {
     return std::find(std::begin(names), std::end(names), node.op_type()) != std::end(names);
   };
   if (node.domain().starts_with("ai.onnx.preview.training")) return "training operators";
-  if (node.domain() == "ai.onnx.ml") return "ai.onnx.ml operators";
   if (!node.domain().empty() && node.domain() != "ai.onnx") return std::nullopt;
   if (is_among(sequences)) return "sequences";
   if (is_among(optionals)) return "optional types";

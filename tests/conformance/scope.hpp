@@ -10,8 +10,8 @@
 namespace dyn::conformance {
 
 /// Why a model is out of scope: float8 and int4, strings, sequences, optional types, maps, training
-/// and ai.onnx.ml operators, image decoding, random generators; nothing else is. `inputs`: what the
-/// case gives by name; a Dropout is a random generator where they switch its training mode on.
+/// operators, image decoding, random generators; nothing else is. `inputs`: what the case gives by
+/// name; a Dropout is a random generator where they switch its training mode on.
 std::optional<std::string> out_of_scope(const onnx::ModelProto& model,
                                         const std::map<std::string, onnx::TensorProto>& inputs);
 

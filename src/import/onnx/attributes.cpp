@@ -47,6 +47,18 @@ std::optional<std::vector<std::int64_t>> NodeContext::integers(std::string_view 
   return integers(name);
 }
 
+std::vector<double> NodeContext::numbers(std::string_view name) const {
+  const AttributeProto* found = attribute(name);
+  if (found == nullptr) return {};
+  return {found->floats().begin(), found->floats().end()};
+}
+
+std::vector<std::string> NodeContext::words(std::string_view name) const {
+  const AttributeProto* found = attribute(name);
+  if (found == nullptr) return {};
+  return {found->strings().begin(), found->strings().end()};
+}
+
 Tensor NodeContext::take_tensor(std::string_view name) {
   const auto found = std::ranges::find_if(
       *node_.mutable_attribute(), [&](const AttributeProto& each) { return each.name() == name; });

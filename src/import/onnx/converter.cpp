@@ -12,6 +12,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/folded.hpp"
 #include "src/import/onnx/sizes/freed_check.hpp"
+#include "src/import/onnx/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -21,9 +22,11 @@ constexpr std::string_view if_operator = "If", loop_operator = "Loop", scan_oper
 
 }  // namespace
 
-bool Converter::knows(std::string_view op_type) {
-  return op_type == if_operator || op_type == loop_operator || op_type == scan_operator ||
-         find_conversion(op_type) != nullptr;
+bool Converter::knows(const NodeProto& node) {
+  const std::string& type = node.op_type();
+  return (is_standard(node.domain()) &&
+          (type == if_operator || type == loop_operator || type == scan_operator)) ||
+         find_conversion(node.domain(), type) != nullptr;
 }
 
 void Converter::convert(NodeProto& node) {
@@ -64,8 +67,10 @@ void Converter::convert_operator(NodeProto& node) {
       convert_loop(context);
     else if (node.op_type() == scan_operator)
       convert_scan(context);
+    else if (reads_texts(context))
+      convert_texts(state_, node, context, *find_conversion(node.domain(), node.op_type()));
     else if (!give_folded_floats(context))
-      convert_halves(state_, node, context, *find_conversion(node.op_type()));
+      convert_halves(state_, node, context, *find_conversion(node.domain(), node.op_type()));
     check_freed(context, first_new);
     sources_.resize(first_new);
     sources_.resize(

@@ -16,8 +16,8 @@ class Converter {
  public:
   Converter(GraphState& state, const Functions& functions) : state_(state), functions_(functions) {}
 
-  /// True where the standard operator of this name is converted.
-  static bool knows(std::string_view op_type);
+  /// True where the node's operator, if it calls no function, is converted.
+  static bool knows(const NodeProto& node);
 
   /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose
   /// its attributes. Errors name the node, and within functions the call.

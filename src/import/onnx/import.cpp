@@ -15,9 +15,11 @@
 #include "src/import/onnx/converter.hpp"
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/texts.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 #include "src/import/onnx/reader/needed_nodes.hpp"
+#include "src/import/onnx/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -59,7 +61,7 @@ class Importer {
     sources.resize(module.nodes.size());
     if (!options_.strict) round_no_steps(module, sources);
     Imported imported;
-    imported.warnings = std::move(warnings_);
+    imported.warnings = std::move(state_.warnings);
     imported.ones = options_.ones;
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
@@ -111,19 +113,26 @@ class Importer {
   void read_opset() {
     const std::optional<int> opset =
         within("", [&] { return standard_opset(model_.opset_import()); });
-    if (!opset) fail(ErrorKind::model, "it imports no version of the standard operators");
-    state_.opset = *opset;
-    if (*opset > last_opset)
-      warnings_.push_back(
+    if (!opset && has_standard_operators())
+      fail(ErrorKind::model, "it imports no version of the standard operators");
+    state_.opset = opset.value_or(last_opset);
+    if (state_.opset > last_opset)
+      state_.warnings.push_back(
           fmt::format("{}: opset {} is newer than {}, the newest that is known; its "
                       "operators are taken for those of that one",
-                      path_, *opset, last_opset));
+                      path_, state_.opset, last_opset));
+  }
+
+  bool has_standard_operators() const {
+    bool found = false;
+    for_each_node(model_.graph().node(),
+                  [&](const NodeProto& node) { found |= is_standard(node.domain()); });
+    return found;
   }
 
   /// True where the node is one that can be converted.
   static bool is_known(const Functions& functions, const NodeProto& node) {
-    return functions.find(node) != nullptr ||
-           (is_standard(node.domain()) && Converter::knows(node.op_type()));
+    return functions.find(node) != nullptr || Converter::knows(node);
   }
 
   void tidy_graph(const Functions& functions) {
@@ -176,7 +185,9 @@ class Importer {
       const std::string name = proto.name();
       const std::optional<std::string> place = within("", [&] { return external_place(proto); });
       std::shared_ptr<Operand> operand = place ? by_place[*place] : nullptr;
-      if (!operand) {
+      if (proto.data_type() == TensorProto::STRING) {
+        operand = std::make_shared<Operand>(within("", [&] { return texts_operand(proto); }));
+      } else if (!operand) {
         Tensor tensor = within("", [&] { return take_tensor(proto, state_.files); });
         operand = std::make_shared<Operand>(
             Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
@@ -244,10 +255,30 @@ class Importer {
                                                          : dim.dim_param();
       shape += (shape.empty() ? "" : ", ") + word;
     }
-    const DType dtype =
-        tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
+    const DType dtype = tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32
+                        : tensor.elem_type() == TensorProto::STRING  ? DType::i64
+                                                                     : dtype_of(tensor.elem_type());
     return {output.name(), dtype,
             tensor.has_shape() && options_.free_dims.empty() ? "[" + shape + "]" : "_"};
+  }
+
+  /// A tensor of texts is given as their places in the list of all of them.
+  ValueId output_value(const std::string& name) {
+    const auto found = state_.operands.find(name);
+    if (found == state_.operands.end() || !found->second->texts) return value_of(state_, name);
+    const std::string texts = listed(*found->second->texts);
+    if (options_.strict)
+      throw Error(
+          ErrorKind::unsupported,
+          fmt::format("it is a tensor of texts, of which dyn has none; without strict it is "
+                      "given as i64, where {}",
+                      texts));
+    state_.warnings.push_back(
+        fmt::format("{}: the output {} is a tensor of texts, and is given as i64, where {}", path_,
+                    name, texts));
+    NodeProto reader;
+    reader.add_input(name);
+    return NodeContext(state_, reader).places_of_texts(0);
   }
 
   graph::Module finish(const std::string& weights_name) {
@@ -258,7 +289,7 @@ class Importer {
       if (!seen.insert(output.name()).second)
         fail(ErrorKind::model, fmt::format("two outputs are called \"{}\"", output.name()));
       outputs.push_back(
-          within("the output " + output.name(), [&] { return value_of(state_, output.name()); }));
+          within("the output " + output.name(), [&] { return output_value(output.name()); }));
       names.push_back(output.name());
     }
     if (outputs.empty()) fail(ErrorKind::model, "its graph has no outputs");
@@ -304,7 +335,6 @@ class Importer {
   GraphState state_;
   std::vector<ValueId> inputs_;
   std::vector<std::vector<Dim>> input_dims_;  ///< as they were read
-  std::vector<std::string> warnings_;
 };
 
 }  // namespace

@@ -75,6 +75,10 @@ void NodeContext::fail_unsupported(const std::string& message) const {
   throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
 }
 
+void NodeContext::warn(const std::string& message) const {
+  state_.warnings.push_back(fmt::format("{}: {}", describe(node_), message));
+}
+
 bool NodeContext::is_one(Dim dim) {
   if (const std::optional<bool> known = prove_equal(dim, dims().constant(1))) return *known;
   if (is_defined(dim)) return false;
@@ -111,6 +115,23 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
                     "the computation, which has no cycles",
                     name));
   return found->second;
+}
+
+Operand& NodeContext::without_texts(Operand& operand) const {
+  if (operand.texts)
+    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
+  return operand;
+}
+
+const std::vector<std::string>* NodeContext::texts(std::size_t input) const {
+  if (!has(input)) return nullptr;
+  const auto found = state_.operands.find(node_.input(static_cast<int>(input)));
+  return found == state_.operands.end() ? nullptr : found->second->texts.get();
+}
+
+ValueId NodeContext::places_of_texts(std::size_t input) {
+  Operand& places = *operand(input);
+  return materialize(places, places.name);
 }
 
 ValueId NodeContext::value(std::size_t input) {
@@ -389,6 +410,12 @@ void NodeContext::give(std::shared_ptr<Operand> operand, std::size_t output) {
 
 void NodeContext::give(ValueId id, std::size_t output) {
   give(Operand{id, nullptr, std::nullopt}, output);
+}
+
+void NodeContext::give_texts(ValueId places, std::vector<std::string> texts, std::size_t output) {
+  Operand operand{places, nullptr, std::nullopt};
+  operand.texts = std::make_shared<const std::vector<std::string>>(std::move(texts));
+  give(std::move(operand), output);
 }
 
 void NodeContext::give(KnownInts ints, std::size_t output) {

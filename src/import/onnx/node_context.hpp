@@ -49,8 +49,9 @@ struct GraphState {
   const bool strict = false, alone = false;  ///< ImportOptions'
   std::vector<NotedSize> unlike_ones = {};   ///< taken to be other than 1, though they may be
   int opset = 0;
-  std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
-  int unrolled_loops = 0;           ///< those around the node that is converted
+  std::vector<std::string> warnings = {};  ///< for a log
+  std::int64_t unrolled_nodes = 0;         ///< nodes in bodies of Loop and Scan, once for each step
+  int unrolled_loops = 0;                  ///< those around the node that is converted
   std::unordered_multimap<std::size_t, std::pair<std::shared_ptr<const Tensor>, ValueId>>
       weights_in_loops = {};  ///< by the hash of their bytes
   std::set<ValueId> known_inputs =
@@ -76,11 +77,13 @@ class NodeContext {
   /// Throws UndecidedStructure instead where the node lacked a constant that known values of inputs
   /// could give.
   [[noreturn]] void fail_unsupported(const std::string& message) const;
+  /// Tells whoever reads the log.
+  void warn(const std::string& message) const;
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
   /// Optional inputs may be left out.
   bool has(std::size_t input) const;
-  /// The input as a value of the module.
+  /// The input as a value of the module. This and what follows fails for a tensor of texts.
   ValueId value(std::size_t input);
   std::vector<ValueId> values();
   const graph::TensorType& type(std::size_t input) { return state_.builder.type(value(input)); }
@@ -112,6 +115,9 @@ class NodeContext {
   /// A list that is an attribute up to some opset, and an input from then on; nothing where the
   /// node has neither.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input);
+  /// A list of numbers or words; empty where the node has none.
+  std::vector<double> numbers(std::string_view name) const;
+  std::vector<std::string> words(std::string_view name) const;
   /// Takes the attribute's elements out of the node, so that no two copies exist.
   Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
@@ -148,14 +154,25 @@ class NodeContext {
   void give(Operand operand, std::size_t output = 0);
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
 
+  /// The list of the texts of an input, which are some of it; nullptr: it has none.
+  const std::vector<std::string>* texts(std::size_t input) const;
+  /// The places of an input's texts in their list.
+  ValueId places_of_texts(std::size_t input);
+  /// A tensor of texts: the value has their places in the list.
+  void give_texts(ValueId places, std::vector<std::string> texts, std::size_t output = 0);
+
   /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);
   /// The value of an operand that a converter has made.
-  ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
-  ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
+  ValueId value_of(Operand& operand) { return value_of(operand, node_.op_type()); }
+  ValueId value_of(Operand& operand, const std::string& name) {
+    return materialize(without_texts(operand), name);
+  }
 
  private:
-  Operand& find(std::size_t input) { return *operand(input); }
+  Operand& find(std::size_t input) { return without_texts(*operand(input)); }
+  /// Fails for a tensor of texts.
+  Operand& without_texts(Operand& operand) const;
   /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
   /// from: only a node that fails, or whose sizes a run decides, asks.
   std::set<std::string> asked_for() const;

@@ -34,6 +34,8 @@ struct Operand {
   std::vector<std::shared_ptr<Operand>> parts =
       {};  ///< for a list of integers, the lists that it is joined from, where one of them depends
            ///< on data
+  /// For a tensor of texts in the file: they are these, by the numbers that the value has instead.
+  std::shared_ptr<const std::vector<std::string>> texts = nullptr;
 };
 
 /// Operands by name. One operand may have several names, in the graph and in functions, and still

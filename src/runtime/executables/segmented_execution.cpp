@@ -121,7 +121,7 @@ void SegmentedExecution::run_node(const graph::Node& node) {
         "{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory",
         place_of(node)));
   define(node, counted.dims);
-  call.counted = std::move(counted.kept);
+  call.kept = std::move(counted.kept);
   for (const ValueId id : node.outputs) {
     const graph::TensorType& type = executable_.module().value(id).type;
     const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));

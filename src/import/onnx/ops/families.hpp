@@ -62,10 +62,16 @@ Family attention_operators();
 Family linear_attention_operators();
 Family counting_operators();
 
+// Of the domain ai.onnx.ml, in the folder ml.
+Family tree_operators();
+Family linear_operators();
+Family feature_operators();
+Family label_operators();
+
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);
 
-/// nullptr where dyn has no such operator.
-const Conversion* find_conversion(std::string_view op_type);
+/// nullptr where dyn has no such operator of the domain.
+const Conversion* find_conversion(const std::string& domain, std::string_view op_type);
 
 }  // namespace dyn::onnx

@@ -6,16 +6,6 @@
 namespace dyn::onnx {
 namespace {
 
-template <class Element>
-TensorExpr constant(NodeContext& node, DType dtype, const Integers& dims,
-                    const std::vector<Element>& elements) {
-  Tensor tensor{dtype, dims, {}};
-  tensor.bytes.assign(reinterpret_cast<const char*>(elements.data()),
-                      elements.size() * sizeof(Element));
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
-  return {node, node.value_of(operand)};
-}
-
 /// Applies the replacements of symbols since the dims were asked for.
 void resolve(NodeContext& node, graph::Attr& attr) {
   auto* dims = std::get_if<Dims>(&attr.value);
@@ -159,11 +149,17 @@ TensorExpr size(NodeContext& node, Dim dim, DType dtype) {
 }
 
 TensorExpr floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements) {
-  return constant(node, DType::f32, dims, elements);
+  return constant_expr(node, DType::f32, dims, elements);
 }
 
 TensorExpr integers(NodeContext& node, const Integers& dims, const Integers& elements) {
-  return constant(node, DType::i64, dims, elements);
+  return constant_expr(node, DType::i64, dims, elements);
+}
+
+TensorExpr numbers(NodeContext& node, DType dtype, const Integers& dims,
+                   const std::vector<double>& elements) {
+  if (dtype == DType::f64) return constant_expr(node, dtype, dims, elements);
+  return floats(node, dims, std::vector<float>(elements.begin(), elements.end()));
 }
 
 Dim product(NodeContext& node, const Dims& dims) {

@@ -162,6 +162,20 @@ NodeProto& set_list(NodeProto& node, const std::string& attribute,
   return node;
 }
 
+NodeProto& set_floats(NodeProto& node, const std::string& attribute,
+                      const std::vector<double>& values) {
+  AttributeProto& added = add(node, attribute, AttributeProto::FLOATS);
+  for (const double value : values) added.add_floats(static_cast<float>(value));
+  return node;
+}
+
+NodeProto& set_words(NodeProto& node, const std::string& attribute,
+                     const std::vector<std::string>& values) {
+  AttributeProto& added = add(node, attribute, AttributeProto::STRINGS);
+  for (const std::string& value : values) added.add_strings(value);
+  return node;
+}
+
 NodeProto& set_reference(NodeProto& node, const std::string& attribute,
                          const std::string& of_function, AttributeProto::AttributeType type) {
   add(node, attribute, type).set_ref_attr_name(of_function);

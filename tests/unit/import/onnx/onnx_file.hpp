@@ -59,6 +59,10 @@ onnx::NodeProto& set_word(onnx::NodeProto& node, const std::string& attribute,
                           const std::string& value);
 onnx::NodeProto& set_list(onnx::NodeProto& node, const std::string& attribute,
                           const std::vector<std::int64_t>& values);
+onnx::NodeProto& set_floats(onnx::NodeProto& node, const std::string& attribute,
+                            const std::vector<double>& values);
+onnx::NodeProto& set_words(onnx::NodeProto& node, const std::string& attribute,
+                           const std::vector<std::string>& values);
 /// The value of an attribute of the function that the node is in.
 onnx::NodeProto& set_reference(onnx::NodeProto& node, const std::string& attribute,
                                const std::string& of_function,
