@@ -16,8 +16,8 @@ class Converter {
  public:
   Converter(GraphState& state, const Functions& functions) : state_(state), functions_(functions) {}
 
-  /// True where the standard operator of this name is converted.
-  static bool knows(std::string_view op_type);
+  /// True where the node's operator is converted.
+  static bool knows(const NodeProto& node);
 
   /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose
   /// its attributes. Errors name the node, and within functions the call.
@@ -40,6 +40,8 @@ class Converter {
 
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
+  /// An operator whose graphs are nodes of the same module.
+  void convert_graphs(NodeContext& context);
   void convert_if(NodeContext& context);
   void convert_loop(NodeContext& context);
   void convert_scan(NodeContext& context);

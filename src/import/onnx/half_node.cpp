@@ -66,9 +66,10 @@ class HalfNode {
   std::optional<DType> rounded_to(std::size_t output) const {
     const std::string& type = node_.op_type();
     std::size_t like = 0;
-    if (output > 0 && type == "LayerNormalization") return std::nullopt;
+    const bool is_simplified = type == "SimplifiedLayerNormalization";
+    if (output > 0 && (type == "LayerNormalization" || is_simplified)) return std::nullopt;
     if (output > 0 && type == "BatchNormalization") like = 3;
-    if (type == "DequantizeLinear") like = 1;
+    if (type == "DequantizeLinear" || is_simplified) like = 1;
     const auto found = types_.find(like);
     return found != types_.end() && graph::is_half(found->second) ? std::optional(found->second)
                                                                   : std::nullopt;

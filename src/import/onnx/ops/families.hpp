@@ -63,7 +63,12 @@ Family attention_operators();
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);
 
-/// nullptr where dyn has no such operator.
-const Conversion* find_conversion(std::string_view op_type);
+/// Operators of ONNX Runtime's domain com.microsoft, which its optimiser and exporters write.
+Family fused_product_operators();
+Family gelu_operators();
+Family skip_normalization_operators();
+
+/// The conversion of the node's operator in its domain; nullptr where dyn has no such operator.
+const Conversion* find_conversion(const NodeProto& node);
 
 }  // namespace dyn::onnx

@@ -1,55 +1,83 @@
-#include <fmt/format.h>
-
+#include <initializer_list>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "dyn/error.hpp"
+#include "src/import/onnx/functions.hpp"
 #include "src/import/onnx/ops/families.hpp"
 
 namespace dyn::onnx {
 
-const Conversion* find_conversion(std::string_view op_type) {
-  static const std::unordered_map<std::string_view, Conversion> conversions = [] {
-    std::unordered_map<std::string_view, Conversion> all;
-    for (const auto family : {elementwise_operators,
-                              activation_operators,
-                              constant_operators,
-                              contraction_operators,
-                              normalization_operators,
-                              reduction_operators,
-                              shape_operators,
-                              view_operators,
-                              indexed_operators,
-                              conv_pool_operators,
-                              transposed_conv_operators,
-                              place_operators,
-                              selection_operators,
-                              loss_operators,
-                              padding_operators,
-                              rearrangement_operators,
-                              group_normalization_operators,
-                              resize_operators,
-                              grid_operators,
-                              einsum_operators,
-                              signal_operators,
-                              region_operators,
-                              quantization_operators,
-                              quantized_product_operators,
-                              host_operators,
-                              recurrence_operators,
-                              deform_conv_operators,
-                              unpool_operators,
-                              transformer_operators,
-                              attention_operators}) {
-      for (const Conversion& conversion : family()) {
-        if (!all.emplace(conversion.name, conversion).second)
-          throw Error(ErrorKind::internal,
-                      fmt::format("operator {} has two conversions", conversion.name));
-      }
+namespace {
+
+using Conversions = std::unordered_map<std::string_view, Conversion>;
+
+Conversions joined(std::initializer_list<Family (*)()> families) {
+  Conversions all;
+  for (const auto family : families) {
+    for (const Conversion& conversion : family()) {
+      if (!all.emplace(conversion.name, conversion).second)
+        throw Error(ErrorKind::internal,
+                    fmt::format("operator {} has two conversions", conversion.name));
     }
-    return all;
-  }();
-  const auto found = conversions.find(op_type);
-  return found == conversions.end() ? nullptr : &found->second;
+  }
+  return all;
+}
+
+const Conversions& standard_operators() {
+  static const Conversions conversions = joined({elementwise_operators,
+                                                 activation_operators,
+                                                 constant_operators,
+                                                 contraction_operators,
+                                                 normalization_operators,
+                                                 reduction_operators,
+                                                 shape_operators,
+                                                 view_operators,
+                                                 indexed_operators,
+                                                 conv_pool_operators,
+                                                 transposed_conv_operators,
+                                                 place_operators,
+                                                 selection_operators,
+                                                 loss_operators,
+                                                 padding_operators,
+                                                 rearrangement_operators,
+                                                 group_normalization_operators,
+                                                 resize_operators,
+                                                 grid_operators,
+                                                 einsum_operators,
+                                                 signal_operators,
+                                                 region_operators,
+                                                 quantization_operators,
+                                                 quantized_product_operators,
+                                                 host_operators,
+                                                 recurrence_operators,
+                                                 deform_conv_operators,
+                                                 unpool_operators,
+                                                 transformer_operators,
+                                                 attention_operators});
+  return conversions;
+}
+
+const Conversions& microsoft_operators() {
+  static const Conversions conversions =
+      joined({fused_product_operators, gelu_operators, skip_normalization_operators});
+  return conversions;
+}
+
+/// nullptr for a domain that is not known.
+const Conversions* operators_of(const std::string& domain) {
+  if (is_standard(domain)) return &standard_operators();
+  return domain == microsoft_domain ? &microsoft_operators() : nullptr;
+}
+
+}  // namespace
+
+const Conversion* find_conversion(const NodeProto& node) {
+  const Conversions* conversions = operators_of(node.domain());
+  if (conversions == nullptr) return nullptr;
+  const auto found = conversions->find(node.op_type());
+  return found == conversions->end() ? nullptr : &found->second;
 }
 
 }  // namespace dyn::onnx

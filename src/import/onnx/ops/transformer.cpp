@@ -4,14 +4,11 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/tensor_expr.hpp"
+#include "src/import/onnx/parts/activations.hpp"
+#include "src/import/onnx/parts/norms.hpp"
 
 namespace dyn::onnx {
 namespace {
-
-TensorExpr swish(const TensorExpr& x, double alpha) {
-  return alpha == 1 ? apply("silu", {x}) : x * apply("sigmoid", {x * alpha});
-}
 
 void convert_swish(NodeContext& node) {
   node.give(swish(input_expr(node, 0), node.number("alpha", 1)).id());
@@ -28,12 +25,13 @@ void convert_rms_norm(NodeContext& node) {
   const TensorExpr x = input_expr(node, 0), scale = input_expr(node, 1);
   const int rank = x.rank(), axis = node.axis(node.integer("axis", -1), rank);
   const double epsilon = node.number("epsilon", 1e-5);
-  if (axis + 1 == rank && scale.rank() == 1 &&
+  if (!node.wants(1) && axis + 1 == rank && scale.rank() == 1 &&
       prove_equal(scale.dims().back(), x.dims().back()) == true)
-    return node.give(apply("rms_norm", {x, scale}, {{"epsilon", epsilon}}).id());
-  Integers axes;
-  for (int each = axis; each < rank; ++each) axes.push_back(each);
-  node.give((x / sqrt(reduce("reduce_mean", x * x, axes, true) + epsilon) * scale).id());
+    return node.give(rms_norm(x, scale, epsilon).id());
+  const TensorExpr root = sqrt(reduce("reduce_mean", x * x, axes_from(axis, rank), true) + epsilon);
+  node.give((x / root * scale).id());
+  // ONNX Runtime's operator of this kind has it.
+  if (node.wants(1)) node.give(apply("reciprocal", {root}).id(), 1);
 }
 
 /// The two numbers that are turned together: neighbours, or one of each half of the last axis.
@@ -105,6 +103,7 @@ Family transformer_operators() {
   return {{"Swish", convert_swish, Halves::InF32},
           {"SwiGLU", convert_swiglu, Halves::InF32},
           {"RMSNormalization", convert_rms_norm, Halves::InF32},
+          {"SimplifiedLayerNormalization", convert_rms_norm, Halves::InF32},
           {"RotaryEmbedding", convert_rotary_embedding, Halves::InF32}};
 }
 

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""Operators of ONNX Runtime's domain com.microsoft: dyn beside ONNX Runtime, each at random shapes, attributes and data.
+
+  contrib_operators.py --dynrun build/release/bin/dynrun [--rounds 3] [--seed 1] [--operators FusedMatMul Attention ...]
+
+Every case is a model of one node, whose inputs are inputs of the graph with open dims, or constants. Floats may differ by 1e-5 of the greatest magnitude of the output (more where
+the case says why). Of quantised elements 99.9 % may differ by one step, and no more. Prints "ok NAME" and "failed NAME: why" lines; a case draws from its own seed, NAME's number,
+so that --operators draws the same as all do.
+
+Needs, from PyPI: onnx, onnxruntime and numpy.
+"""
+import argparse
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+FLOAT_TOLERANCE = 1e-5
+WITHIN_ONE_STEP = 0.999
+CASES = {}
+
+
+def case(function):
+    """Registers the function, whose name is the operator's, or the operator's, _ and a variant."""
+    CASES[function.__name__] = function
+    return function
+
+
+class Case:
+    """A node under construction: its inputs in order, attributes, and how its outputs are compared."""
+
+    def __init__(self, draw, op, domain="com.microsoft"):
+        self.draw, self.op, self.domain = draw, op, domain
+        self.numbers = numpy.random.default_rng(draw.getrandbits(32))
+        self.names, self.graph_inputs, self.constants, self.fed = [], [], [], {}
+        self.attributes, self.outputs, self.tolerance, self.least, self.masks, self.opset = {}, 1, FLOAT_TOLERANCE, 0.0, {}, OPSET
+
+    # --- data ---
+
+    def floats(self, *shape, low=-2.0, high=2.5):
+        return self.numbers.uniform(low, high, shape).astype(numpy.float32)
+
+    def whole(self, dtype, *shape, low=None, high=None):
+        info = numpy.iinfo(dtype)
+        return self.numbers.integers(info.min if low is None else low, (info.max if high is None else high) + 1, shape).astype(dtype)
+
+    def size(self, least=1, most=9):
+        return self.draw.randint(least, most)
+
+    def flip(self, chance=0.5):
+        return self.draw.random() < chance
+
+    # --- the node ---
+
+    def put(self, array, constant=False, fixed=()):
+        """The next input; None: left out. Dims of a graph's input are open but for the axes `fixed`."""
+        name = f"i{len(self.names)}"
+        if array is None:
+            self.names.append("")
+            return self
+        self.names.append(name)
+        array = numpy.asarray(array)
+        if constant:
+            self.constants.append(numpy_helper.from_array(array, name))
+            return self
+        fixed = [axis % array.ndim for axis in fixed]
+        dims = [size if axis in fixed else f"{name}_{axis}" for axis, size in enumerate(array.shape)]
+        self.graph_inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims))
+        self.fed[name] = array
+        return self
+
+    def maybe(self, array, chance=0.5, **how):
+        return self.put(array if self.flip(chance) else None, **how)
+
+    def set(self, **attributes):
+        self.attributes.update(attributes)
+        return self
+
+    def model(self):
+        while self.names and not self.names[-1]:
+            self.names.pop()
+        node = helper.make_node(self.op, self.names, [f"o{i}" if i in self.wanted() else "" for i in range(max(self.wanted()) + 1)], domain=self.domain, **self.attributes)
+        outputs = [onnx.ValueInfoProto(name=f"o{i}") for i in self.wanted()]
+        graph = helper.make_graph([node], "g", self.graph_inputs, outputs, self.constants)
+        sets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=sets, ir_version=9)
+
+    def wanted(self):
+        return list(range(self.outputs)) if isinstance(self.outputs, int) else self.outputs
+
+
+# --- products with what is fused with them ---
+
+
+def matmul_shapes(c):
+    batch = [c.size(1, 4) for _ in range(c.draw.randint(0, 2))]
+    m, k, n = c.size(), c.size(1, 40), c.size(1, 20)
+    return batch, m, k, n
+
+
+@case
+def FusedMatMul(draw):
+    c = Case(draw, "FusedMatMul")
+    batch, m, k, n = matmul_shapes(c)
+    batched = [1 if len(batch) > 1 and c.flip() else 0, 1 if len(batch) > 1 and c.flip() else 0]
+    turned = [c.draw.randint(0, 1), c.draw.randint(0, 1)]
+    sides = []
+    for rows, columns, transposed, first in ((m, k, turned[0], batched[0]), (k, n, turned[1], batched[1])):
+        inner = [columns, rows] if transposed else [rows, columns]
+        sides.append(c.floats(*([inner[0]] + batch + [inner[1]] if first else batch + inner)))
+    c.put(sides[0]).put(sides[1], constant=c.flip())
+    return c.set(transA=turned[0], transB=turned[1], transBatchA=batched[0], transBatchB=batched[1], alpha=draw.choice([1.0, 0.125, -3.0]))
+
+
+@case
+def TransposeMatMul(draw):
+    c = Case(draw, "TransposeMatMul")
+    batch, m, k, n = matmul_shapes(c)
+    turned = c.draw.randint(0, 1)
+    c.put(c.floats(*batch, m, k)).put(c.floats(*batch, *([n, k] if turned else [k, n])))
+    return c.set(transB=turned, alpha=0.5)
+
+
+@case
+def FusedGemm(draw):
+    c = Case(draw, "FusedGemm")
+    m, k, n = c.size(), c.size(1, 30), c.size(1, 20)
+    turned = [c.draw.randint(0, 1), c.draw.randint(0, 1)]
+    c.put(c.floats(*([k, m] if turned[0] else [m, k]))).put(c.floats(*([n, k] if turned[1] else [k, n])), constant=c.flip())
+    c.maybe(c.floats(*draw.choice([[n], [1, n], [m, 1]])))
+    activation, parameters = draw.choice([
+        ("Relu", {}), ("Tanh", {}), ("Sigmoid", {}), ("LeakyRelu", {"activation_alpha": 0.2}), ("Elu", {"activation_alpha": 0.7}), ("Softsign", {}), ("Softplus", {}),
+        ("HardSigmoid", {"activation_alpha": 0.3, "activation_beta": 0.6}), ("ThresholdedRelu", {"activation_alpha": 0.5}), ("Selu", {"activation_alpha": 1.5, "activation_gamma": 1.1}),
+        ("Celu", {"activation_alpha": 1.3})])
+    return c.set(transA=turned[0], transB=turned[1], alpha=draw.choice([1.0, 0.25]), beta=draw.choice([1.0, -0.5]), activation=activation, **parameters)
+
+
+def conv_of(c, channels_last=False):
+    """x, filters, bias, the result's shape (channels first), and sets the windows' attributes."""
+    axes = 2 if channels_last else c.draw.randint(1, 2)
+    groups = c.draw.choice([1, 1, 2, 3])
+    channels, filters = groups * c.size(1, 4), groups * c.size(1, 5)
+    sizes, strides, dilations = [c.size(1, 3) for _ in range(axes)], [c.size(1, 2) for _ in range(axes)], [c.draw.choice([1, 1, 2]) for _ in range(axes)]
+    reach = [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations)]
+    pads = [c.draw.randint(0, each - 1) for each in reach * 2]
+    extents = [each + c.size(0, 6) for each in reach]
+    out = [(extent + pads[i] + pads[axes + i] - reach[i]) // strides[i] + 1 for i, extent in enumerate(extents)]
+    batch = c.size(1, 3)
+    c.set(kernel_shape=sizes, strides=strides, dilations=dilations, pads=pads, group=groups)
+    return c.floats(batch, channels, *extents), c.floats(filters, channels // groups, *sizes), c.floats(filters), [batch, filters] + out
+
+
+@case
+def FusedConv(draw):
+    c = Case(draw, "FusedConv")
+    x, filters, bias, shape = conv_of(c)
+    c.put(x, fixed=(1,)).put(filters, constant=c.flip(), fixed=range(filters.ndim)).put(bias)
+    activation, parameters = draw.choice([("Relu", None), ("Tanh", None), ("Sigmoid", None), ("LeakyRelu", [0.2]), ("Clip", [-1.0, 2.0]), ("HardSigmoid", [0.3, 0.6])])
+    if activation == "Relu":
+        c.maybe(c.floats(*shape))
+    if parameters:
+        c.set(activation_params=parameters)
+    return c.set(activation=activation)
+
+
+@case
+def NhwcMaxPool(draw):
+    c = Case(draw, "NhwcMaxPool")
+    sizes, strides = [c.size(1, 3) for _ in range(2)], [c.size(1, 2) for _ in range(2)]
+    x = c.whole(draw.choice([numpy.uint8, numpy.int8]), c.size(1, 3), sizes[0] + c.size(0, 5), sizes[1] + c.size(0, 5), c.size(1, 20))
+    return c.put(x).set(kernel_shape=sizes, strides=strides, pads=[c.draw.randint(0, size - 1) for size in sizes * 2])
+
+
+# --- activations ---
+
+
+def shape_of(c, least=1):
+    return [c.size(1, 6) for _ in range(c.draw.randint(least, 4))]
+
+
+@case
+def Gelu(draw):
+    c = Case(draw, "Gelu")
+    c.least = 1.0  # of x far below 0 a small difference of greater numbers is left
+    return c.put(c.floats(*shape_of(c), low=-6, high=6))
+
+
+@case
+def BiasGelu(draw):
+    c = Case(draw, "BiasGelu")
+    c.least = 1.0
+    shape = shape_of(c)
+    return c.put(c.floats(*shape)).put(c.floats(shape[-1]))
+
+
+@case
+def FastGelu(draw):
+    c = Case(draw, "FastGelu")
+    c.least = 1.0
+    shape = shape_of(c)
+    return c.put(c.floats(*shape)).maybe(c.floats(shape[-1]))
+
+
+@case
+def QuickGelu(draw):
+    c = Case(draw, "QuickGelu")
+    return c.put(c.floats(*shape_of(c), low=-6, high=6)).set(alpha=draw.choice([1.0, 1.702, -0.7]))
+
+
+# --- normalisation ---
+
+
+@case
+def SimplifiedLayerNormalization(draw):
+    c = Case(draw, "SimplifiedLayerNormalization", "")
+    shape = shape_of(c, 2)
+    axis = draw.choice([-1, len(shape) - 1, 1])
+    c.outputs = draw.choice([1, 2])
+    return c.put(c.floats(*shape)).put(c.floats(*shape[axis:])).set(axis=axis, epsilon=draw.choice([1e-5, 0.1]))
+
+
+def skipped(c, gamma_only):
+    batch, sequence, hidden = c.size(1, 3), c.size(1, 6), c.size(2, 40)
+    c.put(c.floats(batch, sequence, hidden)).put(c.floats(*c.draw.choice([[batch, sequence, hidden], [1, sequence, hidden], [sequence, hidden]]))).put(c.floats(hidden))
+    if not gamma_only:
+        c.maybe(c.floats(hidden))
+    c.outputs = c.draw.choice([[0], [0, 3]])
+    return c.maybe(c.floats(hidden)).set(epsilon=c.draw.choice([1e-12, 0.1]))
+
+
+@case
+def SkipLayerNormalization(draw):
+    return skipped(Case(draw, "SkipLayerNormalization"), False)
+
+
+@case
+def SkipSimplifiedLayerNormalization(draw):
+    return skipped(Case(draw, "SkipSimplifiedLayerNormalization"), True)
+
+
+@case
+def EmbedLayerNormalization(draw):
+    c = Case(draw, "EmbedLayerNormalization")
+    batch, sequence, hidden, words = c.size(1, 3), c.size(1, 6), c.size(2, 20), c.size(3, 30)
+    segments = c.flip()
+    c.put(c.whole(numpy.int32, batch, sequence, low=0, high=words - 1)).put(c.whole(numpy.int32, batch, sequence, low=0, high=1) if segments else None)
+    c.put(c.floats(words, hidden), constant=c.flip(), fixed=(0, 1)).put(c.floats(12, hidden), fixed=(0, 1)).put(c.floats(2, hidden) if segments else None, fixed=(0, 1))
+    c.put(c.floats(hidden), fixed=(0,)).put(c.floats(hidden), fixed=(0,)).maybe(c.whole(numpy.int32, batch, sequence, low=0, high=1))
+    c.maybe(c.whole(numpy.int32, *draw.choice([[batch, sequence], [1, sequence]]), low=0, high=11))
+    c.outputs = draw.choice([2, 3])
+    return c.set(epsilon=1e-3)
+
+
+# --- running and comparing ---
+
+
+class Difference(Exception):
+    pass
+
+
+def compared(name, actual, expected, c):
+    if actual.shape != expected.shape:
+        raise Difference(f"{name} has the shape {list(actual.shape)} instead of {list(expected.shape)}")
+    if actual.dtype != expected.dtype:
+        raise Difference(f"{name} is {actual.dtype} instead of {expected.dtype}")
+    valid = c.masks.get(int(name[1:]))
+    if valid is not None:
+        valid = numpy.broadcast_to(valid, expected.shape)
+        actual, expected = actual[valid], expected[valid]
+    if expected.size == 0:
+        return
+    if expected.dtype.kind in "iu":
+        steps = numpy.abs(actual.astype(numpy.int64) - expected.astype(numpy.int64))
+        if expected.dtype.itemsize > 1 and steps.any() or (steps <= 1).mean() < WITHIN_ONE_STEP:
+            raise Difference(f"{name} differs by {steps.max()} steps, by more than one at {(steps > 1).mean():.2%} of its elements")
+        return
+    if expected.dtype.kind == "b":
+        if (actual != expected).any():
+            raise Difference(f"{name} differs")
+        return
+    actual, expected = actual.astype(numpy.float64), expected.astype(numpy.float64)
+    infinite = ~numpy.isfinite(expected)
+    if infinite.any() and not (actual[infinite] == expected[infinite]).all():
+        raise Difference(f"{name} has other infinities")
+    greatest = numpy.abs(expected[~infinite]).max(initial=c.least)
+    difference = numpy.abs(actual - expected)[~infinite].max(initial=0)
+    if not difference <= c.tolerance * greatest:
+        raise Difference(f"{name} differs by {difference / max(greatest, 1e-300):.2g} of its greatest magnitude, {greatest:.3g}")
+
+
+def reference(model, fed):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return dict(zip([each.name for each in session.get_outputs()], session.run(None, fed)))
+
+
+def with_output_types(model, results):
+    for output in model.graph.output:
+        array = results[output.name]
+        output.CopyFrom(helper.make_tensor_value_info(output.name, helper.np_dtype_to_tensor_dtype(array.dtype), [None] * array.ndim))
+    return model
+
+
+def dyn(dynrun, model, fed, folder):
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    command = [str(dynrun), "run", str(path), "--format", "json", "--weight-cache", "0", "--threads", "1", "--save-outputs", str(folder)]
+    for name, array in fed.items():
+        numpy.save(folder / f"in_{name}.npy", array)
+        command += ["--load-inputs", f"{name}={folder / f'in_{name}.npy'}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Difference("dynrun fails: " + " ".join((done.stderr or f"exit code {done.returncode}").split()))
+    return {output.name: numpy.load(folder / (re.sub(r"[^\w.-]", "_", output.name) + ".npy")) for output in model.graph.output}
+
+
+def run(name, number, arguments):
+    c = CASES[name](random.Random(f"{arguments.seed} {name} {number}"))
+    model = c.model()
+    with tempfile.TemporaryDirectory(prefix="dyn-contrib-") as folder:
+        if arguments.keep:
+            folder = arguments.keep
+        try:
+            expected = reference(model, c.fed)
+        except Exception as error:  # the names of its exceptions differ by version
+            raise Difference("ONNX Runtime refuses it: " + " ".join(str(error).split())) from error
+        actual = dyn(arguments.dynrun, with_output_types(model, expected), c.fed, pathlib.Path(folder))
+        for output, array in expected.items():
+            compared(output, actual[output], array, c)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dynrun", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=1, help="cases of each operator")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--operators", nargs="*", help="all without it")
+    parser.add_argument("--keep", help="a folder that keeps the last case's model and data")
+    arguments = parser.parse_args()
+    failures = 0
+    for name in arguments.operators or CASES:
+        for number in range(arguments.rounds):
+            try:
+                run(name, number, arguments)
+                print(f"ok {name}/{number}", flush=True)
+            except Difference as difference:
+                failures += 1
+                print(f"failed {name}/{number}: {difference}", flush=True)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
