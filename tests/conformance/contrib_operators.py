@@ -19,11 +19,13 @@ import tempfile
 
 import numpy
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
 FLOAT_TOLERANCE = 1e-5
 WITHIN_ONE_STEP = 0.999
+RUNTIME = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
 CASES = {}
 
 
@@ -40,7 +42,7 @@ class Case:
         self.draw, self.op, self.domain = draw, op, domain
         self.numbers = numpy.random.default_rng(draw.getrandbits(32))
         self.names, self.graph_inputs, self.constants, self.fed = [], [], [], {}
-        self.attributes, self.outputs, self.tolerance, self.least, self.masks, self.opset = {}, 1, FLOAT_TOLERANCE, 0.0, {}, OPSET
+        self.attributes, self.outputs, self.tolerance, self.least, self.masks, self.types, self.opset = {}, 1, FLOAT_TOLERANCE, 0.0, {}, {}, OPSET
 
     # --- data ---
 
@@ -87,7 +89,7 @@ class Case:
         while self.names and not self.names[-1]:
             self.names.pop()
         node = helper.make_node(self.op, self.names, [f"o{i}" if i in self.wanted() else "" for i in range(max(self.wanted()) + 1)], domain=self.domain, **self.attributes)
-        outputs = [onnx.ValueInfoProto(name=f"o{i}") for i in self.wanted()]
+        outputs = [helper.make_tensor_value_info(f"o{i}", self.types[i], None) if i in self.types else onnx.ValueInfoProto(name=f"o{i}") for i in self.wanted()]
         graph = helper.make_graph([node], "g", self.graph_inputs, outputs, self.constants)
         sets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
         return helper.make_model(graph, opset_imports=sets, ir_version=9)
@@ -258,6 +260,156 @@ def EmbedLayerNormalization(draw):
     return c.set(epsilon=1e-3)
 
 
+# --- attention ---
+
+
+def heads_of(c):
+    return c.size(1, 3), c.size(1, 6), c.size(1, 4), c.draw.choice([2, 4, 8])
+
+
+def key_mask(c, batch, queries, keys, forms):
+    """A mask that hides no key of the first place, so that every row sees one."""
+    form = c.draw.choice(forms)
+    if form == "none":
+        return None
+    if form == "lengths":
+        return c.whole(numpy.int32, batch, low=1, high=keys)
+    if form == "ends":
+        ends = c.whole(numpy.int32, batch, low=1, high=keys)
+        return numpy.concatenate([ends, (ends * c.numbers.uniform(0, 0.9, batch)).astype(numpy.int32)])
+    mask = c.whole(numpy.int32, batch, *([queries] if form == "by_query" else []), keys, low=0, high=1)
+    mask[..., 0] = 1
+    return mask
+
+
+def score_bias(c, batch, heads, queries, keys):
+    """Of one sample's or head's for all; but for one head's of several samples, which ONNX Runtime 1.20 reads beyond its end."""
+    return c.floats(*c.draw.choice([[1, 1], [1, heads], [batch, heads]] + ([[batch, 1]] if RUNTIME >= (1, 23) else [])), queries, keys)
+
+
+@case
+def MultiHeadAttention(draw):
+    c = Case(draw, "MultiHeadAttention")
+    batch, queries, heads, size = heads_of(c)
+    value_size, causal = draw.choice([size, size, 3]), c.draw.randint(0, 1)
+    keys = queries if causal or c.flip() else c.size(1, 7)
+    form = draw.choice(["separate", "separate", "past", "cache"])
+    past = c.size(1, 5) if form == "past" else 0
+    if form != "separate":
+        value_size = size
+    c.put(c.floats(batch, queries, heads * size), fixed=(-1,))
+    if form == "cache":
+        c.put(c.floats(batch, heads, keys, size), fixed=(1, 3)).put(c.floats(batch, heads, keys, value_size), fixed=(1, 3))
+    else:
+        c.put(c.floats(batch, keys, heads * size), fixed=(-1,)).put(c.floats(batch, keys, heads * value_size), fixed=(-1,))
+    c.maybe(c.floats(heads * (2 * size + value_size)), constant=c.flip(), fixed=(0,))
+    # ONNX Runtime 1.20 takes masks for others where a call's keys are not as many as its queries.
+    is_masked = RUNTIME >= (1, 23) or queries == keys
+    mask = key_mask(c, batch, queries, past + keys, ["none", "none", "by_key", "by_query"] + (["lengths"] if not past else [])) if is_masked else None
+    c.put(mask).maybe(score_bias(c, batch, heads, queries, past + keys), fixed=(0, 1, 2, 3))
+    if form == "past":
+        c.put(c.floats(batch, heads, past, size), fixed=(1, 3)).put(c.floats(batch, heads, past, size), fixed=(1, 3))
+        c.outputs = 3
+    elif c.flip(0.3) and RUNTIME >= (1, 23):
+        c.outputs, c.types[3] = [0, 3], TensorProto.FLOAT
+    if mask is None and c.flip(0.3):
+        c.set(scale=0.3)
+    if c.flip(0.3):
+        c.set(mask_filter_value=-1000.0)
+    return c.set(num_heads=heads, unidirectional=causal)
+
+
+@case
+def Attention(draw):
+    c = Case(draw, "Attention")
+    batch, queries, heads, size = heads_of(c)
+    width, causal, past = c.size(1, 20), c.draw.randint(0, 1), c.draw.choice([0, 0, 3])
+    sizes = [heads * size, heads * size, heads * (size if past else draw.choice([size, 3]))]
+    c.put(c.floats(batch, queries, width), fixed=(-1,)).put(c.floats(width, sum(sizes), low=-0.5, high=0.5), constant=c.flip(), fixed=(0, 1))
+    c.maybe(c.floats(sum(sizes)), chance=0.8, fixed=(0,))
+    form = draw.choice(["none", "by_key", "by_query", "lengths", "ends"])
+    mask = key_mask(c, batch, queries, past + queries, [form])
+    c.put(mask, fixed=(0,) if form == "ends" else ())
+    if form == "ends":  # whether it holds starts follows from its shape
+        c.graph_inputs[0].type.tensor_type.shape.dim[0].dim_value = batch
+    c.put(c.floats(2, batch, heads, past, size), fixed=(0, 2, 4)) if past else c.put(None)
+    bias = score_bias(c, batch, heads, queries, queries)
+    c.put(bias if not past and c.flip() else None, fixed=(0, 1, 2, 3))
+    c.outputs = 2 if past else 1
+    if sizes[0] != sizes[2]:
+        c.set(qkv_hidden_sizes=sizes)
+    return c.set(num_heads=heads, unidirectional=causal)
+
+
+def turns(c, places, pairs):
+    angles = c.floats(places, pairs, low=-3, high=3)
+    return numpy.cos(angles), numpy.sin(angles)
+
+
+@case
+def RotaryEmbedding(draw):
+    c = Case(draw, "RotaryEmbedding")
+    batch, tokens, heads, size = heads_of(c)
+    part = draw.choice([size, size, max(2, size // 2)])
+    flat = part < size or c.flip()
+    c.put(c.floats(*([batch, tokens, heads * size] if flat else [batch, heads, tokens, size])), fixed=(-1,))
+    c.put(c.whole(numpy.int64, *draw.choice([[1], [batch, tokens]]), low=0, high=14))
+    for table in turns(c, 20 + tokens, part // 2):
+        c.put(table, fixed=(0, 1))
+    if part < size:
+        c.set(num_heads=heads, rotary_embedding_dim=part)
+    return c.set(interleaved=c.draw.randint(0, 1))
+
+
+def cached(draw, prompt):
+    """GroupQueryAttention with a first prompt, padded, or with tokens behind a cache."""
+    c = Case(draw, "GroupQueryAttention")
+    batch, key_heads, size = c.size(1, 3), c.size(1, 2), draw.choice([16, 32])
+    heads = key_heads * c.size(1, 3)
+    room, total = draw.choice([0, 3]), c.size(2, 9)
+    tokens = total if prompt else (1 if batch > 1 or c.flip() else c.size(1, total - 1))
+    lengths = c.whole(numpy.int32, batch, low=1 if prompt else tokens, high=total)
+    lengths[c.draw.randrange(batch)] = total
+    packed, rotary = c.flip(), c.draw.randint(0, 1)
+    if packed:
+        c.put(c.floats(batch, tokens, (heads + 2 * key_heads) * size), fixed=(-1,)).put(None).put(None)
+    else:
+        c.put(c.floats(batch, tokens, heads * size), fixed=(-1,)).put(c.floats(batch, tokens, key_heads * size), fixed=(-1,)).put(c.floats(batch, tokens, key_heads * size), fixed=(-1,))
+    capacity = total + room if prompt and c.flip() else 0
+    capacity = capacity if prompt else max(total - tokens, 1) if c.flip() else total + room
+    if not prompt and capacity < total:  # the samples' pasts are no longer than the cache
+        lengths = numpy.minimum(lengths, capacity + tokens).astype(numpy.int32)
+    for _ in range(2):
+        c.put(c.floats(batch, key_heads, capacity, size), fixed=(1, 3)) if capacity else c.put(None)
+    c.put((lengths - 1).astype(numpy.int32)).put(numpy.array(total, numpy.int32), constant=c.flip())
+    for table in turns(c, 20, size // 2):
+        c.put(table if rotary else None, fixed=(0, 1))
+    c.put(None).put(score_bias(c, batch, heads, tokens, total) if c.flip(0.3) else None, fixed=(0, 1, 2, 3))
+    c.outputs = 3
+    rows = numpy.arange(tokens)[None, :, None] < lengths[:, None, None] if prompt else numpy.ones((1, 1, 1), bool)
+    kept = numpy.arange(max(total, capacity))[None, None, :, None] < lengths[:, None, None, None]
+    c.masks = {0: rows, 1: kept, 2: kept}
+    if c.flip(0.3):
+        c.set(local_window_size=draw.choice([1, 2, 5]))
+    if c.flip(0.3):
+        c.set(softcap=2.0)
+    if c.flip(0.3):
+        c.set(smooth_softmax=1)
+    if c.flip(0.3):
+        c.set(scale=0.2)
+    return c.set(num_heads=heads, kv_num_heads=key_heads, do_rotary=rotary, rotary_interleaved=c.draw.randint(0, 1) if rotary else 0)
+
+
+@case
+def GroupQueryAttention_prompt(draw):
+    return cached(draw, True)
+
+
+@case
+def GroupQueryAttention_decode(draw):
+    return cached(draw, False)
+
+
 # --- running and comparing ---
 
 
@@ -285,18 +437,18 @@ def compared(name, actual, expected, c):
         if (actual != expected).any():
             raise Difference(f"{name} differs")
         return
-    actual, expected = actual.astype(numpy.float64), expected.astype(numpy.float64)
+    hidden = -1e29  # scores of what a mask hides have no agreed value
+    actual, expected = (numpy.where(each < hidden, -numpy.inf, each.astype(numpy.float64)) for each in (actual, expected))
     infinite = ~numpy.isfinite(expected)
     if infinite.any() and not (actual[infinite] == expected[infinite]).all():
         raise Difference(f"{name} has other infinities")
     greatest = numpy.abs(expected[~infinite]).max(initial=c.least)
-    difference = numpy.abs(actual - expected)[~infinite].max(initial=0)
+    difference = numpy.abs(actual[~infinite] - expected[~infinite]).max(initial=0)
     if not difference <= c.tolerance * greatest:
         raise Difference(f"{name} differs by {difference / max(greatest, 1e-300):.2g} of its greatest magnitude, {greatest:.3g}")
 
 
 def reference(model, fed):
-    import onnxruntime
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -335,8 +487,12 @@ def run(name, number, arguments):
         except Exception as error:  # the names of its exceptions differ by version
             raise Difference("ONNX Runtime refuses it: " + " ".join(str(error).split())) from error
         actual = dyn(arguments.dynrun, with_output_types(model, expected), c.fed, pathlib.Path(folder))
-        for output, array in expected.items():
-            compared(output, actual[output], array, c)
+        try:
+            for output, array in expected.items():
+                compared(output, actual[output], array, c)
+        except Difference as difference:
+            shapes = ", ".join(f"{each} {list(c.fed[each].shape) if each in c.fed else 'constant'}" for each in c.names if each)
+            raise Difference(f"{difference}; {c.attributes}, {shapes}") from difference
 
 
 def main():

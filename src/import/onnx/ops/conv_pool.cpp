@@ -5,7 +5,7 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
-#include "src/import/onnx/parts/convolution.hpp"
+#include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -67,6 +67,8 @@ void convert_steps(NodeContext& node);
 Family fused_product_operators();
 Family gelu_operators();
 Family skip_normalization_operators();
+Family head_attention_operators();
+Family group_query_operators();
 
 /// The conversion of the node's operator in its domain; nullptr where dyn has no such operator.
 const Conversion* find_conversion(const NodeProto& node);

@@ -61,7 +61,8 @@ const Conversions& standard_operators() {
 
 const Conversions& microsoft_operators() {
   static const Conversions conversions =
-      joined({fused_product_operators, gelu_operators, skip_normalization_operators});
+      joined({fused_product_operators, gelu_operators, skip_normalization_operators,
+              head_attention_operators, group_query_operators});
   return conversions;
 }
 

@@ -7,9 +7,9 @@
 
 #include "graph/dims/checked.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
-#include "src/import/onnx/parts/convolution.hpp"
 #include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {
 namespace {

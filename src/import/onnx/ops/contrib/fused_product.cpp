@@ -5,8 +5,8 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/activations.hpp"
-#include "src/import/onnx/parts/convolution.hpp"
 #include "src/import/onnx/parts/products.hpp"
+#include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/sliding_windows.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 #include <algorithm>
 

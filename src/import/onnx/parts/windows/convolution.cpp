@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/convolution.hpp"
+#include "src/import/onnx/parts/windows/convolution.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/parts/axis_order.hpp"
-#include "src/import/onnx/parts/pool_places.hpp"
+#include "src/import/onnx/parts/windows/pool_places.hpp"
 
 namespace dyn::onnx {
 

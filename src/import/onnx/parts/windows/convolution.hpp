@@ -3,8 +3,8 @@
 // results whose channels stand behind the batch are transposed, and the loader drops transposes
 // that cancel.
 
-#include "src/import/onnx/parts/sliding_windows.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 
