@@ -69,6 +69,10 @@ Family gelu_operators();
 Family skip_normalization_operators();
 Family head_attention_operators();
 Family group_query_operators();
+Family quantized_element_operators();
+Family integer_product_operators();
+Family packed_weight_operators();
+Family quantized_recurrence_operators();
 
 /// The conversion of the node's operator in its domain; nullptr where dyn has no such operator.
 const Conversion* find_conversion(const NodeProto& node);

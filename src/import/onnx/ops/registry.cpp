@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <initializer_list>
 #include <unordered_map>
 
@@ -62,9 +63,14 @@ const Conversions& standard_operators() {
 const Conversions& microsoft_operators() {
   static const Conversions conversions =
       joined({fused_product_operators, gelu_operators, skip_normalization_operators,
-              head_attention_operators, group_query_operators});
+              head_attention_operators, group_query_operators, quantized_element_operators,
+              integer_product_operators, packed_weight_operators, quantized_recurrence_operators});
   return conversions;
 }
+
+/// Operators of com.microsoft that are the newest standard ones of the same name.
+constexpr std::string_view shared_operators[] = {"DequantizeLinear", "GatherND",       "GridSample",
+                                                 "QLinearConv",      "QuantizeLinear", "Trilu"};
 
 /// nullptr for a domain that is not known.
 const Conversions* operators_of(const std::string& domain) {
@@ -77,6 +83,9 @@ const Conversions* operators_of(const std::string& domain) {
 const Conversion* find_conversion(const NodeProto& node) {
   const Conversions* conversions = operators_of(node.domain());
   if (conversions == nullptr) return nullptr;
+  if (conversions != &standard_operators() &&
+      std::ranges::find(shared_operators, node.op_type()) != std::end(shared_operators))
+    conversions = &standard_operators();
   const auto found = conversions->find(node.op_type());
   return found == conversions->end() ? nullptr : &found->second;
 }

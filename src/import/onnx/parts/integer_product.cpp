@@ -63,6 +63,12 @@ Dims dims_of(NodeContext& node, const Whole& whole) {
   return dims;
 }
 
+Whole transposed(const Whole& matrix) {
+  constexpr std::int64_t exchanged[] = {1, 0};
+  if (matrix.constant) return {permuted(*matrix.constant, exchanged), std::nullopt};
+  return {std::nullopt, transpose(*matrix.value, {1, 0})};
+}
+
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis) {
   const graph::TensorType type = node.type_of(input);
   if (type.dtype != DType::u8 && type.dtype != DType::i8)

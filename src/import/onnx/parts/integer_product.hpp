@@ -20,6 +20,9 @@ Dims dims_of(NodeContext& node, const Whole& whole);
 /// `axis` (negative ones count from the end).
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis);
 
+/// A matrix with its axes exchanged.
+Whole transposed(const Whole& matrix);
+
 /// The sums that make up the elements of a product.
 struct Sums {
   Dim terms;                                  ///< products in each

@@ -1,12 +1,17 @@
 #pragma once
 // What ONNX Runtime's attention operators share: masks of several forms, and projected heads.
 
+#include <limits>
+
 #include "src/import/onnx/parts/attention.hpp"
 
 namespace dyn::onnx {
 
 /// The attribute's number of heads; fails where it is less than 1.
 Dim head_count(NodeContext& node, const char* attribute);
+
+/// Stands for an input that an operator does not have.
+inline constexpr std::size_t no_input = std::numeric_limits<std::size_t>::max();
 
 /// The inputs from which a bias of the scores follows.
 ///
