@@ -73,6 +73,7 @@ Family quantized_element_operators();
 Family integer_product_operators();
 Family packed_weight_operators();
 Family quantized_recurrence_operators();
+Family rearranged_operators();
 
 /// The conversion of the node's operator in its domain; nullptr where dyn has no such operator.
 const Conversion* find_conversion(const NodeProto& node);

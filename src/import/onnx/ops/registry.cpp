@@ -64,13 +64,15 @@ const Conversions& microsoft_operators() {
   static const Conversions conversions =
       joined({fused_product_operators, gelu_operators, skip_normalization_operators,
               head_attention_operators, group_query_operators, quantized_element_operators,
-              integer_product_operators, packed_weight_operators, quantized_recurrence_operators});
+              integer_product_operators, packed_weight_operators, quantized_recurrence_operators,
+              rearranged_operators});
   return conversions;
 }
 
 /// Operators of com.microsoft that are the newest standard ones of the same name.
-constexpr std::string_view shared_operators[] = {"DequantizeLinear", "GatherND",       "GridSample",
-                                                 "QLinearConv",      "QuantizeLinear", "Trilu"};
+constexpr std::string_view shared_operators[] = {
+    "DequantizeLinear", "GatherND",       "GridSample", "Pad",
+    "QLinearConv",      "QuantizeLinear", "Range",      "Trilu"};
 
 /// nullptr for a domain that is not known.
 const Conversions* operators_of(const std::string& domain) {

@@ -46,13 +46,16 @@ DynamicallyQuantized dynamically_quantized(const TensorExpr& x) {
   return {whole, scale, zero_point};
 }
 
-TensorExpr number_input(NodeContext& node, const QuantizedInput& input) {
-  const TensorExpr integers = input_expr(node, input.tensor);
+TensorExpr as_numbers(const TensorExpr& integers, std::size_t scale, std::size_t zero_point) {
+  NodeContext& node = integers.node();
   TensorExpr whole = cast(integers, DType::i32);
-  if (node.has(input.zero_point))
-    whole =
-        whole - by_axis(cast(input_expr(node, input.zero_point), DType::i32), -1, integers.rank());
-  return cast(whole, DType::f32) * by_axis(input_expr(node, input.scale), -1, integers.rank());
+  if (node.has(zero_point))
+    whole = whole - by_axis(cast(input_expr(node, zero_point), DType::i32), -1, integers.rank());
+  return cast(whole, DType::f32) * by_axis(input_expr(node, scale), -1, integers.rank());
+}
+
+TensorExpr number_input(NodeContext& node, const QuantizedInput& input) {
+  return as_numbers(input_expr(node, input.tensor), input.scale, input.zero_point);
 }
 
 TensorExpr requantized(const TensorExpr& x, std::size_t scale, std::size_t zero_point,

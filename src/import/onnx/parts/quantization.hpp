@@ -28,7 +28,10 @@ struct QuantizedInput {
   std::size_t tensor, scale, zero_point;
 };
 
-/// The numbers that the input's integers stand for: f32. Scale and zero point are one for all.
+/// The numbers that integers stand for, by the node's inputs of a scale and a zero point, which are
+/// one for all: f32.
+TensorExpr as_numbers(const TensorExpr& integers, std::size_t scale, std::size_t zero_point);
+/// The same of an input.
 TensorExpr number_input(NodeContext& node, const QuantizedInput& input);
 /// The integers of the dtype that stand for x, by the node's inputs of a scale and a zero point,
 /// which are one for all.

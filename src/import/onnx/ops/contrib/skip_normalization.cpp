@@ -5,6 +5,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/activations.hpp"
 #include "src/import/onnx/parts/norms.hpp"
+#include "src/import/onnx/parts/quantization.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -60,9 +61,17 @@ enum EmbedInput : std::size_t {
   Positions
 };
 
-TensorExpr embeddings(NodeContext& node, std::size_t table, const TensorExpr& ids) {
-  node.require_rank(table, 2);
-  return gather(input_expr(node, table), ids, 0);
+/// Inputs of 8 bits in the order of WordTable .. Summands have their scales and their zero points
+/// behind the mask.
+constexpr std::size_t embed_scales = WordMask + 1, embed_zero_points = embed_scales + 5;
+
+/// A table's rows at these ids, or a vector; as numbers where it holds integers.
+TensorExpr embed_parameter(NodeContext& node, std::size_t input, bool is_quantized,
+                           const std::optional<TensorExpr>& ids = {}) {
+  node.require_rank(input, ids ? 2 : 1);
+  const TensorExpr all = input_expr(node, input), x = ids ? gather(all, *ids, 0) : all;
+  const std::size_t which = input - WordTable;
+  return is_quantized ? as_numbers(x, embed_scales + which, embed_zero_points + which) : x;
 }
 
 /// The number of each sample's words that the mask lets through; 0 without a mask.
@@ -74,22 +83,28 @@ TensorExpr mask_index(NodeContext& node, const TensorExpr& words) {
   return reduce("reduce_sum", counts, {1}, false);
 }
 
-void convert_embed_layer_norm(NodeContext& node) {
+void give_embed_layer_norm(NodeContext& node, bool is_quantized) {
   node.require_rank(Words, 2);
   const TensorExpr words = input_expr(node, Words);
   if (node.has(Segments) != node.has(SegmentTable))
     node.fail("segment_ids and segment_embedding come together");
-  TensorExpr sum = embeddings(node, WordTable, words);
+  const bool has_positions = !is_quantized && node.has(Positions);
   const TensorExpr positions =
-      node.has(Positions) ? input_expr(node, Positions) : range(node, words.dims()[1]);
-  sum = sum + embeddings(node, PositionTable, positions);
-  if (node.has(Segments)) sum = sum + embeddings(node, SegmentTable, input_expr(node, Segments));
-  node.give(layer_norm(sum, input_expr(node, Factors), optional_input(node, Summands),
-                       node.number("epsilon", usual_epsilon))
-                .id());
+      has_positions ? input_expr(node, Positions) : range(node, words.dims()[1]);
+  TensorExpr sum = embed_parameter(node, WordTable, is_quantized, words) +
+                   embed_parameter(node, PositionTable, is_quantized, positions);
+  if (node.has(Segments))
+    sum = sum + embed_parameter(node, SegmentTable, is_quantized, input_expr(node, Segments));
+  const TensorExpr factors = embed_parameter(node, Factors, is_quantized),
+                   summands = embed_parameter(node, Summands, is_quantized);
+  node.give(layer_norm(sum, factors, summands, node.number("epsilon", usual_epsilon)).id());
   if (node.wants(1)) node.give(mask_index(node, words).id(), 1);
   node.give(sum.id(), 2);
 }
+
+void convert_embed_layer_norm(NodeContext& node) { give_embed_layer_norm(node, false); }
+
+void convert_quantized_embed_layer_norm(NodeContext& node) { give_embed_layer_norm(node, true); }
 
 /// A factor and a summand for each channel, and silu where `activation` is 1.
 void give_group_norm(NodeContext& node, const TensorExpr& x) {
@@ -134,6 +149,7 @@ Family skip_normalization_operators() {
   return {{"SkipLayerNormalization", convert_skip_layer_norm, Halves::InF32},
           {"SkipSimplifiedLayerNormalization", convert_skip_simplified_layer_norm, Halves::InF32},
           {"EmbedLayerNormalization", convert_embed_layer_norm, Halves::InF32},
+          {"QEmbedLayerNormalization", convert_quantized_embed_layer_norm},
           {"GroupNorm", convert_channel_group_norm, Halves::InF32},
           {"SkipGroupNorm", convert_skip_group_norm, Halves::InF32}};
 }
