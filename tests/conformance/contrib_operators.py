@@ -389,7 +389,8 @@ def cached(draw, prompt):
     c.put((lengths - 1).astype(numpy.int32)).put(numpy.array(total, numpy.int32), constant=c.flip())
     for table in turns(c, 20, size // 2):
         c.put(table if rotary else None, fixed=(0, 1))
-    c.put(None).put(score_bias(c, batch, heads, tokens, total) if NEWER and c.flip(0.3) else None, fixed=(0, 1, 2, 3))
+    c.put(c.whole(numpy.int64, batch, tokens, low=0, high=10) if NEWER and rotary and c.flip(0.3) else None)
+    c.put(score_bias(c, batch, heads, tokens, total) if NEWER and c.flip(0.3) else None, fixed=(0, 1, 2, 3))
     c.outputs = 3
     rows = numpy.arange(tokens)[None, :, None] < lengths[:, None, None] if prompt else numpy.ones((1, 1, 1), bool)
     kept = numpy.arange(max(total, capacity))[None, None, :, None] < lengths[:, None, None, None]

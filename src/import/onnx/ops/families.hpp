@@ -25,6 +25,7 @@ struct Conversion {
   std::string_view name;  ///< of the ONNX operator
   Convert convert;
   Halves halves = Halves::AsGiven;
+  std::size_t results_like = 0;  ///< with InF32, the input whose dtype float results have
 };
 
 using Family = std::vector<Conversion>;

@@ -72,7 +72,7 @@ Family transformer_operators() {
   return {{"Swish", convert_swish, Halves::InF32},
           {"SwiGLU", convert_swiglu, Halves::InF32},
           {"RMSNormalization", convert_rms_norm, Halves::InF32},
-          {"SimplifiedLayerNormalization", convert_rms_norm, Halves::InF32},
+          {"SimplifiedLayerNormalization", convert_rms_norm, Halves::InF32, 1},
           {"RotaryEmbedding", convert_rotary_embedding, Halves::InF32}};
 }
 

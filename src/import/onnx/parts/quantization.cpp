@@ -201,7 +201,7 @@ void convert_dynamic_quantize(NodeContext& node) {
 
 Family quantization_operators() {
   return {{"QuantizeLinear", convert_quantize, Halves::InF32},
-          {"DequantizeLinear", convert_dequantize, Halves::InF32},
+          {"DequantizeLinear", convert_dequantize, Halves::InF32, 1},
           {"DynamicQuantizeLinear", convert_dynamic_quantize}};
 }
 

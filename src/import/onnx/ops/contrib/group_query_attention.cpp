@@ -153,10 +153,21 @@ class GroupQueryAttention {
     v_ = part(heads_ + key_heads_, key_heads_);
   }
 
+  /// The places by which tokens are turned, [B, S]. Of the first prompt, which is as long as all
+  /// there is, the first one given counts, and others follow on it.
+  TensorExpr turning_places() {
+    const TensorExpr step = range(node_, new_tokens());
+    if (!node_.has(PositionIds)) return before_ + step;
+    node_.require_rank(PositionIds, 2);
+    const TensorExpr given = cast(input_expr(node_, PositionIds), DType::i64);
+    const Dim none = node_.dims().constant(0), one = node_.dims().constant(1);
+    const TensorExpr first = slice(slice(given, 0, none, one), 1, none, one),
+                     total = cast(reshape(input_expr(node_, TotalLength), {}), DType::i64);
+    return where(equal(total, size(node_, new_tokens())), first + step, given);
+  }
+
   void turn() {
-    const TensorExpr places = node_.has(PositionIds) ? input_expr(node_, PositionIds)
-                                                     : before_ + range(node_, new_tokens());
-    if (places.rank() != 2) node_.require_rank(PositionIds, 2);
+    const TensorExpr places = turning_places();
     node_.require_rank(Cosines, 2);
     const bool interleaved = node_.integer("rotary_interleaved", 0) != 0;
     const Dim part = node_.type(Cosines).dims[1] * 2;

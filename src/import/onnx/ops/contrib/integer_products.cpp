@@ -87,9 +87,9 @@ void convert_quantized_attention(NodeContext& node) {
 
 Family integer_product_operators() {
   return {{"DynamicQuantizeMatMul", convert_dynamic_quantize_matmul},
-          {"MatMulIntegerToFloat", convert_matmul_integer_to_float, Halves::InF32},
+          {"MatMulIntegerToFloat", convert_matmul_integer_to_float, Halves::InF32, 2},
           {"QGemm", convert_quantized_gemm},
-          {"QAttention", convert_quantized_attention, Halves::InF32}};
+          {"QAttention", convert_quantized_attention, Halves::InF32, 2}};
 }
 
 }  // namespace dyn::onnx

@@ -148,7 +148,7 @@ void convert_skip_group_norm(NodeContext& node) {
 Family skip_normalization_operators() {
   return {{"SkipLayerNormalization", convert_skip_layer_norm, Halves::InF32},
           {"SkipSimplifiedLayerNormalization", convert_skip_simplified_layer_norm, Halves::InF32},
-          {"EmbedLayerNormalization", convert_embed_layer_norm, Halves::InF32},
+          {"EmbedLayerNormalization", convert_embed_layer_norm, Halves::InF32, WordTable},
           {"QEmbedLayerNormalization", convert_quantized_embed_layer_norm},
           {"GroupNorm", convert_channel_group_norm, Halves::InF32},
           {"SkipGroupNorm", convert_skip_group_norm, Halves::InF32}};
