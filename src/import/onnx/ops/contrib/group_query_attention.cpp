@@ -87,6 +87,9 @@ class GroupQueryAttention {
         last_(q_),
         before_(q_) {
     refuse_what_is_not_supported();
+    if (*heads_.constant() % *key_heads_.constant() != 0)
+      node.fail(fmt::format("{} heads of queries cannot share {} of keys", *heads_.constant(),
+                            *key_heads_.constant()));
     node.require_rank(GroupQueries, 3);
     node.require_rank(LastPlaces, 1);
     take_apart();

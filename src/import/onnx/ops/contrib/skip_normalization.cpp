@@ -128,6 +128,7 @@ void convert_channel_group_norm(NodeContext& node) { give_group_norm(node, input
 void convert_skip_group_norm(NodeContext& node) {
   constexpr std::size_t skip_input = 3, bias = 4;
   const TensorExpr x = input_expr(node, 0);
+  if (x.rank() < 2) node.fail("its input needs a batch and channels");
   TensorExpr skip = input_expr(node, skip_input);
   const bool is_last = node.integer("channels_last", 1) != 0;
   const int axis = is_last ? x.rank() - 1 : 1;

@@ -282,7 +282,7 @@ TEST_CASE("what attention needs is asked for, and what it cannot do refused") {
 struct Decoder {
   static constexpr std::int64_t heads = 4, key_heads = 2, size = 4, places = 16;
   std::vector<float> cosines = floats(places * size / 2), sines = floats(places * size / 2);
-  bool turns = false;
+  bool turns = false, has_ids = false;
   std::int64_t window = -1;
   double cap = 0;
   bool smooth = false;
@@ -293,11 +293,13 @@ struct Decoder {
     file.input("pk", {"B", 2, "P", 4}).input("pv", {"B", 2, "P", 4});
     file.input("last", {"B"}, onnx::TensorProto::INT32);
     file.input("total", {}, onnx::TensorProto::INT32);
+    file.input("ids", {"B", "S"}, onnx::TensorProto::INT64);
     file.floats("c", {places, size / 2}, cosines).floats("s", {places, size / 2}, sines);
     file.output("y").output("nk").output("nv");
     onnx::NodeProto& node =
         contrib(file, "GroupQueryAttention", {"q", "k", "v", "pk", "pv", "last", "total", "c", "s"},
                 {"y", "nk", "nv"});
+    if (has_ids) node.add_input("ids");
     set(set(node, "num_heads", heads), "kv_num_heads", key_heads);
     set(set(node, "do_rotary", turns), "local_window_size", window);
     set_number(set(node, "smooth_softmax", smooth), "softcap", static_cast<float>(cap));
@@ -319,13 +321,14 @@ struct Decoder {
 TEST_CASE("GroupQueryAttention appends to each sample's cache, at any length") {
   constexpr std::int64_t batch = 2, heads = Decoder::heads, key_heads = Decoder::key_heads,
                          size = Decoder::size;
-  for (int form = 0; form < 8; ++form) {
+  for (int form = 0; form < 16; ++form) {
     CAPTURE(form);
     Decoder decoder;
     decoder.turns = (form & 1) != 0;
     decoder.window = (form & 2) != 0 ? 2 : -1;
     decoder.cap = (form & 4) != 0 ? 1.5 : 0;
     decoder.smooth = (form & 4) != 0;
+    decoder.has_ids = (form & 8) != 0;
     const Graph graph = load(decoder.file());
     // The first sample has no more tokens than the cache holds before it; the second has fewer.
     for (const auto& [tokens, capacity, lengths] :
@@ -344,8 +347,15 @@ TEST_CASE("GroupQueryAttention appends to each sample's cache, at any length") {
       std::vector<std::int32_t> last{static_cast<std::int32_t>(lengths[0] - 1),
                                      static_cast<std::int32_t>(lengths[1] - 1)},
           totals{static_cast<std::int32_t>(total)};
+      std::vector<std::int64_t> ids;
+      for (std::int64_t i = 0; i < batch * tokens; ++i) ids.push_back((i * 5 + 3) % 11);
       const auto before = [&lengths, tokens = tokens](std::int64_t b) {
         return std::max<std::int64_t>(lengths[static_cast<std::size_t>(b)] - tokens, 0);
+      };
+      // Of a whole prompt the first place that is given counts.
+      const auto place_of = [&, tokens = tokens](std::int64_t b, std::int64_t token) {
+        if (!decoder.has_ids) return before(b) + token;
+        return tokens == total ? ids[0] + token : ids[static_cast<std::size_t>(b * tokens + token)];
       };
       const auto present = [&](const std::vector<float>& cache, const std::vector<float>& x,
                                bool is_turned) -> Element {
@@ -353,8 +363,9 @@ TEST_CASE("GroupQueryAttention appends to each sample's cache, at any length") {
           const std::int64_t shared = h / (heads / key_heads);
           if (j < before(b)) return by_heads(cache, key_heads, capacity, size)(b, shared, j, d);
           const Element rows = in_rows(x, tokens, key_heads * size, 0, size);
-          return is_turned ? decoder.turned(rows, b, shared, j - before(b), d, j)
-                           : rows(b, shared, j - before(b), d);
+          return is_turned
+                     ? decoder.turned(rows, b, shared, j - before(b), d, place_of(b, j - before(b)))
+                     : rows(b, shared, j - before(b), d);
         };
       };
       const Element keys = present(pk, k, true), values = present(pv, v, false);
@@ -364,7 +375,7 @@ TEST_CASE("GroupQueryAttention appends to each sample's cache, at any length") {
           {batch, heads, tokens, total, size, size},
           [&](auto b, auto h, auto i, auto d) {
             return decoder.turned(in_rows(q, tokens, heads * size, 0, size), b, h, i, d,
-                                  before(b) + i);
+                                  place_of(b, i));
           },
           [&](auto b, auto h, auto j, auto d) {
             return j < before(b) + tokens ? keys(b, h, j, d) : 0.0;
@@ -385,7 +396,8 @@ TEST_CASE("GroupQueryAttention appends to each sample's cache, at any length") {
                           {"pk", Tensor::view(pk.data(), {batch, key_heads, capacity, size})},
                           {"pv", Tensor::view(pv.data(), {batch, key_heads, capacity, size})},
                           {"last", Tensor::view(last.data(), {batch})},
-                          {"total", Tensor::view(totals.data(), {})}});
+                          {"total", Tensor::view(totals.data(), {})},
+                          {"ids", Tensor::view(ids.data(), {batch, tokens})}});
       check_close(results[0].values, expected, 1e-5);
       REQUIRE(results[1].shape == Shape{batch, key_heads, room, size});
       for (std::int64_t i = 0; i < batch * key_heads * room * size; ++i) {
