@@ -503,6 +503,19 @@ def MatMulNBits(draw):
     return c.set(N=n, K=k, block_size=block, bits=bits)
 
 
+def GatherBlockQuantized(draw):
+    c = Case(draw, "GatherBlockQuantized")
+    bits, block = draw.choice([4, 8]), draw.choice([16, 32])
+    rows, width = c.size(2, 9), block * c.size(1, 3) // 2
+    blocks = -(-width // block)
+    c.put(c.whole(numpy.uint8, rows, width * bits // 8), constant=True).put(c.whole(numpy.int64, *shape_of(c), low=0, high=rows - 1)).put(scale_of(c, rows, blocks), constant=True)
+    return c.maybe(c.whole(numpy.uint8, rows, -(-blocks * bits // 8)), constant=True).set(bits=bits, block_size=block, quantize_axis=1, gather_axis=0)
+
+
+if NEWER:
+    case(GatherBlockQuantized)  # ONNX Runtime 1.20 has it for other dtypes alone
+
+
 @case
 def DynamicQuantizeLSTM(draw):
     c = Case(draw, "DynamicQuantizeLSTM")

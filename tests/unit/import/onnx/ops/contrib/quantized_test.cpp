@@ -109,6 +109,53 @@ TEST_CASE("weights in blocks must be constants of the right size") {
   check_error(none, ErrorKind::model, {"N is 0; it must be at least 1"});
 }
 
+TEST_CASE("rows of a table of few bits, in blocks along any axis") {
+  constexpr std::int64_t rows = 5, middle = 18, width = 8, block = 16;
+  for (const std::int64_t bits : {2, 4, 8}) {
+    for (const std::int64_t axis : {1, 2}) {
+      for (const bool has_zeros : {false, true}) {
+        CAPTURE(bits);
+        CAPTURE(axis);
+        CAPTURE(has_zeros);
+        const std::int64_t packed = width * bits / 8;
+        const Shape scales_shape = axis == 1 ? Shape{rows, 2, width} : Shape{rows, middle, 1};
+        const std::int64_t scales_count = scales_shape[0] * scales_shape[1] * scales_shape[2],
+                           zero_row = (scales_shape[2] * bits + 7) / 8;
+        const Bytes table = random_integers<std::uint8_t>(places(rows * middle * packed)),
+                    zeros = random_integers<std::uint8_t>(
+                        places(scales_shape[0] * scales_shape[1] * zero_row));
+        const std::vector<float> scales = random_floats(places(scales_count), 0.01F, 0.2F);
+        OnnxFile file;
+        file.input("i", {"N"}, onnx::TensorProto::INT64).output("y");
+        file.floats("s", scales_shape, scales);
+        add_constant(file, "t", {rows, middle, packed}, table);
+        add_constant(file, "z", {scales_shape[0], scales_shape[1], zero_row}, zeros);
+        onnx::NodeProto& node =
+            contrib(file, "GatherBlockQuantized", {"t", "i", "s", has_zeros ? "z" : ""}, {"y"});
+        set(set(set(node, "bits", bits), "block_size", block), "quantize_axis", axis);
+        const auto field = [bits](const Bytes& bytes, std::int64_t row, std::int64_t row_bytes,
+                                  std::int64_t i) {
+          return (bytes[places(row * row_bytes + i * bits / 8)] >> (i * bits % 8)) &
+                 ((1 << bits) - 1);
+        };
+        std::vector<std::int64_t> ids{4, 0, 2, 4};
+        Values expected;
+        for (std::int64_t i = 0; i < 4 * middle * width; ++i) {
+          const std::int64_t row = ids[places(i / (middle * width))], m = i / width % middle,
+                             w = i % width;
+          const std::int64_t scale_row = axis == 1 ? row * 2 + m / block : row * middle + m,
+                             column = axis == 1 ? w : 0;
+          const double zero =
+              has_zeros ? field(zeros, scale_row, zero_row, column) : 1 << (bits - 1);
+          expected.push_back((field(table, row * middle + m, packed, w) - zero) *
+                             at(scales, scale_row * scales_shape[2] + column));
+        }
+        check_close(run_all(file, {{"i", Tensor::view(ids.data(), {4})}}).front().values, expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("a product of floats, quantised when it runs, and 8-bit weights") {
   constexpr std::int64_t m = 6, k = 33, n = 7;
   OnnxFile file;
