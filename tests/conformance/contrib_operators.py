@@ -235,11 +235,15 @@ def SimplifiedLayerNormalization(draw):
 
 def skipped(c, gamma_only):
     batch, sequence, hidden = c.size(1, 3), c.size(1, 6), c.size(2, 40)
-    c.put(c.floats(batch, sequence, hidden)).put(c.floats(*c.draw.choice([[batch, sequence, hidden], [1, sequence, hidden], [sequence, hidden]]))).put(c.floats(hidden))
+    usual_epsilon = c.flip(0.3)
+    unit = numpy.float32(1e-6 if usual_epsilon else 1)  # so small that an epsilon of 1e-12 counts
+    c.put(c.floats(batch, sequence, hidden) * unit)
+    c.put(c.floats(*c.draw.choice([[batch, sequence, hidden], [1, sequence, hidden], [sequence, hidden]])) * unit).put(c.floats(hidden))
     if not gamma_only:
         c.maybe(c.floats(hidden))
     c.outputs = c.draw.choice([[0], [0, 3]])
-    return c.maybe(c.floats(hidden)).set(epsilon=c.draw.choice([1e-12, 0.1]))
+    c.maybe(c.floats(hidden) * unit)
+    return c if usual_epsilon else c.set(epsilon=c.draw.choice([1e-12, 0.1]))
 
 
 @case
