@@ -103,8 +103,7 @@ class GroupQueryAttention {
     if (node_.integer("do_rotary", 0) != 0) turn();
     const bool has_past = node_.has(CachedKeys);
     if (has_past != node_.has(CachedValues)) node_.fail("past_key and past_value come together");
-    const Dim new_keys = k_.dims()[2];
-    Dim keys = new_keys;
+    Dim keys = k_.dims()[2];
     if (has_past) {
       keys = total_length();
       k_ = appended(k_, CachedKeys, keys);
@@ -119,7 +118,10 @@ class GroupQueryAttention {
     }
     const AttentionOperands of{q_, repeated_heads(k_, heads_), repeated_heads(v_, heads_),
                                scale_of(q_, node_.number("scale", 0))};
-    node_.give(joined_heads(attend(of, bias(of), false, steps())).id(), GroupResult);
+    // Without a cache all samples begin at place 0.
+    const bool ends_together = !has_past && is_causal();
+    node_.give(joined_heads(attend(of, bias(of, ends_together), ends_together, steps())).id(),
+               GroupResult);
   }
 
  private:
@@ -134,6 +136,7 @@ class GroupQueryAttention {
     if (node_.wants(GroupScores)) node_.fail_unsupported("output_qk is not supported");
   }
 
+  bool is_causal() const { return node_.integer("causal", 1) != 0; }
   Dim new_tokens() const { return q_.dims()[2]; }
 
   /// Queries, keys and values by heads, out of three tensors or of one that holds all.
@@ -213,18 +216,22 @@ class GroupQueryAttention {
     return where(unsqueeze(unsqueeze(is_new, 1), 3), from_new, padded);
   }
 
-  TensorExpr bias(const AttentionOperands& of) {
-    TokenPlaces at = first_places(of);
-    at.query = at.query + along(before_, 0, 4);
-    Sight sight{.is_causal = node_.integer("causal", 1) != 0};
-    if (!sight.is_causal) sight.lengths = along(last_, 0, 4) + 1.0;
+  /// Of what the queries see by their places, but for the causal mask where `ends_together`.
+  std::optional<TensorExpr> bias(const AttentionOperands& of, bool ends_together) {
+    Sight sight{.is_causal = is_causal() && !ends_together};
+    if (!is_causal()) sight.lengths = along(last_, 0, 4) + 1.0;
     // The window counts the query's own place.
     if (const std::int64_t window = node_.integer("local_window_size", -1); window > 0)
       sight.left = window - 1;
-    TensorExpr bias = bias_of_seen(seen_by_place(at, sight), of);
-    if (!node_.has(GroupBias)) return bias;
-    node_.require_rank(GroupBias, 4);
-    return input_expr(node_, GroupBias) + bias;
+    std::optional<TensorExpr> bias;
+    if (node_.has(GroupBias)) {
+      node_.require_rank(GroupBias, 4);
+      bias = input_expr(node_, GroupBias);
+    }
+    if (sight.is_all()) return bias;
+    TokenPlaces at = first_places(of);
+    at.query = at.query + along(before_, 0, 4);
+    return both_biases(bias, bias_of_seen(seen_by_place(at, sight), of));
   }
 
   ScoreSteps steps() {

@@ -413,6 +413,45 @@ TEST_CASE("GroupQueryAttention appends to each sample's cache, at any length") {
   }
 }
 
+TEST_CASE("GroupQueryAttention of a packed tensor without a cache") {
+  constexpr std::int64_t batch = 2, heads = 4, key_heads = 2, size = 4, tokens = 5,
+                         width = (heads + 2 * key_heads) * size;
+  for (const bool causal : {false, true}) {
+    CAPTURE(causal);
+    OnnxFile file;
+    file.input("x", {"B", "S", 32}).input("last", {"B"}, onnx::TensorProto::INT32);
+    file.input("bias", {1, 4, "S", "S"}).output("y").output("k").output("v");
+    add_constant(file, "total", {}, std::vector<std::int32_t>{tokens});
+    onnx::NodeProto& node =
+        contrib(file, "GroupQueryAttention",
+                {"x", "", "", "", "", "last", "total", "", "", "", "bias"}, {"y", "k", "v"});
+    set(set(set(node, "num_heads", heads), "kv_num_heads", key_heads), "causal", causal);
+    std::vector<float> x = floats(batch * tokens * width), bias = floats(heads * tokens * tokens);
+    std::vector<std::int32_t> last{tokens - 1, 2};
+    const auto shared = [&](std::int64_t start) -> Element {
+      return [&, start](auto b, auto h, auto j, auto d) {
+        return in_rows(x, tokens, width, start, size)(b, h / 2, j, d);
+      };
+    };
+    const Element keys = shared(heads * size), values = shared((heads + key_heads) * size);
+    const Values expected = attended({batch, heads, tokens, tokens, size, size},
+                                     in_rows(x, tokens, width, 0, size), keys, values,
+                                     [&](auto b, auto h, auto i, auto j) -> std::optional<double> {
+                                       if (causal ? j > i : j > last[static_cast<std::size_t>(b)])
+                                         return std::nullopt;
+                                       return at(bias, (h * tokens + i) * tokens + j);
+                                     },
+                                     {0.5});
+    const std::vector<Result> results =
+        run_all(file, {{"x", Tensor::view(x.data(), {batch, tokens, width})},
+                       {"last", Tensor::view(last.data(), {batch})},
+                       {"bias", Tensor::view(bias.data(), {1, heads, tokens, tokens})}});
+    check_close(results[0].values, expected, 1e-5);
+    CHECK(results[1].shape == Shape{batch, key_heads, tokens, size});
+    CHECK(results[2].values[1] == values(0, 0, 0, 1));
+  }
+}
+
 TEST_CASE("RotaryEmbedding of com.microsoft has its places before its tables") {
   constexpr std::int64_t batch = 2, heads = 2, length = 3, size = 6, half = 2, places = 9;
   for (const bool flat : {false, true}) {
