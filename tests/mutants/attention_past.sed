@@ -2,4 +2,4 @@
 # file: src/import/onnx/ops/attention.cpp
 # target: test_import
 # test: imported attention*
-s/query = query + size(node, node.type(PastKey).dims\[2\]);/;/
+s/at.query = at.query + size(node, node.type(PastKey).dims\[2\]);/;/

@@ -1,5 +1,5 @@
 # Pairs are turned the other way.
-# file: src/import/onnx/ops/transformer.cpp
+# file: src/import/onnx/parts/rotary.cpp
 # target: test_import
 # test: imported rotary places*
-s/cosine \* from.first - sine \* from.second/cosine * from.first + sine * from.second/
+s/turns.cosine \* from.first - turns.sine \* from.second/turns.cosine * from.first + turns.sine * from.second/

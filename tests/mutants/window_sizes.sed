@@ -1,5 +1,5 @@
 # The product of a window's sizes passes 64 bits.
-# file: src/import/onnx/parts/sliding_windows.cpp
+# file: src/import/onnx/parts/windows/sliding_windows.cpp
 # target: test_import
 # test: windows whose sizes*
 /^  check_sizes(/d

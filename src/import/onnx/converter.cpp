@@ -20,13 +20,16 @@ namespace {
 /// Their graphs are nodes of the same module.
 constexpr std::string_view if_operator = "If", loop_operator = "Loop", scan_operator = "Scan";
 
+bool is_graph_operator(const NodeProto& node) {
+  const std::string& type = node.op_type();
+  return is_standard(node.domain()) &&
+         (type == if_operator || type == loop_operator || type == scan_operator);
+}
+
 }  // namespace
 
 bool Converter::knows(const NodeProto& node) {
-  const std::string& type = node.op_type();
-  return (is_standard(node.domain()) &&
-          (type == if_operator || type == loop_operator || type == scan_operator)) ||
-         find_conversion(node.domain(), type) != nullptr;
+  return is_graph_operator(node) || find_conversion(node) != nullptr;
 }
 
 void Converter::convert(NodeProto& node) {
@@ -61,16 +64,12 @@ void Converter::convert_operator(NodeProto& node) {
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    if (node.op_type() == if_operator)
-      convert_if(context);
-    else if (node.op_type() == loop_operator)
-      convert_loop(context);
-    else if (node.op_type() == scan_operator)
-      convert_scan(context);
+    if (is_graph_operator(node))
+      convert_graphs(context);
     else if (reads_texts(context))
-      convert_texts(state_, node, context, *find_conversion(node.domain(), node.op_type()));
+      convert_texts(state_, node, context, *find_conversion(node));
     else if (!give_folded_floats(context))
-      convert_halves(state_, node, context, *find_conversion(node.domain(), node.op_type()));
+      convert_halves(state_, node, context, *find_conversion(node));
     check_freed(context, first_new);
     sources_.resize(first_new);
     sources_.resize(
@@ -82,6 +81,16 @@ void Converter::convert_operator(NodeProto& node) {
             fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));
     }
   } catch (const Error& error) { throw error.within(describe(node)); }
+}
+
+void Converter::convert_graphs(NodeContext& context) {
+  const std::string& type = context.node().op_type();
+  if (type == if_operator)
+    convert_if(context);
+  else if (type == loop_operator)
+    convert_loop(context);
+  else
+    convert_scan(context);
 }
 
 void Converter::enter(NodeProto& node, const FunctionProto& function) {

@@ -40,6 +40,8 @@ class Converter {
 
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
+  /// An operator whose graphs are nodes of the same module.
+  void convert_graphs(NodeContext& context);
   void convert_if(NodeContext& context);
   void convert_loop(NodeContext& context);
   void convert_scan(NodeContext& context);

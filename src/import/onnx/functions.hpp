@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onnx.pb.h"
@@ -11,6 +12,12 @@ namespace dyn::onnx {
 
 /// The domain of the standard operators; "" and "ai.onnx" mean it.
 bool is_standard(const std::string& domain);
+
+/// ONNX Runtime's own operators have this domain, and those of its memory layout for one CPU's
+/// registers the second.
+inline constexpr std::string_view learning_domain = "ai.onnx.ml",
+                                  microsoft_domain = "com.microsoft",
+                                  blocked_domain = "com.microsoft.nchwc";
 
 /// "Gelu", or "com.example.Gelu"; an overloaded function has ":" and the overload behind it.
 std::string operator_name(const NodeProto& node);

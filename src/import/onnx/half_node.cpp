@@ -28,8 +28,9 @@ Tensor converted(const Tensor& tensor, DType dtype) {
 
 class HalfNode {
  public:
-  HalfNode(GraphState& state, NodeProto& node, NodeContext& context)
-      : state_(state), node_(node), context_(context) {}
+  /// Float results have the type of input `like`.
+  HalfNode(GraphState& state, NodeProto& node, NodeContext& context, std::size_t like)
+      : state_(state), node_(node), context_(context), like_(like) {}
 
   void widen_inputs() {
     for (std::size_t i = 0; i < context_.inputs(); ++i) {
@@ -62,14 +63,14 @@ class HalfNode {
     return operand.constant ? operand.constant->dtype : operand.ints->dtype;
   }
 
-  /// The specification says this of a float result: it has the type of x, or of the scale; running
-  /// figures have the type of those given, moments are f32.
+  /// The specification says this of a float result: it has the type of one input; running figures
+  /// have the type of those given, moments are f32.
   std::optional<DType> rounded_to(std::size_t output) const {
     const std::string& type = node_.op_type();
-    std::size_t like = 0;
-    if (output > 0 && type == "LayerNormalization") return std::nullopt;
+    std::size_t like = like_;
+    if (output > 0 && (type == "LayerNormalization" || type == "SimplifiedLayerNormalization"))
+      return std::nullopt;
     if (output > 0 && type == "BatchNormalization") like = 3;
-    if (type == "DequantizeLinear") like = 1;
     const auto found = types_.find(like);
     return found != types_.end() && graph::is_half(found->second) ? std::optional(found->second)
                                                                   : std::nullopt;
@@ -88,6 +89,7 @@ class HalfNode {
   GraphState& state_;
   NodeProto& node_;
   NodeContext& context_;
+  const std::size_t like_;
   std::map<std::size_t, DType> types_;                     ///< of the inputs
   std::map<std::string, std::shared_ptr<Operand>> given_;  ///< inputs of 16 bits
 };
@@ -97,7 +99,7 @@ class HalfNode {
 void convert_halves(GraphState& state, NodeProto& node, NodeContext& context,
                     const Conversion& conversion) {
   if (conversion.halves == Halves::AsGiven) return conversion.convert(context);
-  HalfNode halves(state, node, context);
+  HalfNode halves(state, node, context, conversion.results_like);
   halves.widen_inputs();
   conversion.convert(context);
   halves.round_outputs();

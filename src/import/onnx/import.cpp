@@ -156,9 +156,11 @@ class Importer {
       std::string first;
     };
     std::map<std::string, Missing> missing;
+    bool is_blocked = false;
     const auto check = [&](const auto& nodes, const std::string& place) {
       for_each_node(nodes, [&](const NodeProto& node) {
         if (is_known(functions, node)) return;
+        is_blocked |= node.domain() == blocked_domain;
         Missing& operators = missing[operator_name(node)];
         if (++operators.count == 1) operators.first = describe(node) + place;
       });
@@ -174,6 +176,11 @@ class Importer {
     for (const auto& [name, operators] : missing)
       list += fmt::format("\n  {}: {} node(s), the first is {}", name, operators.count,
                           operators.first);
+    if (is_blocked)
+      list += fmt::format(
+          "\nthe layout of {} is one CPU's own; save the model again with ONNX Runtime's level "
+          "ORT_ENABLE_EXTENDED, which leaves it out",
+          blocked_domain);
     fail(ErrorKind::unsupported,
          fmt::format("{} operator(s) are not supported:{}", missing.size(), list));
   }

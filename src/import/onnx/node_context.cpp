@@ -10,6 +10,8 @@
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
 #include "graph/text/lexer.hpp"
+#include "src/import/onnx/functions.hpp"
+#include "src/import/onnx/import.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {
@@ -64,6 +66,8 @@ std::string describe(const NodeProto& node) {
                                                     : "";
   return fmt::format("{} \"{}\"", node.op_type(), name);
 }
+
+int NodeContext::opset() const { return is_standard(node_.domain()) ? state_.opset : last_opset; }
 
 void NodeContext::fail(const std::string& message) const {
   throw Error(ErrorKind::model, fmt::format("{}: {}", describe(node_), message));

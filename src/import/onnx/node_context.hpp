@@ -66,7 +66,9 @@ class NodeContext {
   NodeContext(GraphState& state, NodeProto& node) : state_(state), node_(node) {}
 
   const NodeProto& node() const { return node_; }
-  int opset() const { return state_.opset; }
+  /// The version of the standard operators that the node's operator belongs to. Operators of other
+  /// domains are like the newest of them.
+  int opset() const;
   bool is_strict() const { return state_.strict; }
   bool is_alone() const { return state_.alone; }
   graph::Builder& builder() { return state_.builder; }

@@ -1,17 +1,11 @@
 // Activation functions.
 
-#include <cmath>
-#include <limits>
-
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/activations.hpp"
 #include "src/import/onnx/parts/before_opset7.hpp"
 
 namespace dyn::onnx {
 namespace {
-
-ValueId clamp(NodeContext& node, ValueId x, double low, double high) {
-  return node.add("minimum", {node.add("maximum", {x, node.scalar(low, x)}), node.scalar(high, x)});
-}
 
 /// max(x, low), then min(x, high): ONNX defines it so for bounds in the wrong order too.
 void convert_clip(NodeContext& node) {
@@ -29,29 +23,16 @@ void convert_clip(NodeContext& node) {
   node.give(x);
 }
 
-ValueId hard_sigmoid(NodeContext& node, ValueId x, double alpha, double beta) {
-  return clamp(node,
-               node.add("add", {node.add("mul", {x, node.scalar(alpha, x)}), node.scalar(beta, x)}),
-               0, 1);
-}
-
 void convert_hard_sigmoid(NodeContext& node) {
-  node.give(hard_sigmoid(node, node.value(0), node.number("alpha", 0.2), node.number("beta", 0.5)));
+  node.give(
+      hard_sigmoid(input_expr(node, 0), node.number("alpha", 0.2), node.number("beta", 0.5)).id());
 }
 
-void convert_hard_swish(NodeContext& node) {
-  const ValueId x = node.value(0);
-  node.give(node.add("mul", {x, hard_sigmoid(node, x, 1.0 / 6, 0.5)}));
-}
-
-/// x where it is at least 0, else the other; NaN takes the second.
-ValueId positive_or(NodeContext& node, ValueId x, ValueId other) {
-  return node.add("where", {node.add("greater_equal", {x, node.scalar(0, x)}), x, other});
-}
+void convert_hard_swish(NodeContext& node) { node.give(hard_swish(input_expr(node, 0)).id()); }
 
 void convert_leaky_relu(NodeContext& node) {
-  const ValueId x = node.value(0);
-  node.give(positive_or(node, x, node.add("mul", {x, node.scalar(node.number("alpha", 0.01), x)})));
+  const TensorExpr x = input_expr(node, 0);
+  node.give(leaky_relu(x, x.scalar(node.number("alpha", 0.01))).id());
 }
 
 /// Before opset 7 a vector of slopes has one for each channel.
@@ -66,62 +47,36 @@ ValueId slopes(NodeContext& node) {
 }
 
 void convert_prelu(NodeContext& node) {
-  const ValueId x = node.value(0);
-  node.give(positive_or(node, x, node.add("mul", {x, slopes(node)})));
-}
-
-ValueId exponential_below_zero(NodeContext& node, ValueId x, double alpha) {
-  return positive_or(node, x,
-                     node.add("mul", {node.add("sub", {node.add("exp", {x}), node.scalar(1, x)}),
-                                      node.scalar(alpha, x)}));
+  const TensorExpr x = input_expr(node, 0);
+  node.give(leaky_relu(x, {node, slopes(node)}).id());
 }
 
 void convert_elu(NodeContext& node) {
-  node.give(exponential_below_zero(node, node.value(0), node.number("alpha", 1)));
+  node.give(elu(input_expr(node, 0), node.number("alpha", 1)).id());
 }
 
 void convert_selu(NodeContext& node) {
-  const ValueId x = node.value(0);
   const bool is_short = node.opset() < 6;
-  const double alpha = is_short ? 1.6732 : 1.67326319217681884765625,
-               gamma = is_short ? 1.0507 : 1.05070102214813232421875;
-  node.give(node.add("mul", {exponential_below_zero(node, x, node.number("alpha", alpha)),
-                             node.scalar(node.number("gamma", gamma), x)}));
+  node.give(selu(input_expr(node, 0), node.number("alpha", is_short ? 1.6732 : selu_alpha),
+                 node.number("gamma", is_short ? 1.0507 : selu_gamma))
+                .id());
 }
 
 void convert_celu(NodeContext& node) {
-  const ValueId x = node.value(0);
-  const double alpha = node.number("alpha", 1);
-  const ValueId below = node.add(
-      "mul", {node.add("sub", {node.add("exp", {node.add("div", {x, node.scalar(alpha, x)})}),
-                               node.scalar(1, x)}),
-              node.scalar(alpha, x)});
-  node.give(positive_or(node, x, below));
+  node.give(celu(input_expr(node, 0), node.number("alpha", 1)).id());
 }
 
-/// max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
-ValueId softplus(NodeContext& node, ValueId x) {
-  const ValueId small = node.add("exp", {node.add("neg", {node.add("abs", {x})})});
-  return node.add("add", {node.add("relu", {x}),
-                          node.add("log", {node.add("add", {small, node.scalar(1, x)})})});
-}
+void convert_softplus(NodeContext& node) { node.give(softplus(input_expr(node, 0)).id()); }
 
-void convert_softplus(NodeContext& node) { node.give(softplus(node, node.value(0))); }
-
-void convert_softsign(NodeContext& node) {
-  const ValueId x = node.value(0);
-  node.give(node.add("div", {x, node.add("add", {node.add("abs", {x}), node.scalar(1, x)})}));
-}
+void convert_softsign(NodeContext& node) { node.give(softsign(input_expr(node, 0)).id()); }
 
 void convert_mish(NodeContext& node) {
-  const ValueId x = node.value(0);
-  node.give(node.add("mul", {x, node.add("tanh", {softplus(node, x)})}));
+  const TensorExpr x = input_expr(node, 0);
+  node.give((x * apply("tanh", {softplus(x)})).id());
 }
 
 void convert_thresholded_relu(NodeContext& node) {
-  const ValueId x = node.value(0);
-  const ValueId above = node.add("greater", {x, node.scalar(node.number("alpha", 1), x)});
-  node.give(node.add("where", {above, x, node.scalar(0, x)}));
+  node.give(thresholded_relu(input_expr(node, 0), node.number("alpha", 1)).id());
 }
 
 /// Towards 0 by the bias, and 0 between -lambd and lambd.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "graph/ir/scalars.hpp"
+#include "src/import/onnx/functions.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
@@ -78,8 +80,11 @@ Dim bound(NodeContext& node, std::size_t input, std::string_view what) {
 bool give_known_range(NodeContext& node, DType dtype, Dim start, Dim end, std::int64_t delta) {
   const std::optional<std::int64_t> length = (end - start).constant();
   if (!length || (dtype != DType::i64 && dtype != DType::i32)) return false;
-  const std::int64_t count =
-      std::max<std::int64_t>(delta > 0 ? (*length + delta - 1) / delta : *length / delta, 0);
+  const auto along_step = [&](std::int64_t x) {
+    return delta > 0 ? x : -std::max(x, -std::numeric_limits<std::int64_t>::max());
+  };
+  const std::int64_t reach = along_step(*length), step = along_step(delta);
+  const std::int64_t count = reach > 0 ? (reach - 1) / step + 1 : 0;
   if (count > static_cast<std::int64_t>(most_known_ints)) return false;
   KnownInts ints{dtype, false, {}};
   for (std::int64_t i = 0; i < count; ++i) ints.elements.push_back(start + i * delta);
@@ -89,13 +94,15 @@ bool give_known_range(NodeContext& node, DType dtype, Dim start, Dim end, std::i
 
 void convert_range(NodeContext& node) {
   const DType dtype = node.type_of(0).dtype;
-  for (std::size_t i = 0; i < 3; ++i) {
+  // ONNX Runtime's own Range may have none.
+  const bool has_delta = node.has(2) || is_standard(node.node().domain());
+  for (std::size_t i = 0; i < (has_delta ? 3 : 2); ++i) {
     if (node.constant(i) == nullptr && !node.ints(i)) return convert_steps(node);
   }
   if (is_float(dtype)) {
     // start + i * delta for whole i, as ONNX defines it.
     const double start = node.need_number(0, "start"), limit = node.need_number(1, "limit"),
-                 delta = node.need_number(2, "delta");
+                 delta = has_delta ? node.need_number(2, "delta") : 1;
     if (delta == 0) node.fail("delta is 0");
     const auto count =
         std::max<std::int64_t>(graph::saturated(DType::i64, std::ceil((limit - start) / delta)), 0);
@@ -105,7 +112,7 @@ void convert_range(NodeContext& node) {
                                       node.scalar(start, places)}));
   }
   const Dim start = bound(node, 0, "start"), end = bound(node, 1, "limit"),
-            delta = bound(node, 2, "delta");
+            delta = has_delta ? bound(node, 2, "delta") : node.dims().constant(1);
   if (!delta.constant()) node.fail_unsupported("delta must be constant");
   if (*delta.constant() == 0) node.fail("delta is 0");
   if (give_known_range(node, dtype, start, end, *delta.constant())) return;

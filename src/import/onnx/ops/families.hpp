@@ -25,6 +25,7 @@ struct Conversion {
   std::string_view name;  ///< of the ONNX operator
   Convert convert;
   Halves halves = Halves::AsGiven;
+  std::size_t results_like = 0;  ///< with InF32, the input whose dtype float results have
 };
 
 using Family = std::vector<Conversion>;
@@ -71,7 +72,19 @@ Family label_operators();
 /// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);
 
-/// nullptr where dyn has no such operator of the domain.
-const Conversion* find_conversion(const std::string& domain, std::string_view op_type);
+/// Operators of ONNX Runtime's domain com.microsoft, which its optimiser and exporters write.
+Family fused_product_operators();
+Family gelu_operators();
+Family skip_normalization_operators();
+Family head_attention_operators();
+Family group_query_operators();
+Family quantized_element_operators();
+Family integer_product_operators();
+Family packed_weight_operators();
+Family quantized_recurrence_operators();
+Family rearranged_operators();
+
+/// The conversion of the node's operator in its domain; nullptr where dyn has no such operator.
+const Conversion* find_conversion(const NodeProto& node);
 
 }  // namespace dyn::onnx

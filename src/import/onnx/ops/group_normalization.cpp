@@ -1,28 +1,12 @@
 // Normalisation over groups of channels, over chosen axes, and by a norm.
 
-#include <numeric>
-
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/tensor_expr.hpp"
+#include "src/import/onnx/parts/norms.hpp"
 
 namespace dyn::onnx {
 namespace {
-
-Integers axes_from(int first, int rank) {
-  Integers axes(static_cast<std::size_t>(rank - first));
-  std::iota(axes.begin(), axes.end(), first);
-  return axes;
-}
-
-TensorExpr centered(const TensorExpr& x, const Integers& axes) {
-  return x - reduce("reduce_mean", x, axes, true);
-}
-
-TensorExpr variance_of(const TensorExpr& centered, const Integers& axes) {
-  return reduce("reduce_mean", centered * centered, axes, true);
-}
 
 /// [N, C, d...] over [C / groups, d...]; scale and bias have an element for each group up to opset
 /// 20, and for each channel from then on.
@@ -30,25 +14,13 @@ void convert_group_norm(NodeContext& node) {
   constexpr int for_each_channel = 21;
   const TensorExpr x = input_expr(node, 0);
   const Dims dims = x.dims();
-  const std::int64_t groups = node.integer("num_groups", 0);
-  if (groups < 1) node.fail("num_groups must be at least 1");
-  if (x.rank() < 2) node.fail("its input needs a batch and channels");
+  const TensorExpr normal = group_normalized(x, node.integer("num_groups", 0),
+                                             node.number("epsilon", 1e-5), Channels::First);
   const bool by_channel = node.opset() >= for_each_channel;
-  const Dim count = node.dims().constant(groups);
-  Dims apart{dims[0], count, floordiv(dims[1], count)};
-  apart.insert(apart.end(), dims.begin() + 2, dims.end());
-  const int rank = static_cast<int>(apart.size());
-  const TensorExpr from_mean = centered(reshape(x, apart), axes_from(2, rank));
-  const TensorExpr normal =
-      from_mean / sqrt(variance_of(from_mean, axes_from(2, rank)) + node.number("epsilon", 1e-5));
-  if (by_channel)
-    return node.give((reshape(normal, dims) * along(input_expr(node, 1), 1, x.rank()) +
-                      along(input_expr(node, 2), 1, x.rank()))
-                         .id());
-  node.give(
-      reshape(normal * along(input_expr(node, 1), 1, rank) + along(input_expr(node, 2), 1, rank),
-              dims)
-          .id());
+  const TensorExpr by = by_channel ? reshape(normal, dims) : normal;
+  const TensorExpr result =
+      by * along(input_expr(node, 1), 1, by.rank()) + along(input_expr(node, 2), 1, by.rank());
+  node.give((by_channel ? result : reshape(result, dims)).id());
 }
 
 void convert_mean_variance_norm(NodeContext& node) {

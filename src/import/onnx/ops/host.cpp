@@ -106,8 +106,9 @@ void convert_nms(NodeContext& node) {
 }  // namespace
 
 void convert_steps(NodeContext& node) {
-  node.give(node.add("steps", {scalar_of(node, 0), scalar_of(node, 1), scalar_of(node, 2)},
-                     {{"count", node.defined_dim("steps")}}));
+  const ValueId start = scalar_of(node, 0), limit = scalar_of(node, 1),
+                delta = node.has(2) ? scalar_of(node, 2) : node.scalar(1, start);
+  node.give(node.add("steps", {start, limit, delta}, {{"count", node.defined_dim("steps")}}));
 }
 
 Family host_operators() {

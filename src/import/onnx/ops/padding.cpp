@@ -18,10 +18,13 @@ struct Pads {
 
 Pads pads_of(NodeContext& node, int rank) {
   Dims pads;
-  if (node.has(1))
-    pads = node.need_dims(1, "pads");
-  else if (const auto given = node.integers(node.opset() == 1 ? "paddings" : "pads"))
+  if (node.has(1)) {
+    // In ONNX Runtime's own Pad they may be a row.
+    const std::optional<KnownInts> known = node.ints_of_any_rank(1);
+    pads = known ? known->elements : node.need_dims(1, "pads");
+  } else if (const auto given = node.integers(node.opset() == 1 ? "paddings" : "pads")) {
     for (const std::int64_t each : *given) pads.push_back(node.dims().constant(each));
+  }
   Integers axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
   if (node.has(3)) axes = node.need_integers(3, "axes");

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/sliding_windows.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {

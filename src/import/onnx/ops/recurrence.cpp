@@ -12,6 +12,7 @@
 #include "graph/ops/recurrence.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/quantization.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -97,15 +98,18 @@ std::vector<Activations> activations_of(NodeContext& node, const Kind& kind) {
   return all;
 }
 
+/// [directions, gates * hidden, inputs], and [directions, hidden, gates * hidden].
+struct Weights {
+  ValueId of_inputs, of_state;
+};
+
 class Recurrence {
  public:
-  Recurrence(NodeContext& node, const Kind& kind)
-      : node_(node), kind_(kind), batch_first_(node.integer("layout", 0) != 0) {
-    const std::vector<Dim> r = node.type_of(2).dims;
-    if (r.size() != 3)
-      node.fail(fmt::format("its recurrence weights have {} dims, not 3", r.size()));
+  Recurrence(NodeContext& node, const Kind& kind, const Weights& weights)
+      : node_(node), kind_(kind), weights_(weights), batch_first_(node.integer("layout", 0) != 0) {
+    const std::vector<Dim> r = node.builder().type(weights.of_state).dims;
     directions_ = r[0];
-    hidden_ = r[2];
+    hidden_ = r[1];
     if (node.attribute("hidden_size") != nullptr &&
         prove_equal(hidden_, node.dims().constant(node.integer("hidden_size", 0))) == false)
       node.fail(fmt::format("its hidden_size is {}, but its recurrence weights are for {}",
@@ -121,9 +125,7 @@ class Recurrence {
   /// `attrs`: of all directions.
   void convert(std::vector<graph::Attr> attrs) {
     attrs.push_back({"clip", node_.number("clip", 0)});
-    std::vector<ValueId> inputs{gates(),
-                                permuted_input(node_, 2, std::array<std::int64_t, 3>{0, 2, 1}),
-                                bias(1), lengths(), state(5)};
+    std::vector<ValueId> inputs{gates(), weights_.of_state, bias(1), lengths(), state(5)};
     if (kind_.gates == 4) {
       inputs.push_back(state(6));
       inputs.push_back(node_.has(7) ? node_.value(7) : zeros({directions_, hidden_ * 3}));
@@ -196,7 +198,7 @@ class Recurrence {
   /// The inputs' share of all gates, with their bias: [S, B, D * G * H].
   ValueId gates() {
     const Dim all = directions_ * rows_;
-    const ValueId weights = shaped(node_.value(1), {all, node_.builder().type(x_).dims[2]});
+    const ValueId weights = shaped(weights_.of_inputs, {all, node_.builder().type(x_).dims[2]});
     const ValueId products = node_.add("matmul", {x_, weights}, {{"transpose_b", true}});
     return node_.has(3) ? node_.add("add", {products, shaped(bias(0), {all})}) : products;
   }
@@ -221,31 +223,82 @@ class Recurrence {
 
   NodeContext& node_;
   const Kind& kind_;
+  const Weights weights_;
   const bool batch_first_;
   ValueId x_ = graph::no_value;
   Dim directions_, hidden_, rows_, steps_, batch_;
 };
 
-void convert_lstm(NodeContext& node) {
+constexpr std::array<std::int64_t, 3> last_exchanged{0, 2, 1};
+
+/// Inputs 1 and 2, as ONNX has them: gates before the state's elements.
+Weights weights_of(NodeContext& node) {
+  const std::size_t rank = node.type_of(2).dims.size();
+  if (rank != 3) node.fail(fmt::format("its recurrence weights have {} dims, not 3", rank));
+  return {node.value(1), permuted_input(node, 2, last_exchanged)};
+}
+
+void give_lstm(NodeContext& node, const Weights& weights) {
   const Kind kind{"lstm", 4, {"f", "g", "h"}};
-  Recurrence(node, kind).convert({{"input_forget", node.integer("input_forget", 0) != 0}});
+  Recurrence(node, kind, weights).convert({{"input_forget", node.integer("input_forget", 0) != 0}});
+}
+
+void convert_lstm(NodeContext& node) { give_lstm(node, weights_of(node)); }
+
+/// Constant weights [directions, K, gates * hidden] as floats. A scale and a zero point belong to a
+/// direction, or to each column of one.
+Tensor dequantized_weights(NodeContext& node, const QuantizedInput& input) {
+  const Tensor& weights = node.need_constant(input.tensor, "its quantised weights");
+  if (weights.dims.size() != 3)
+    node.fail(fmt::format("its quantised weights have {} dims, not 3", weights.dims.size()));
+  const auto directions = static_cast<std::size_t>(weights.dims[0]),
+             columns = static_cast<std::size_t>(weights.dims[2]),
+             all = static_cast<std::size_t>(weights.elements());
+  const std::vector<double> scales = numbers_of(node.need_constant(input.scale, "its scales")),
+                            zeros =
+                                numbers_of(node.need_constant(input.zero_point, "its zero points"));
+  const bool by_column = scales.size() != directions;
+  if ((by_column && scales.size() != directions * columns) || zeros.size() != scales.size())
+    node.fail(fmt::format("it has {} scales and {} zero points, and needs {} or {}", scales.size(),
+                          zeros.size(), directions, directions * columns));
+  return dequantized(weights, scales, zeros, [&](std::size_t i) {
+    const std::size_t direction = i / (all / directions);
+    return by_column ? direction * columns + i % columns : direction;
+  });
+}
+
+/// ONNX Runtime's LSTM by weights of 8 bits. It quantises the inputs and the state too, at each
+/// step; here they are floats.
+void convert_dynamic_quantize_lstm(NodeContext& node) {
+  const auto value = [&](Tensor tensor, int input) {
+    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
+                    std::nullopt};
+    return node.value_of(operand, node.node().input(input));
+  };
+  const ValueId of_inputs =
+      value(permuted(dequantized_weights(node, {1, 8, 9}), last_exchanged), 1);
+  give_lstm(node, {of_inputs, value(dequantized_weights(node, {2, 10, 11}), 2)});
 }
 
 void convert_gru(NodeContext& node) {
   const Kind kind{"gru", 3, {"f", "g"}};
-  Recurrence(node, kind)
+  Recurrence(node, kind, weights_of(node))
       .convert({{"linear_before_reset", node.integer("linear_before_reset", 0) != 0}});
 }
 
 void convert_rnn(NodeContext& node) {
   const Kind kind{"rnn", 1, {"f"}};
-  Recurrence(node, kind).convert({});
+  Recurrence(node, kind, weights_of(node)).convert({});
 }
 
 }  // namespace
 
 Family recurrence_operators() {
   return {{"LSTM", convert_lstm}, {"GRU", convert_gru}, {"RNN", convert_rnn}};
+}
+
+Family quantized_recurrence_operators() {
+  return {{"DynamicQuantizeLSTM", convert_dynamic_quantize_lstm}};
 }
 
 }  // namespace dyn::onnx

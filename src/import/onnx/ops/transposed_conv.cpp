@@ -11,7 +11,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/phases.hpp"
-#include "src/import/onnx/parts/sliding_windows.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/import/onnx/functions.hpp"
+
 namespace dyn::onnx {
 namespace {
 
@@ -144,6 +146,7 @@ bool give_folded_cast(NodeContext& node) {
 }  // namespace
 
 bool give_folded_floats(NodeContext& node) {
+  if (!is_standard(node.node().domain())) return false;
   if (node.node().op_type() == "Cast") return give_folded_cast(node);
   const auto* const folded = std::ranges::find(
       folded_operators, std::string_view(node.node().op_type()), &FoldedOperator::op);

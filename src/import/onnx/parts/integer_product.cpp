@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include "graph/dims/checked.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -52,6 +55,19 @@ std::size_t place_along(const Tensor& tensor, std::size_t axis, std::size_t i) {
 }
 
 }  // namespace
+
+Dims dims_of(NodeContext& node, const Whole& whole) {
+  if (whole.value) return whole.value->dims();
+  Dims dims;
+  for (const std::int64_t dim : whole.constant->dims) dims.push_back(node.dims().constant(dim));
+  return dims;
+}
+
+Whole transposed(const Whole& matrix) {
+  constexpr std::int64_t exchanged[] = {1, 0};
+  if (matrix.constant) return {permuted(*matrix.constant, exchanged), std::nullopt};
+  return {std::nullopt, transpose(*matrix.value, {1, 0})};
+}
 
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis) {
   const graph::TensorType type = node.type_of(input);
@@ -163,6 +179,46 @@ std::optional<TensorExpr> exact_product(
   const Whole a_high = high_digit(a), a_low = low_digit(a);
   return (product(a_high, high) * scale + product(a_high, low) + product(a_low, high)) * scale +
          product(a_low, low);
+}
+
+TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b) {
+  const Dims a_dims = dims_of(node, a);
+  const std::size_t b_rank = dims_of(node, b).size();
+  if (a_dims.empty() || b_rank == 0) node.fail("its operands need at least one dim");
+  const auto multiply = [&](const Whole& left, const Whole& right) {
+    return numpy_matmul(value_of(node, left), value_of(node, right));
+  };
+  Sums sums{a_dims.back(), std::nullopt, a_dims.size() > 1 && b_rank <= 2};
+  if (b.constant) sums.of_magnitudes = greatest_column_sum(*b.constant);
+  if (const std::optional<TensorExpr> product = exact_product(node, a, b, sums, multiply))
+    return *product;
+  const auto as_integers = [&](const Whole& whole) {
+    return Whole{std::nullopt, cast(value_of(node, whole), DType::i32)};
+  };
+  return multiply(as_integers(a), as_integers(b));
+}
+
+TensorExpr integer_conv(NodeContext& node, const ProductInputs& inputs, Channels channels) {
+  const SlidingWindows windows = filter_windows(node, inputs.b, channels);
+  const Integers order = filter_order(windows.sizes.size() + 2);
+  std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
+  const Whole x = whole_input(node, inputs.a, inputs.a_zero_point, -1),
+              w = whole_input(node, inputs.b, inputs.b_zero_point, 0);
+  const auto multiply = [&](const Whole& image, const Whole& by) {
+    const TensorExpr filters =
+        by.constant ? value_of(node, Whole{permuted(*by.constant, order), std::nullopt})
+                    : transpose(*by.value, order);
+    return apply("conv", {to_channels_last(value_of(node, image), channels), filters}, attrs);
+  };
+  const Dims filters = node.type_of(inputs.b).dims;
+  const Dim terms = product(node, {filters.begin() + 1, filters.end()});
+  Sums sums{terms, std::nullopt, true};
+  if (w.constant) sums.of_magnitudes = greatest_filter_sum(*w.constant);
+  const std::optional<TensorExpr> result = exact_product(node, x, w, sums, multiply);
+  if (!result)
+    node.fail_unsupported(
+        fmt::format("sums of {} products are not supported", graph::to_string(terms)));
+  return *result;
 }
 
 }  // namespace dyn::onnx

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "src/import/onnx/parts/tensor_expr.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 
@@ -13,9 +14,14 @@ struct Whole {
   std::optional<TensorExpr> value;
 };
 
+Dims dims_of(NodeContext& node, const Whole& whole);
+
 /// The input of u8 or i8, less its zero point where there is one: a scalar, or a vector along
 /// `axis` (negative ones count from the end).
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis);
+
+/// A matrix with its axes exchanged.
+Whole transposed(const Whole& matrix);
 
 /// The sums that make up the elements of a product.
 struct Sums {
@@ -35,6 +41,18 @@ std::int64_t greatest_filter_sum(const Tensor& filters);
 std::optional<TensorExpr> exact_product(
     NodeContext& node, const Whole& a, const Whole& b, const Sums& sums,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
+
+/// MatMul's product of both: i32.
+TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b);
+
+/// The positions of a product's operands among the inputs.
+struct ProductInputs {
+  std::size_t a, a_zero_point, b, b_zero_point;
+};
+
+/// The convolution of x (`a`) and filters (`b`) that the node's attributes describe: i32
+/// [N, d..., O], channels last. The channels of x stand as `channels` says.
+TensorExpr integer_conv(NodeContext& node, const ProductInputs& inputs, Channels channels);
 
 /// The elements as a value of the module; constant ones stay in 16 bits where they are contracted.
 TensorExpr value_of(NodeContext& node, const Whole& whole);

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "src/import/onnx/parts/sliding_windows.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {

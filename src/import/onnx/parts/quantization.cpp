@@ -36,6 +36,53 @@ TensorExpr by_axis(const TensorExpr& x, int axis, int rank) {
   return along(x, axis, rank);
 }
 
+DynamicallyQuantized dynamically_quantized(const TensorExpr& x) {
+  Integers axes(static_cast<std::size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  constexpr double steps = 255;
+  const TensorExpr least = minimum(reduce("reduce_min", x, axes, false), 0.0),
+                   greatest = maximum(reduce("reduce_max", x, axes, false), 0.0);
+  const TensorExpr reach = (greatest - least) / steps, scale = where(equal(reach, 0.0), 1.0, reach);
+  const TensorExpr zero_point = minimum(maximum(round(-least / scale), 0.0), steps);
+  const TensorExpr whole = minimum(maximum(round(x / scale) + zero_point, 0.0), steps);
+  return {whole, scale, zero_point};
+}
+
+TensorExpr as_numbers(const TensorExpr& integers, std::size_t scale, std::size_t zero_point) {
+  NodeContext& node = integers.node();
+  TensorExpr whole = cast(integers, DType::i32);
+  if (node.has(zero_point))
+    whole = whole - by_axis(cast(input_expr(node, zero_point), DType::i32), -1, integers.rank());
+  return cast(whole, DType::f32) * by_axis(input_expr(node, scale), -1, integers.rank());
+}
+
+TensorExpr number_input(NodeContext& node, const QuantizedInput& input) {
+  return as_numbers(input_expr(node, input.tensor), input.scale, input.zero_point);
+}
+
+TensorExpr requantized(const TensorExpr& x, std::size_t scale, std::size_t zero_point,
+                       DType dtype) {
+  NodeContext& node = x.node();
+  std::optional<TensorExpr> zero;
+  if (node.has(zero_point))
+    zero = by_axis(cast(input_expr(node, zero_point), DType::f32), -1, x.rank());
+  return quantized(x / by_axis(input_expr(node, scale), -1, x.rank()), zero, dtype);
+}
+
+Tensor dequantized(const Tensor& x, const std::vector<double>& scales,
+                   const std::vector<double>& zeros,
+                   const std::function<std::size_t(std::size_t)>& which) {
+  Tensor result{DType::f32, x.dims,
+                std::string(static_cast<std::size_t>(x.elements()) * sizeof(float), '\0')};
+  for_each_element(x, [&](std::size_t i, auto integer) {
+    const std::size_t at = which(i);
+    const float number = static_cast<float>(static_cast<double>(integer) - zeros[at]) *
+                         static_cast<float>(scales[at]);
+    std::memcpy(result.bytes.data() + i * sizeof number, &number, sizeof number);
+  });
+  return result;
+}
+
 namespace {
 
 constexpr std::size_t scale_input = 1, zero_point_input = 2;
@@ -128,18 +175,11 @@ bool give_known_numbers(NodeContext& node, const Layout& layout) {
   if (zeros.size() != scales.size() || (scales.size() != 1 && scales.size() != needed))
     node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(),
                           zeros.size(), needed));
-  Tensor tensor{DType::f32, x->dims, std::string(count * sizeof(float), '\0')};
-  for_each_element(*x, [&](std::size_t i, auto integer) {
+  node.give(dequantized(*x, scales, zeros, [&](std::size_t i) {
     const std::size_t place = i / inner % extent, outer = i / inner / extent;
-    const std::size_t which = scales.size() == 1 ? 0
-                              : layout.block > 0
-                                  ? (outer * blocks + place / block) * inner + i % inner
-                                  : place;
-    const float number = static_cast<float>(static_cast<double>(integer) - zeros[which]) *
-                         static_cast<float>(scales[which]);
-    std::memcpy(tensor.bytes.data() + i * sizeof number, &number, sizeof number);
-  });
-  node.give(std::move(tensor));
+    if (scales.size() == 1) return std::size_t{0};
+    return layout.block > 0 ? (outer * blocks + place / block) * inner + i % inner : place;
+  }));
   return true;
 }
 
@@ -156,27 +196,18 @@ void convert_dequantize(NodeContext& node) {
   node.give((cast(whole, scale.dtype()) * scale).id());
 }
 
-/// Converts to u8, with the scale and the zero point that follow from the least and the greatest
-/// element, and with 0 in their range.
 void convert_dynamic_quantize(NodeContext& node) {
-  const TensorExpr x = input_expr(node, 0);
-  Integers axes(static_cast<std::size_t>(x.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
-  constexpr double steps = 255;
-  const TensorExpr least = minimum(reduce("reduce_min", x, axes, false), 0.0),
-                   greatest = maximum(reduce("reduce_max", x, axes, false), 0.0);
-  const TensorExpr reach = (greatest - least) / steps, scale = where(equal(reach, 0.0), 1.0, reach);
-  const TensorExpr zero_point = minimum(maximum(round(-least / scale), 0.0), steps);
-  node.give(quantized(x / scale, zero_point, DType::u8).id());
-  node.give(scale.id(), 1);
-  node.give(cast(zero_point, DType::u8).id(), 2);
+  const DynamicallyQuantized y = dynamically_quantized(input_expr(node, 0));
+  node.give(cast(y.whole, DType::u8).id());
+  node.give(y.scale.id(), 1);
+  node.give(cast(y.zero_point, DType::u8).id(), 2);
 }
 
 }  // namespace
 
 Family quantization_operators() {
   return {{"QuantizeLinear", convert_quantize, Halves::InF32},
-          {"DequantizeLinear", convert_dequantize, Halves::InF32},
+          {"DequantizeLinear", convert_dequantize, Halves::InF32, 1},
           {"DynamicQuantizeLinear", convert_dynamic_quantize}};
 }
 

@@ -125,6 +125,13 @@ AttributeProto& add(NodeProto& node, const std::string& name, AttributeProto::At
 
 }  // namespace
 
+NodeProto& contrib(OnnxFile& file, const std::string& op, std::initializer_list<std::string> inputs,
+                   std::initializer_list<std::string> outputs) {
+  NodeProto& made = file.node(op, inputs, outputs);
+  made.set_domain("com.microsoft");
+  return made;
+}
+
 NodeProto& node(onnx::FunctionProto& function, const std::string& op,
                 std::initializer_list<std::string> inputs,
                 std::initializer_list<std::string> outputs) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "onnx.pb.h"
@@ -44,6 +45,31 @@ class OnnxFile {
 
   onnx::ModelProto model;
 };
+
+/// The number of an integer type in ONNX.
+template <class T>
+constexpr int data_type_of = std::is_same_v<T, std::uint8_t>    ? onnx::TensorProto::UINT8
+                             : std::is_same_v<T, std::int8_t>   ? onnx::TensorProto::INT8
+                             : std::is_same_v<T, std::uint16_t> ? onnx::TensorProto::UINT16
+                             : std::is_same_v<T, std::int16_t>  ? onnx::TensorProto::INT16
+                                                                : onnx::TensorProto::INT32;
+
+/// An initializer of any integer type.
+template <class T>
+void add_constant(OnnxFile& file, const std::string& name, const std::vector<std::int64_t>& dims,
+                  const std::vector<T>& elements) {
+  onnx::TensorProto& tensor = *file.model.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(data_type_of<T>);
+  tensor.mutable_dims()->Add(dims.begin(), dims.end());
+  tensor.set_raw_data(
+      std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T)));
+}
+
+/// A node of ONNX Runtime's own domain.
+onnx::NodeProto& contrib(OnnxFile& file, const std::string& op,
+                         std::initializer_list<std::string> inputs,
+                         std::initializer_list<std::string> outputs);
 
 /// A node at the end of a function's body.
 onnx::NodeProto& node(onnx::FunctionProto& function, const std::string& op,

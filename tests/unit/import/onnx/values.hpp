@@ -1,7 +1,9 @@
 #pragma once
 // Runs imported models on random asymmetric data.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -22,6 +24,17 @@ struct Result {
   Shape shape;
   Values values;
 };
+
+/// Of all that the type has, but for 32 bits 70000 in magnitude at most.
+template <class T>
+std::vector<T> random_integers(std::size_t count) {
+  std::uniform_int_distribution<std::int64_t> distribution(
+      std::max<std::int64_t>(std::numeric_limits<T>::min(), -70000),
+      std::min<std::int64_t>(std::numeric_limits<T>::max(), 70000));
+  std::vector<T> integers(count);
+  for (T& each : integers) each = static_cast<T>(distribution(generator()));
+  return integers;
+}
 
 /// The first output of the model at these inputs.
 Result run(const OnnxFile& file,

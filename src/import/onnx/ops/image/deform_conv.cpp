@@ -7,7 +7,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/interpolation.hpp"
 #include "src/import/onnx/parts/places.hpp"
-#include "src/import/onnx/parts/sliding_windows.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -27,6 +27,7 @@ struct Operator {
   std::vector<Given> inputs;
   std::vector<int> outputs = {narrow};
   std::function<void(OnnxFile&, onnx::NodeProto&)> complete = {};  ///< attributes, constants
+  std::string domain = {};
 };
 
 std::vector<Operator> operators() {
@@ -34,7 +35,8 @@ std::vector<Operator> operators() {
   const auto same = [](const char* attribute, const char* word) {
     return [=](OnnxFile&, onnx::NodeProto& node) { testing::set_word(node, attribute, word); };
   };
-  const int f32 = onnx::TensorProto::FLOAT;
+  const int f32 = onnx::TensorProto::FLOAT, i8 = onnx::TensorProto::INT8;
+  const char* own = "com.microsoft";
   return {
       {"Resize",
        {image},
@@ -73,6 +75,18 @@ std::vector<Operator> operators() {
        {{"x", {5, 2, 4}}, {"w", {1, 9, 4}}, {"r", {1, 9, 3}}},
        {narrow, narrow},
        [](OnnxFile&, onnx::NodeProto& node) { testing::set(node, "hidden_size", 3); }},
+      {"SimplifiedLayerNormalization", {image, {"scale", {4}}}, {narrow, f32}},
+      {"QuickGelu", {image}, {narrow}, {}, own},
+      {"SkipLayerNormalization",
+       {{"x", {2, 5, 4}}, {"skip", {5, 4}}, {"scale", {4}}},
+       {narrow},
+       {},
+       own},
+      {"MatMulIntegerToFloat",
+       {{"x", {5, 4}, i8}, {"b", {4, 3}, i8}, {"a_scale", {}}, {"b_scale", {3}}},
+       {narrow},
+       {},
+       own},
   };
 }
 
@@ -104,6 +118,7 @@ std::vector<testing::Result> results_of(const Operator& test, int data_type,
     node.add_output("y" + std::to_string(i));
   }
   node.set_op_type(test.name);
+  node.set_domain(test.domain);
   if (test.complete) test.complete(file, node);
   *file.model.mutable_graph()->add_node() = node;
   return testing::run_all(file, inputs);

@@ -11,10 +11,13 @@
 
 using namespace dyn;
 using onnx::TensorProto;
+using testing::add_constant;
 using testing::check_close;
+using testing::data_type_of;
 using testing::generator;
 using testing::OnnxFile;
 using testing::random_floats;
+using testing::random_integers;
 using testing::Result;
 using testing::run_all;
 using testing::set;
@@ -22,34 +25,6 @@ using testing::set_list;
 using testing::Values;
 
 namespace {
-
-template <class T>
-constexpr int data_type_of = std::is_same_v<T, std::uint8_t>    ? TensorProto::UINT8
-                             : std::is_same_v<T, std::int8_t>   ? TensorProto::INT8
-                             : std::is_same_v<T, std::uint16_t> ? TensorProto::UINT16
-                             : std::is_same_v<T, std::int16_t>  ? TensorProto::INT16
-                                                                : TensorProto::INT32;
-
-template <class T>
-std::vector<T> random_integers(std::size_t count) {
-  std::uniform_int_distribution<std::int64_t> distribution(
-      std::max<std::int64_t>(std::numeric_limits<T>::min(), -70000),
-      std::min<std::int64_t>(std::numeric_limits<T>::max(), 70000));
-  std::vector<T> integers(count);
-  for (T& each : integers) each = static_cast<T>(distribution(generator()));
-  return integers;
-}
-
-template <class T>
-void add_constant(OnnxFile& file, const std::string& name, const std::vector<std::int64_t>& dims,
-                  const std::vector<T>& elements) {
-  TensorProto& tensor = *file.model.mutable_graph()->add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(data_type_of<T>);
-  tensor.mutable_dims()->Add(dims.begin(), dims.end());
-  tensor.set_raw_data(
-      std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T)));
-}
 
 template <class T>
 double saturated(double x) {

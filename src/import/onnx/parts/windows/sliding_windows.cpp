@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/sliding_windows.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 #include <algorithm>
 
@@ -86,11 +86,12 @@ SlidingWindows windows_of(NodeContext& node, Integers sizes, const std::vector<D
   return windows;
 }
 
-std::vector<Dim> extents_of(NodeContext& node) {
+std::vector<Dim> extents_of(NodeContext& node, Channels channels) {
   const std::vector<Dim> dims = node.type(0).dims;
   if (dims.size() < 3)
     node.fail(fmt::format("its input needs a batch, channels and at least one more dim, but has {}",
                           dims.size()));
+  if (channels == Channels::Last) return {dims.begin() + 1, dims.end() - 1};
   return {dims.begin() + 2, dims.end()};
 }
 

@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/pool_places.hpp"
+#include "src/import/onnx/parts/windows/pool_places.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 #pragma once
 // The places of the greatest elements of windows.
 
-#include "src/import/onnx/parts/sliding_windows.hpp"
+#include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
 namespace dyn::onnx {
 

@@ -31,8 +31,11 @@ std::vector<std::int64_t> list_of(NodeContext& node, const char* name, std::size
 SlidingWindows windows_of(NodeContext& node, std::vector<std::int64_t> sizes,
                           const std::vector<Dim>& extents);
 
-/// The dims of the first input after batch and channels.
-std::vector<Dim> extents_of(NodeContext& node);
+/// Where the channels of a tensor stand: behind the batch, or behind all other axes.
+enum class Channels : std::uint8_t { First, Last };
+
+/// The dims of the first input beside batch and channels.
+std::vector<Dim> extents_of(NodeContext& node, Channels channels = Channels::First);
 
 /// The sizes of filters [O, C, sizes...], which must be known.
 std::vector<std::int64_t> filter_sizes(NodeContext& node, const std::vector<Dim>& filters);

@@ -1,0 +1,187 @@
+// MatMulNBits and GatherBlockQuantized: weights of few bits in blocks, which become floats when the
+// model is imported.
+
+#include <fmt/format.h>
+
+#include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/products.hpp"
+#include "src/import/onnx/parts/quantization.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+std::size_t places(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+std::int64_t positive(NodeContext& node, const char* attribute) {
+  const std::int64_t value = node.integer(attribute, 0);
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (value < 1 || value > most)
+    node.fail(fmt::format("{} is {}; it must be at least 1", attribute, value));
+  return value;
+}
+
+/// Rows of `count` unsigned integers of 2, 4 or 8 bits, each row in bytes of its own, the first
+/// integers in the lower bits; as bytes.
+std::string unpacked_rows(const std::string& packed, std::size_t row_bytes, std::size_t count,
+                          std::int64_t bits) {
+  std::string integers;
+  integers.reserve(row_bytes > 0 ? packed.size() / row_bytes * count : 0);
+  for (std::size_t first = 0; first + row_bytes <= packed.size() && row_bytes > 0;
+       first += row_bytes) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t bit = i * places(bits);
+      const auto byte = static_cast<unsigned char>(packed[first + bit / 8]);
+      integers.push_back(static_cast<char>((byte >> (bit % 8)) & ((1U << bits) - 1)));
+    }
+  }
+  return integers;
+}
+
+std::size_t packed_bytes(std::size_t count, std::int64_t bits) {
+  return (count * places(bits) + 7) / 8;
+}
+
+/// The numbers of bits and of elements in a block that the node gives.
+struct Packing {
+  std::int64_t bits, block;
+};
+
+Packing packing_of(NodeContext& node, std::int64_t usual_block) {
+  const Packing packing{node.integer("bits", 4), node.integer("block_size", usual_block)};
+  if (packing.bits != 2 && packing.bits != 4 && packing.bits != 8)
+    node.fail_unsupported(fmt::format("weights of {} bits are not supported", packing.bits));
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (packing.block < 16 || packing.block > most || (packing.block & (packing.block - 1)) != 0)
+    node.fail(fmt::format("block_size is {}; it must be a power of two from 16 on", packing.block));
+  return packing;
+}
+
+const Tensor& constant_of_size(NodeContext& node, std::size_t input, std::size_t elements,
+                               const char* what) {
+  const Tensor& tensor = node.need_constant(input, what);
+  if (places(tensor.elements()) != elements)
+    node.fail(fmt::format("{} have {} elements, not {}", what, tensor.elements(), elements));
+  return tensor;
+}
+
+/// A zero point for each of `rows` rows of `count` scales: integers of the weights' own bits, or
+/// floats; the middle of what the bits hold where the input is left out.
+std::vector<double> zero_points(NodeContext& node, std::size_t input, std::size_t rows,
+                                std::size_t count, std::int64_t bits) {
+  constexpr const char* what = "its zero points";
+  if (!node.has(input))
+    return std::vector<double>(rows * count, static_cast<double>(std::int64_t{1} << (bits - 1)));
+  if (node.type_of(input).dtype != DType::u8)
+    return numbers_of(constant_of_size(node, input, rows * count, what));
+  const std::size_t row = packed_bytes(count, bits);
+  const std::string zeros =
+      unpacked_rows(constant_of_size(node, input, rows * row, what).bytes, row, count, bits);
+  std::vector<double> numbers;
+  for (const char each : zeros) numbers.push_back(static_cast<unsigned char>(each));
+  return numbers;
+}
+
+TensorExpr weight(NodeContext& node, Tensor tensor, std::size_t named_after) {
+  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
+  return {node, node.value_of(operand, node.node().input(static_cast<int>(named_after)))};
+}
+
+/// The block of each of k elements of a row: as the groups say where there are any.
+std::vector<std::size_t> block_places(NodeContext& node, std::int64_t k, std::int64_t block,
+                                      std::size_t groups) {
+  std::vector<std::size_t> which;
+  for (std::int64_t i = 0; i < k; ++i) which.push_back(places(i / block));
+  if (!node.has(groups)) return which;
+  const std::vector<std::int64_t> given = node.need_integers(groups, "its group indices");
+  if (given.size() < which.size())
+    node.fail(fmt::format("it has {} group indices, and needs {}", given.size(), k));
+  const std::int64_t blocks = (k + block - 1) / block;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (given[i] < 0 || given[i] >= blocks)
+      node.fail(fmt::format("group index {} is outside of {} blocks", given[i], blocks));
+    which[i] = places(given[i]);
+  }
+  return which;
+}
+
+/// Y = A * B^T + bias, where B is [N, K], each row in blocks of K.
+void convert_matmul_n_bits(NodeContext& node) {
+  constexpr std::size_t b = 1, scales_input = 2, zeros_input = 3, groups = 4, bias = 5;
+  const std::int64_t n = positive(node, "N"), k = positive(node, "K");
+  const Packing packing = packing_of(node, 0);
+  if (node.integer("weight_prepacked", 0) != 0)
+    node.fail_unsupported("weights in the order of one GPU are not supported");
+  const std::size_t blocks = places((k + packing.block - 1) / packing.block),
+                    row = blocks * places(packing.block * packing.bits / 8);
+  const Tensor& packed = constant_of_size(node, b, places(n) * row, "its packed weights");
+  const std::vector<double> scales = numbers_of(constant_of_size(node, scales_input,
+                                                                 places(n) * blocks, "its scales")),
+                            zeros = zero_points(node, zeros_input, places(n), blocks, packing.bits);
+  const std::vector<std::size_t> which = block_places(node, k, packing.block, groups);
+  const Tensor integers{
+      DType::u8, {n, k}, unpacked_rows(packed.bytes, row, places(k), packing.bits)};
+  const TensorExpr a = input_expr(node, 0),
+                   factor =
+                       weight(node,
+                              dequantized(integers, scales, zeros,
+                                          [&](std::size_t i) {
+                                            return i / places(k) * blocks + which[i % places(k)];
+                                          }),
+                              b);
+  TensorExpr y = numpy_matmul(a, factor, false, true);
+  if (node.has(bias)) y = y + input_expr(node, bias);
+  node.give(y.id());
+}
+
+/// Rows of a table in blocks along one axis. Its last axis is packed.
+void convert_gather_block_quantized(NodeContext& node) {
+  constexpr std::size_t data = 0, indices = 1, scales_input = 2, zeros_input = 3;
+  constexpr std::int64_t usual_block = 128;
+  const Packing packing = packing_of(node, usual_block);
+  const Tensor& packed = node.need_constant(data, "its packed table");
+  if (packed.dtype != DType::u8)
+    node.fail_unsupported(
+        fmt::format("a table of {} is not supported; it must be u8", name_of(packed.dtype)));
+  const int rank = static_cast<int>(packed.dims.size());
+  const int axis = node.axis(node.integer("quantize_axis", 1), rank),
+            gathered = node.axis(node.integer("gather_axis", 0), rank);
+  const std::size_t row = places(packed.dims.back()), width = row * 8 / places(packing.bits);
+  Integers dims = packed.dims;
+  dims.back() = static_cast<std::int64_t>(width);
+  const std::int64_t extent = dims[places(axis)],
+                     blocks = (extent + packing.block - 1) / packing.block;
+  Integers of_scales = dims;
+  of_scales[places(axis)] = blocks;
+  const auto elements = [](const Integers& sizes, std::size_t from, std::size_t to) {
+    std::size_t count = 1;
+    for (std::size_t i = from; i < to; ++i) count *= places(sizes[i]);
+    return count;
+  };
+  const std::size_t last = dims.size() - 1, inner = elements(dims, places(axis) + 1, dims.size());
+  const std::vector<double> scales = numbers_of(constant_of_size(
+                                node, scales_input, elements(of_scales, 0, dims.size()),
+                                "its scales")),
+                            zeros = zero_points(node, zeros_input, elements(of_scales, 0, last),
+                                                places(of_scales.back()), packing.bits);
+  const Tensor integers{DType::u8, dims, unpacked_rows(packed.bytes, row, width, packing.bits)};
+  const TensorExpr table =
+      weight(node,
+             dequantized(integers, scales, zeros,
+                         [&](std::size_t i) {
+                           const std::size_t place = i / inner % places(extent),
+                                             outer = i / inner / places(extent);
+                           return (outer * places(blocks) + place / places(packing.block)) * inner +
+                                  i % inner;
+                         }),
+             data);
+  node.give(gather(table, input_expr(node, indices), gathered).id());
+}
+
+}  // namespace
+
+Family packed_weight_operators() {
+  return {{"MatMulNBits", convert_matmul_n_bits, Halves::InF32},
+          {"GatherBlockQuantized", convert_gather_block_quantized, Halves::InF32, 2}};
+}
+
+}  // namespace dyn::onnx
