@@ -41,16 +41,18 @@ class Converter {
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
   void convert_if(NodeContext& context);
+  void take_branch(NodeContext& context, const char* name);
+  static void give_either(NodeContext& context, ValueId condition, std::optional<Dim> by_sizes,
+                          Operand& yes, Operand& no, std::size_t output);
   void convert_loop(NodeContext& context);
   void convert_scan(NodeContext& context);
   /// Initializers and Constants of a node's graph, by name: once for all steps of a loop.
   Operands constants_of(const GraphProto& body) const;
   /// The values of a node's graph by the positions of its outputs. The graph sees the names around
   /// it; its own names are gone afterwards.
-  std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body,
-                                                     const Operands& constants,
-                                                     const Operands& inputs);
-  std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
+  OperandList convert_body(const GraphProto& body, const Operands& constants,
+                           const Operands& inputs);
+  OperandList convert_branch(const GraphProto& branch);
   void enter(NodeProto& node, const FunctionProto& function);
   void leave();
   std::string place() const;

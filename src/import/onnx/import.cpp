@@ -19,6 +19,9 @@
 namespace dyn::onnx {
 namespace {
 
+/// Conditions on sizes may fit in one combination alone; no more are tried.
+constexpr int most_answers = 64;
+
 /// Thrown where sizes that an import has taken to be other than 1 turn out to be 1 always.
 struct AlwaysOne {
   Ones sizes;
@@ -36,6 +39,7 @@ class Importer {
                .weights = {},
                .files = files,
                .ones = options.ones,
+               .by_sizes = options.by_sizes,
                .strict = options.strict,
                .alone = options.alone} {}
 
@@ -67,6 +71,20 @@ class Importer {
   Ones unlike_ones() const {
     Ones ones;
     for (const NotedSize& size : state_.unlike_ones) ones.insert(size.text);
+    for (const NotedCondition& condition : state_.conditions) ones.erase(condition.text);
+    return ones;
+  }
+
+  /// The answers to ask for next, where these did not fit: another to the last condition that was
+  /// taken not to hold, and those before it as they are. Nothing where there is none.
+  std::optional<Ones> next_answers(const Ones& facts) const {
+    std::vector<NotedCondition> open = state_.conditions;
+    while (!open.empty() && open.back().holds) open.pop_back();
+    if (open.empty()) return std::nullopt;
+    open.back().holds = true;
+    Ones ones = facts;
+    for (const NotedCondition& condition : open)
+      if (condition.holds) ones.insert(condition.text);
     return ones;
   }
 
@@ -306,7 +324,7 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
   ImportOptions options = given;
   options.known.clear();
   std::optional<Error> refused;  // where sizes other than 1 did not fit
-  while (true) {
+  for (int left = most_answers;;) {
     ModelProto model = files.read();
     const std::set<std::string> locations = external_locations(model);
     Importer importer(model, files, options);
@@ -316,8 +334,14 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
       return imported;
     } catch (const AlwaysOne& always) {
       options.ones.insert(always.sizes.begin(), always.sizes.end());
+    } catch (const UndecidedBySizes& undecided) {
+      options.by_sizes.insert(undecided.condition);
     } catch (const Error& error) {
       if (!refused) refused = error;
+      if (std::optional<Ones> other = importer.next_answers(given.ones); other && left-- > 0) {
+        options.ones = *std::move(other);
+        continue;
+      }
       const Ones sizes = importer.unlike_ones();
       if (error.kind() != ErrorKind::model || sizes.empty() || !given.ones.empty()) throw *refused;
       // Perhaps what follows expects the rank that sizes of 1 leave: then the model has no others.

@@ -2,6 +2,7 @@
 // ONNX models as dyn's text format and a safetensors file.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ using FreeDims = std::map<std::string, std::vector<std::string>>;
 struct ImportOptions {
   KnownInputs known = {};
   FreeDims free_dims = {};
-  Ones ones = {};       ///< sizes that are 1
+  Ones ones = {};  ///< sizes that are 1, and conditions on sizes that hold
+  /// Conditions on sizes for each of which the model has two structures; import_model finds them.
+  std::set<std::string> by_sizes = {};
   bool strict = false;  ///< dyn::Options::strict, for what the text no longer shows
   bool alone = false;   ///< the text refuses sizes that it does not hold for: nobody imports again
 };

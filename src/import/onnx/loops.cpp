@@ -16,8 +16,6 @@ namespace {
 /// A loop with more steps is not unrolled, since loops in loops multiply.
 constexpr std::int64_t most_steps = 1024, most_unrolled_nodes = 100'000;
 
-using OperandList = std::vector<std::shared_ptr<Operand>>;
-
 const GraphProto& body_of(const NodeContext& context) {
   const AttributeProto* attribute = context.attribute("body");
   if (attribute == nullptr || !attribute->has_g()) context.fail("it needs the graph body");

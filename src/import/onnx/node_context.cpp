@@ -91,6 +91,45 @@ bool NodeContext::is_one(Dim dim) {
   return true;
 }
 
+std::optional<Dim> NodeContext::condition_on_sizes() {
+  const std::optional<KnownInts> known = ints_of_any_rank(0);
+  if (!known || known->elements.size() != 1 || is_defined(known->elements[0])) return std::nullopt;
+  return known->elements[0];
+}
+
+bool NodeContext::splits(Dim condition) const {
+  return state_.by_sizes.contains(graph::to_string(condition));
+}
+
+bool NodeContext::holds(Dim condition) {
+  const Dim one = dims().constant(1);
+  if (const std::optional<bool> known = prove_equal(condition, one)) return *known;
+  const std::string text = graph::to_string(condition);
+  const bool answer = state_.ones.contains(text);
+  state_.conditions.push_back({text, answer});
+  if (!answer) state_.unlike_ones.push_back({condition, text});
+  if (answer || is_alone()) {
+    const ValueId all = integer_values({DType::i64, false, {condition}}, "condition");
+    add("reshape", {all},
+        {dim_list("shape", std::vector{one}),
+         dim_list("not_one", std::vector{answer ? one - condition : condition})});
+  }
+  return answer;
+}
+
+void NodeContext::decide_earlier(std::optional<Dim> condition) const {
+  if (condition) throw UndecidedBySizes{graph::to_string(*condition)};
+  if (std::set<std::string> inputs = asked_for(); !inputs.empty())
+    throw UndecidedStructure{std::move(inputs)};
+}
+
+void NodeContext::refuse(const std::string& message, std::size_t output) {
+  Operand operand;
+  operand.refusal = std::make_shared<const Refusal>(
+      Refusal{fmt::format("{}: {}", describe(node_), message), asked_for()});
+  give(std::move(operand), output);
+}
+
 bool NodeContext::is_defined(Dim dim) {
   bool found = false;
   for_each_symbol(dim, [&](int symbol) { found |= dims().info(symbol).defined; });
@@ -113,6 +152,15 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   return found->second;
 }
 
+Operand& NodeContext::find(std::size_t input) { return readable(*operand(input)); }
+
+Operand& NodeContext::readable(Operand& operand) {
+  if (!operand.refusal) return operand;
+  if (!operand.refusal->deciding.empty()) throw UndecidedStructure{operand.refusal->deciding};
+  throw Error(ErrorKind::unsupported,
+              fmt::format("it reads what it cannot know: {}", operand.refusal->message));
+}
+
 ValueId NodeContext::value(std::size_t input) {
   Operand& operand = find(input);
   return materialize(operand, operand.name);
@@ -133,7 +181,7 @@ ValueId value_of(GraphState& state, const std::string& name) {
 }
 
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
-  if (operand.id != graph::no_value) return operand.id;
+  if (readable(operand).id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
   return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)
                                                       : ints_value(*operand.ints, own);
@@ -166,11 +214,17 @@ ValueId NodeContext::weight_value(const std::shared_ptr<const Tensor>& tensor,
   return id;
 }
 
-/// Each element is a range of one.
 ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
+  if (ints.dtype != DType::boolean) return integer_values(ints, name);
+  KnownInts numbers = ints;
+  numbers.dtype = DType::i64;
+  return state_.builder.add("cast", {integer_values(numbers, name)}, name,
+                            {{"dtype", std::string(name_of(DType::boolean))}});
+}
+
+/// Each element is a range of one.
+ValueId NodeContext::integer_values(const KnownInts& ints, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  if (!counts(ints.dtype) || ints.dtype == DType::boolean)
-    fail(fmt::format("{} depends on sizes in a way that is not supported", name));
   std::vector<ValueId> elements;
   for (const Dim element : ints.elements) {
     const Dim start = builder.resolve(element);

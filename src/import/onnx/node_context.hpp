@@ -32,10 +32,22 @@ struct UndecidedStructure {
   std::set<std::string> inputs;
 };
 
+/// Thrown where the branches of an `If` do not fit each other, and sizes of inputs decide which one
+/// runs: the model has a structure for each.
+struct UndecidedBySizes {
+  std::string condition;
+};
+
 /// A dim, and its text for when the builder is gone.
 struct NotedSize {
   Dim dim;
   std::string text;
+};
+
+/// A condition on sizes of inputs, and how an import has answered it.
+struct NotedCondition {
+  std::string text;
+  bool holds;
 };
 
 /// All nodes of a graph share this.
@@ -46,8 +58,10 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   ModelFiles& files;
   const Ones& ones;
-  const bool strict = false, alone = false;  ///< ImportOptions'
-  std::vector<NotedSize> unlike_ones = {};   ///< taken to be other than 1, though they may be
+  const std::set<std::string>& by_sizes;        ///< ImportOptions'
+  const bool strict = false, alone = false;     ///< ImportOptions'
+  std::vector<NotedSize> unlike_ones = {};      ///< taken to be other than 1, though they may be
+  std::vector<NotedCondition> conditions = {};  ///< those that are open, in the order of asking
   int opset = 0;
   std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
   int unrolled_loops = 0;           ///< those around the node that is converted
@@ -119,6 +133,18 @@ class NodeContext {
   /// True where the dim is 1 in this import. Where sizes of inputs decide that, it is one of the
   /// Ones, or is noted. Where a run decides it, it is not.
   bool is_one(Dim dim);
+  /// The node's first input where it is a condition that depends on nothing but sizes of inputs: 0
+  /// or 1.
+  std::optional<Dim> condition_on_sizes();
+  /// True where the module has another structure for either answer.
+  bool splits(Dim condition) const;
+  /// The answer in this import, as is_one(). Other sizes than it is for are refused in a run.
+  bool holds(Dim condition);
+  /// Where sizes or small inputs decide what the node lacked or asks: does not return, and the
+  /// import begins again.
+  void decide_earlier(std::optional<Dim> condition) const;
+  /// An output that two unlike values could be: whoever reads it fails with the message.
+  void refuse(const std::string& message, std::size_t output);
   /// The dim contains one whose value a run decides.
   bool is_defined(Dim dim);
   /// Counted from the front; fails outside of 0 .. rank - 1.
@@ -155,7 +181,8 @@ class NodeContext {
   ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
 
  private:
-  Operand& find(std::size_t input) { return *operand(input); }
+  Operand& find(std::size_t input);
+  Operand& readable(Operand& operand);
   /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
   /// from: only a node that fails, or whose sizes a run decides, asks.
   std::set<std::string> asked_for() const;
@@ -166,6 +193,7 @@ class NodeContext {
   ValueId weight_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);
+  ValueId integer_values(const KnownInts& ints, const std::string& name);
 
   GraphState& state_;
   NodeProto& node_;

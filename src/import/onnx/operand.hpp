@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,12 @@ struct KnownInts {
                                         ///< stand in row-major order; empty for lists and scalars
 };
 
+/// Nothing can read the operand, since a run decides which of two unlike results it is.
+struct Refusal {
+  std::string message;
+  std::set<std::string> deciding;  ///< inputs of the graph whose values would tell; empty: none
+};
+
 /// A constant becomes a value of the module when something reads it as a tensor, and never where
 /// only shapes depend on it.
 struct Operand {
@@ -34,7 +41,10 @@ struct Operand {
   std::vector<std::shared_ptr<Operand>> parts =
       {};  ///< for a list of integers, the lists that it is joined from, where one of them depends
            ///< on data
+  std::shared_ptr<const Refusal> refusal = nullptr;  ///< set: nothing else is
 };
+
+using OperandList = std::vector<std::shared_ptr<Operand>>;
 
 /// Operands by name. One operand may have several names, in the graph and in functions, and still
 /// becomes one value of the module.

@@ -28,6 +28,7 @@ void convert_matmul(NodeContext& node) {
 
 /// alpha * A' * B' + beta * C.
 void convert_gemm(NodeContext& node) {
+  for (const std::size_t input : {std::size_t{0}, std::size_t{1}}) node.require_rank(input, 2);
   const bool transpose_a = node.integer("transA", 0) != 0,
              transpose_b = node.integer("transB", 0) != 0;
   const double alpha = node.number("alpha", 1), beta = node.number("beta", 1);
