@@ -18,5 +18,6 @@ std::vector<OpDef> conv_pool_ops();
 std::vector<OpDef> host_ops();
 std::vector<OpDef> defining_ops();
 std::vector<OpDef> recurrence_ops();
+std::vector<OpDef> loop_ops();
 
 }  // namespace dyn::graph

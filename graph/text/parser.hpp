@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +29,6 @@ class Parser {
  public:
   explicit Parser(Module& module);
   void run();
-
-  /// Literals without a dtype of their own, ascending.
-  const std::vector<ValueId>& open_literals() const noexcept { return open_literals_; }
 
   /// Characters that the lexer looked at.
   std::size_t steps() const noexcept { return lexer_.steps(); }
@@ -77,6 +75,7 @@ class Parser {
   void parse_weights_line();
   void parse_weight_line();
   void parse_state_line();
+  void parse_body();
   void parse_graph();
   void parse_inputs();
   void parse_outputs();
@@ -120,6 +119,7 @@ class Parser {
   [[noreturn]] void fail_unknown_name(const Name& name);
   std::optional<int> find_later_definition(const std::string& name);
   void name_anonymous_values();
+  void finish_module();
 
   Module& module_;
   Lexer lexer_;
@@ -131,6 +131,7 @@ class Parser {
   std::vector<std::pair<ValueId, std::string>> anonymous_;  ///< its name is made from this
   std::vector<ValueId> open_literals_;
   std::vector<std::string_view> dim_names_;
+  std::vector<std::shared_ptr<const Module>> bodies_;  ///< read so far
 };
 
 }  // namespace dyn::graph

@@ -82,6 +82,7 @@ OperandList Converter::convert_body(const GraphProto& body, const Operands& cons
     NodeProto copy = node;
     inner.convert(copy);
   }
+  state_.sources = inner.take_sources();
   OperandList outputs;
   for (const ValueInfoProto& output : body.output()) {
     const auto found = state_.operands.find(output.name());

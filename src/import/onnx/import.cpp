@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -40,6 +41,7 @@ class Importer {
                .files = files,
                .ones = options.ones,
                .by_sizes = options.by_sizes,
+               .by_data = options.by_data,
                .strict = options.strict,
                .alone = options.alone} {}
 
@@ -61,8 +63,10 @@ class Importer {
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
     imported.weights = within("", [&] { return take_weights(); });
-    imported.sources = converter.take_sources();
-    imported.sources.resize(module.nodes.size());
+    std::vector<std::string> sources = converter.take_sources();
+    sources.resize(module.nodes.size());
+    imported.sources = std::move(state_.body_sources);
+    std::ranges::move(sources, std::back_inserter(imported.sources));
     imported.decided = options_.known;
     return imported;
   }
@@ -291,24 +295,35 @@ class Importer {
 
 }  // namespace
 
+namespace {
+
+/// Names in ONNX may hold anything, and a comment is one line.
+std::string comment(std::string source) {
+  if (source.empty()) return {};
+  std::ranges::replace_if(
+      source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; },
+      ' ');
+  return "  # from " + source;
+}
+
+}  // namespace
+
 std::string text_with_sources(const Imported& imported) {
-  // Every node is a line, in order; the first follows the signature, which ends with the only brace
-  // at the end of a line.
-  const std::size_t body = imported.text.find("{\n") + 2;
-  std::string text = imported.text.substr(0, body);
-  std::size_t begin = body;
-  for (std::string source : imported.sources) {
-    // Names in ONNX may hold anything, and a comment is one line.
-    std::ranges::replace_if(
-        source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; },
-        ' ');
-    const std::size_t end = imported.text.find('\n', begin);
-    text += imported.text.substr(begin, end - begin);
-    if (!source.empty()) text += "  # from " + source;
+  // Every node is a line, in order; those of a graph follow its signature, which ends with the only
+  // brace at the end of a line, and its return statement follows them.
+  std::string text;
+  std::size_t begin = 0;
+  bool in_graph = false;
+  auto source = imported.sources.begin();
+  for (std::size_t end = 0; begin < imported.text.size(); begin = end + 1) {
+    end = std::min(imported.text.find('\n', begin), imported.text.size());
+    const std::string_view line = std::string_view(imported.text).substr(begin, end - begin);
+    text += line;
+    in_graph = in_graph && !line.starts_with("  return ");
+    if (in_graph && source != imported.sources.end()) text += comment(*source++);
+    in_graph = in_graph || line.ends_with('{');
     text += '\n';
-    begin = end + 1;
   }
-  text += imported.text.substr(begin);
   return text;
 }
 
@@ -336,6 +351,8 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
       options.ones.insert(always.sizes.begin(), always.sizes.end());
     } catch (const UndecidedBySizes& undecided) {
       options.by_sizes.insert(undecided.condition);
+    } catch (const UndecidedByData& undecided) {
+      options.by_data.insert(undecided.loop);
     } catch (const Error& error) {
       if (!refused) refused = error;
       if (std::optional<Ones> other = importer.next_answers(given.ones); other && left-- > 0) {

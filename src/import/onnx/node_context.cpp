@@ -93,7 +93,9 @@ bool NodeContext::is_one(Dim dim) {
 
 std::optional<Dim> NodeContext::condition_on_sizes() {
   const std::optional<KnownInts> known = ints_of_any_rank(0);
-  if (!known || known->elements.size() != 1 || is_defined(known->elements[0])) return std::nullopt;
+  if (!known || known->elements.size() != 1 || is_defined(known->elements[0]) ||
+      state_.outside != nullptr)  // its sizes have no names outside
+    return std::nullopt;
   return known->elements[0];
 }
 
@@ -122,6 +124,12 @@ void NodeContext::decide_earlier(std::optional<Dim> condition) const {
   if (std::set<std::string> inputs = asked_for(); !inputs.empty())
     throw UndecidedStructure{std::move(inputs)};
 }
+
+std::string NodeContext::loop_name() const { return describe(node_) + " " + node_.output(0); }
+
+bool NodeContext::is_decided_by_data() const { return state_.by_data.contains(loop_name()); }
+
+void NodeContext::decide_by_data() const { throw UndecidedByData{loop_name()}; }
 
 void NodeContext::refuse(const std::string& message, std::size_t output) {
   Operand operand;
@@ -207,11 +215,35 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
   return id;
 }
 
+/// A tensor of several graphs is one weight.
 ValueId NodeContext::weight_value(const std::shared_ptr<const Tensor>& tensor,
                                   const std::string& name) {
-  const ValueId id = state_.builder.weight(name, type_of_tensor(*tensor, dims()));
-  state_.weights.push_back({state_.builder.value(id).name, tensor});
-  return id;
+  graph::Builder& builder = state_.builder;
+  const graph::TensorType type = type_of_tensor(*tensor, dims());
+  for (const GraphState* graph = &state_; graph != nullptr; graph = graph->outside) {
+    const auto known = graph->weight_of.find(tensor.get());
+    if (known != graph->weight_of.end() && !builder.has_name(known->second))
+      return builder.weight(known->second, type);
+  }
+  const std::string key = new_key(name);
+  state_.weights.push_back({key, tensor});
+  state_.weight_keys.insert(key);
+  state_.weight_of.emplace(tensor.get(), key);
+  return builder.weight(key, type);
+}
+
+/// A name that no value of the graph has, and no weight of another one.
+std::string NodeContext::new_key(const std::string& name) {
+  const auto is_taken = [&](const std::string& key) {
+    if (key.empty() || state_.builder.has_name(key)) return true;
+    for (const GraphState* graph = &state_; graph != nullptr; graph = graph->outside)
+      if (graph->weight_keys.contains(key)) return true;
+    return false;
+  };
+  std::string key = name;
+  int& last = state_.last_key_number.try_emplace(name, 1).first->second;
+  while (is_taken(key)) key = fmt::format("{}_{}", name, ++last);
+  return key;
 }
 
 ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
@@ -272,34 +304,42 @@ const Tensor& NodeContext::need_constant(std::size_t input, std::string_view wha
   return *tensor;
 }
 
-std::set<std::string> NodeContext::asked_for() const {
-  std::set<std::string> all;
-  for (const ValueId id : lacked_) {
-    if (id != graph::no_value) all.merge(inputs_that_decide(id));
-  }
-  return all;
-}
+namespace {
 
-/// The inputs of rank 0 and 1 from which alone the value follows: such inputs hold sizes, axes and
-/// the like. None where it depends on others too.
-std::set<std::string> NodeContext::inputs_that_decide(ValueId wanted) const {
-  std::set<std::string> inputs;
+/// Adds the inputs of rank 0 and 1 from which alone the value follows: such inputs hold sizes, axes
+/// and the like. False where it depends on others too.
+bool add_deciding(const GraphState& graph, ValueId wanted, std::set<std::string>& inputs) {
   std::unordered_set<ValueId> seen;
   std::vector<ValueId> open{wanted};
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
     if (!seen.insert(id).second) continue;
-    const graph::Value& value = state_.builder.value(id);
-    if (value.kind == graph::ValueKind::Input) {
-      if (value.type.rank() > 1) return {};
-      if (!state_.known_inputs.contains(id)) inputs.insert(value.name);
+    const graph::Value& value = graph.builder.value(id);
+    if (value.kind == graph::ValueKind::Input && graph.outside != nullptr) {
+      const auto outside = graph.captured.find(id);
+      if (outside == graph.captured.end() || !add_deciding(*graph.outside, outside->second, inputs))
+        return false;
+    } else if (value.kind == graph::ValueKind::Input) {
+      if (value.type.rank() > 1) return false;
+      if (!graph.known_inputs.contains(id)) inputs.insert(value.name);
     }
     if (value.producer < 0) continue;
-    const graph::Node& producer = state_.builder.node(value.producer);
+    const graph::Node& producer = graph.builder.node(value.producer);
     open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
   }
-  return inputs;
+  return true;
+}
+
+}  // namespace
+
+std::set<std::string> NodeContext::asked_for() const {
+  std::set<std::string> all;
+  for (const ValueId id : lacked_) {
+    std::set<std::string> inputs;
+    if (id != graph::no_value && add_deciding(state_, id, inputs)) all.merge(inputs);
+  }
+  return all;
 }
 
 std::optional<KnownInts> NodeContext::ints(std::size_t input) {

@@ -38,6 +38,11 @@ struct UndecidedBySizes {
   std::string condition;
 };
 
+/// Thrown where data decide when a loop ends that the import took for one to be unrolled.
+struct UndecidedByData {
+  std::string loop;
+};
+
 /// A dim, and its text for when the builder is gone.
 struct NotedSize {
   Dim dim;
@@ -58,10 +63,10 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   ModelFiles& files;
   const Ones& ones;
-  const std::set<std::string>& by_sizes;        ///< ImportOptions'
-  const bool strict = false, alone = false;     ///< ImportOptions'
-  std::vector<NotedSize> unlike_ones = {};      ///< taken to be other than 1, though they may be
-  std::vector<NotedCondition> conditions = {};  ///< those that are open, in the order of asking
+  const std::set<std::string>&by_sizes, &by_data;  ///< ImportOptions'
+  const bool strict = false, alone = false;        ///< ImportOptions'
+  std::vector<NotedSize> unlike_ones = {};         ///< taken to be other than 1, though they may be
+  std::vector<NotedCondition> conditions = {};     ///< those that are open, in the order of asking
   int opset = 0;
   std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
   int unrolled_loops = 0;           ///< those around the node that is converted
@@ -70,6 +75,18 @@ struct GraphState {
   std::set<ValueId> known_inputs =
       {};  ///< the graph's inputs whose values are known; their operands hold the values
   std::unordered_map<std::string, int> last_dim_number = {};  ///< name_2, name_3, ... by name
+  std::unordered_map<std::string, int> last_key_number = {};
+
+  // Weights of all graphs are in one file.
+  std::set<std::string> weight_keys = {};  ///< of this graph, and of bodies in it
+  std::unordered_map<const Tensor*, std::string> weight_of = {};
+
+  // For the body of a loop.
+  GraphState* outside = nullptr;                       ///< the graph that has the loop
+  std::unordered_map<ValueId, ValueId> captured = {};  ///< inputs that are values outside
+  std::vector<std::string> sources = {};               ///< of its nodes
+  std::vector<std::string> body_sources = {};          ///< of those of bodies in it, in their order
+  int bodies = 0;                                      ///< named so far, in the whole model
 };
 
 /// Inputs and attributes by their places and names in the ONNX specification. Errors name the node
@@ -143,6 +160,10 @@ class NodeContext {
   /// Where sizes or small inputs decide what the node lacked or asks: does not return, and the
   /// import begins again.
   void decide_earlier(std::optional<Dim> condition) const;
+  /// True where the node is a loop whose end data decide, as an earlier import found.
+  bool is_decided_by_data() const;
+  /// The node is one. Does not return: the import begins again.
+  [[noreturn]] void decide_by_data() const;
   /// An output that two unlike values could be: whoever reads it fails with the message.
   void refuse(const std::string& message, std::size_t output);
   /// The dim contains one whose value a run decides.
@@ -186,7 +207,8 @@ class NodeContext {
   /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
   /// from: only a node that fails, or whose sizes a run decides, asks.
   std::set<std::string> asked_for() const;
-  std::set<std::string> inputs_that_decide(ValueId wanted) const;
+  std::string loop_name() const;
+  std::string new_key(const std::string& name);
   std::optional<KnownInts> ints_of(Operand& operand);
   std::vector<Dim> defined_sizes(Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);

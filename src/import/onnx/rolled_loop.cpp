@@ -1,0 +1,288 @@
+#include "src/import/onnx/rolled_loop.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "graph/ir/unique_names.hpp"
+#include "src/import/onnx/functions.hpp"
+#include "src/import/onnx/sizes/known_ints.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// A tensor that only carries sizes has them behind a size of 0, and no elements.
+constexpr std::size_t most_sizes = graph::max_rank - 1;
+
+std::shared_ptr<Operand> operand_of(ValueId id, const std::string& name) {
+  return std::make_shared<Operand>(Operand{id, nullptr, std::nullopt, name});
+}
+
+}  // namespace
+
+struct RolledLoop::Attempt {
+  Attempt(GraphState& outside, const std::string& name)
+      : graph{.builder = graph::Builder(name, outside.files.path()),
+              .operands = {},
+              .weights = {},
+              .files = outside.files,
+              .ones = outside.ones,
+              .by_sizes = outside.by_sizes,
+              .by_data = outside.by_data,
+              .strict = outside.strict,
+              .alone = true},
+        dims(outside.builder, graph.builder) {
+    graph.opset = outside.opset;
+    graph.outside = &outside;
+  }
+
+  GraphState graph;
+  BodyDims dims;
+  graph::UniqueNames names;
+  std::vector<std::vector<Dim>> carried_dims;  ///< before a step
+  ValueId step = graph::no_value;
+  std::shared_ptr<Operand> condition;
+  std::vector<ValueId> captured;  ///< outside
+  std::vector<ValueId> results;   ///< in the body: carried values, then what is stacked
+  ValueId goes_on = graph::no_value;
+};
+
+RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto& body,
+                       const LoopOperands& given, const Convert& convert)
+    : outside_(outside), node_(node), body_(body), given_(given), convert_(convert), name_([&] {
+        GraphState* whole = &outside;
+        while (whole->outside != nullptr) whole = whole->outside;
+        return fmt::format("body_{}", ++whole->bodies);
+      }()) {
+  const std::size_t before = given.is_counted ? 2 : 0,
+                    wanted = before + given.carried.size() + given.scanned.size();
+  if (static_cast<std::size_t>(body.input_size()) != wanted)
+    node.fail(fmt::format("its body has {} inputs, and gets {}", body.input_size(), wanted));
+  for (const auto& operand : given.carried) {
+    first_carried_.push_back(node.value_of(*operand));
+    varies_.emplace_back(outside.builder.type(first_carried_.back()).dims.size(), false);
+  }
+  find_names_around();
+}
+
+void RolledLoop::find_names_around() {
+  std::set<std::string> seen;
+  const auto see = [&](const std::string& name) {
+    if (!name.empty() && seen.insert(name).second && outside_.operands.contains(name))
+      names_around_.push_back(name);
+  };
+  for_each_node(body_.node(), [&](const NodeProto& node) {
+    for (const std::string& name : node.input()) see(name);
+    for (const AttributeProto& attribute : node.attribute())
+      if (attribute.has_g())
+        for (const ValueInfoProto& output : attribute.g().output()) see(output.name());
+  });
+  for (const ValueInfoProto& output : body_.output()) see(output.name());
+}
+
+ValueId RolledLoop::add_input(Attempt& attempt, const std::string& name,
+                              graph::TensorType type) const {
+  return attempt.graph.builder.input(attempt.names.unique(name.empty() ? "value" : name),
+                                     std::move(type));
+}
+
+void RolledLoop::add_ports(Attempt& attempt) {
+  int next = 0;
+  const auto name_of_next = [&] { return body_.input(next++).name(); };
+  Operands& operands = attempt.graph.operands;
+  const std::string step = given_.is_counted ? name_of_next() : "step",
+                    condition = given_.is_counted ? name_of_next() : "condition";
+  attempt.step = add_input(attempt, step, {DType::i64, {}});
+  attempt.condition = operand_of(add_input(attempt, condition, {DType::boolean, {}}), condition);
+  if (given_.is_counted) {
+    operands[step] = operand_of(attempt.step, step);
+    operands[condition] = attempt.condition;
+  }
+  for (std::size_t i = 0; i < first_carried_.size(); ++i) {
+    const graph::TensorType outside = outside_.builder.type(first_carried_[i]);
+    graph::TensorType type{outside.dtype, {}};
+    for (std::size_t axis = 0; axis < outside.dims.size(); ++axis)
+      type.dims.push_back(varies_[i][axis] ? attempt.dims.varying()
+                                           : attempt.dims.of_port(outside.dims[axis]));
+    attempt.carried_dims.push_back(type.dims);
+    const std::string name = name_of_next();
+    operands[name] = operand_of(add_input(attempt, name, std::move(type)), name);
+  }
+  for (const ValueId scanned : given_.scanned) {
+    const graph::TensorType outside = outside_.builder.type(scanned);
+    graph::TensorType type{outside.dtype, {}};
+    for (std::size_t axis = 1; axis < outside.dims.size(); ++axis)
+      type.dims.push_back(attempt.dims.of_port(outside.dims[axis]));
+    const std::string name = name_of_next();
+    operands[name] = operand_of(add_input(attempt, name, std::move(type)), name);
+  }
+}
+
+/// Constants stay constants, and sizes sizes; other values are inputs of the body.
+void RolledLoop::add_names_around(Attempt& attempt) {
+  std::unordered_map<const Operand*, std::shared_ptr<Operand>> taken;
+  for (const std::string& name : names_around_) {
+    if (attempt.graph.operands.contains(name)) continue;
+    const std::shared_ptr<Operand>& outside = outside_.operands.at(name);
+    std::shared_ptr<Operand>& own = taken[outside.get()];
+    if (!own && (outside->constant || outside->refusal || outside->ints)) {
+      own = std::make_shared<Operand>(Operand{
+          graph::no_value, outside->constant, outside->ints, outside->name, {}, outside->refusal});
+      if (own->ints)
+        for (Dim& element : own->ints->elements) element = attempt.dims.of_size(element);
+    } else if (!own) {
+      const graph::TensorType type = outside_.builder.type(outside->id);
+      graph::TensorType in_body{type.dtype, {}};
+      for (const Dim dim : type.dims) in_body.dims.push_back(attempt.dims.of_port(dim));
+      own = operand_of(add_input(attempt, name, std::move(in_body)), name);
+      attempt.captured.push_back(outside->id);
+      attempt.graph.captured.emplace(own->id, outside->id);
+    }
+    attempt.graph.operands.emplace(name, own);
+  }
+}
+
+/// Sizes that the body computes with, and that no other input has, come as the shapes of empty
+/// tensors.
+void RolledLoop::add_sizes(Attempt& attempt) {
+  const std::vector<Dim> sizes = attempt.dims.without_port();
+  for (std::size_t first = 0; first < sizes.size(); first += most_sizes) {
+    std::vector<Dim> shape{node_.dims().constant(0)};
+    const auto begin = sizes.begin() + static_cast<std::ptrdiff_t>(first);
+    shape.insert(shape.end(), begin,
+                 begin + static_cast<std::ptrdiff_t>(std::min(most_sizes, sizes.size() - first)));
+    graph::TensorType type{DType::boolean, {}};
+    for (const Dim dim : shape) type.dims.push_back(attempt.dims.of_port(dim));
+    add_input(attempt, "sizes", std::move(type));
+    attempt.captured.push_back(node_.add("expand", {node_.builder().integer(DType::boolean, 0)},
+                                         {node_.dim_list("shape", shape)}));
+  }
+}
+
+void RolledLoop::check_carried(Attempt& attempt, std::size_t index, ValueId after) const {
+  const graph::TensorType& next = attempt.graph.builder.type(after);
+  const graph::TensorType before{outside_.builder.type(first_carried_[index]).dtype,
+                                 attempt.carried_dims[index]};
+  if (next.dtype == before.dtype && next.rank() == before.rank()) return;
+  node_.fail_unsupported(fmt::format(
+      "\"{}\" of its body is {} before a step, and {} after it; a loop's values keep their dtypes "
+      "and ranks",
+      body_.input(static_cast<int>(index) + (given_.is_counted ? 2 : 0)).name(), to_string(before),
+      to_string(next)));
+}
+
+/// False where sizes that were taken to stay the same do not.
+bool RolledLoop::stays(Attempt& attempt) {
+  bool same = true;
+  for (std::size_t i = 0; i < first_carried_.size(); ++i) {
+    check_carried(attempt, i, attempt.results[i]);
+    const std::vector<Dim>& after = attempt.graph.builder.type(attempt.results[i]).dims;
+    for (std::size_t axis = 0; axis < after.size(); ++axis) {
+      const Dim before = attempt.graph.builder.resolve(attempt.carried_dims[i][axis]);
+      if (varies_[i][axis] || prove_equal(before, after[axis]) == true) continue;
+      varies_[i][axis] = true;
+      same = false;
+    }
+  }
+  return same;
+}
+
+std::vector<ValueId> RolledLoop::convert() {
+  while (true) {
+    Attempt attempt(outside_, name_);
+    add_ports(attempt);
+    add_names_around(attempt);
+    add_sizes(attempt);
+    const OperandList results = convert_(attempt.graph);
+    const std::size_t before = given_.is_counted ? 1 : 0;
+    if (results.size() < before + first_carried_.size())
+      node_.fail(fmt::format("its body has {} outputs for {} values that go on", results.size(),
+                             first_carried_.size()));
+    NodeProto reader = node_.node();
+    NodeContext in_body(attempt.graph, reader);
+    for (std::size_t i = before; i < results.size(); ++i)
+      attempt.results.push_back(
+          in_body.value_of(*results[i], body_.output(static_cast<int>(i)).name()));
+    if (!stays(attempt)) continue;
+    const bool ends = given_.is_counted && results[0] != attempt.condition &&
+                      !(results[0]->constant && integers_of(*results[0]->constant).front() != 0);
+    if (ends) {
+      attempt.goes_on = in_body.value_of(*results[0], "goes_on");
+      if (attempt.graph.builder.type(attempt.goes_on).rank() > 0)
+        attempt.goes_on = attempt.graph.builder.add("reshape", {attempt.goes_on}, "goes_on",
+                                                    {{"shape", std::vector<Dim>{}}});
+    }
+    return finish(attempt);
+  }
+}
+
+std::vector<ValueId> RolledLoop::finish(Attempt& attempt) {
+  std::vector<ValueId> outputs;
+  std::vector<std::string> names;
+  graph::UniqueNames unique;
+  if (attempt.goes_on != graph::no_value) {
+    outputs.push_back(attempt.goes_on);
+    names.push_back(unique.unique("goes_on"));
+  }
+  const int before = given_.is_counted ? 1 : 0;
+  for (std::size_t i = 0; i < attempt.results.size(); ++i) {
+    outputs.push_back(attempt.results[i]);
+    names.push_back(unique.unique(body_.output(before + static_cast<int>(i)).name()));
+  }
+  graph::Module module = attempt.graph.builder.finish(outputs, names, {});
+  std::vector<graph::Attr> attrs = attributes(attempt, module);
+  std::vector<ValueId> operands{given_.steps, given_.condition};
+  for (const std::vector<ValueId>* list :
+       {&std::as_const(first_carried_), &given_.scanned, &std::as_const(attempt.captured)})
+    operands.insert(operands.end(), list->begin(), list->end());
+  take_weights(attempt.graph);
+  take_bodies(std::move(module), attempt.graph);
+  std::vector<std::string> results;
+  for (std::size_t i = 0; i < attempt.results.size(); ++i)
+    results.push_back(node_.wants(i) ? node_.node().output(static_cast<int>(i)) : "unread");
+  return outside_.builder.add("loop", std::move(operands), std::move(attrs), results);
+}
+
+std::vector<graph::Attr> RolledLoop::attributes(Attempt& attempt, const graph::Module& module) {
+  const bool ends = attempt.goes_on != graph::no_value;
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < attempt.results.size(); ++i) {
+    if (i < first_carried_.size()) {
+      const graph::TensorType type = outside_.builder.type(first_carried_[i]);
+      for (std::size_t axis = 0; axis < type.dims.size(); ++axis)
+        dims.push_back(varies_[i][axis] ? node_.defined_dim("result") : type.dims[axis]);
+      continue;
+    }
+    for (const Dim dim : module.value(module.outputs[i + (ends ? 1 : 0)]).type.dims) {
+      const std::optional<Dim> outside = attempt.dims.outside_of(dim);
+      dims.push_back(outside ? *outside : node_.defined_dim("result"));
+    }
+  }
+  const Dim steps = given_.count && !ends ? *given_.count : node_.defined_dim("steps");
+  return {{"body", name_},
+          node_.dim("carried", static_cast<std::int64_t>(first_carried_.size())),
+          node_.dim("scanned", static_cast<std::int64_t>(given_.scanned.size())),
+          {"conditional", ends},
+          {"steps", steps},
+          {"dims", std::move(dims)}};
+}
+
+void RolledLoop::take_weights(GraphState& graph) {
+  std::ranges::move(graph.weights, std::back_inserter(outside_.weights));
+  outside_.weight_keys.merge(graph.weight_keys);
+  outside_.weight_of.merge(graph.weight_of);
+}
+
+/// Those that the body runs itself come first.
+void RolledLoop::take_bodies(graph::Module module, GraphState& graph) {
+  for (const std::shared_ptr<const graph::Module>& inner : module.bodies)
+    outside_.builder.body(inner);
+  graph.sources.resize(module.nodes.size(), describe(node_.node()));
+  std::ranges::move(graph.body_sources, std::back_inserter(outside_.body_sources));
+  std::ranges::move(graph.sources, std::back_inserter(outside_.body_sources));
+  outside_.builder.body(std::make_shared<const graph::Module>(std::move(module)));
+}
+
+}  // namespace dyn::onnx

@@ -1,0 +1,67 @@
+#pragma once
+// A loop that stays one: its body becomes a graph of its own, which the module's `loop` runs.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/import/onnx/node_context.hpp"
+#include "src/import/onnx/sizes/body_dims.hpp"
+
+namespace dyn::onnx {
+
+/// What a Loop or Scan gives its body.
+struct LoopOperands {
+  ValueId steps = graph::no_value, condition = graph::no_value;  ///< i64[] and bool[]
+  std::optional<Dim> count;  ///< the number of steps, where nothing but sizes decides it
+  OperandList carried;
+  std::vector<ValueId> scanned;  ///< along their first axes
+  bool is_counted = false;       ///< the body begins with the number of the step and a condition
+};
+
+/// Converts a body as often as it takes to know which sizes of carried values stay the same: the
+/// others have symbols of their own.
+class RolledLoop {
+ public:
+  /// Adds the body's nodes to a graph that has all operands from around them, and gives its
+  /// outputs.
+  using Convert = std::function<OperandList(GraphState& graph)>;
+
+  /// All must outlive it.
+  RolledLoop(GraphState& outside, NodeContext& node, const GraphProto& body,
+             const LoopOperands& given, const Convert& convert);
+
+  /// The last carried values, then what the steps have made, stacked along a first axis. Throws
+  /// what the conversion of the body throws.
+  std::vector<ValueId> convert();
+
+ private:
+  /// One conversion of the body.
+  struct Attempt;
+
+  void find_names_around();
+  std::vector<ValueId> inputs_outside(const Attempt& attempt) const;
+  void add_ports(Attempt& attempt);
+  void add_names_around(Attempt& attempt);
+  void add_sizes(Attempt& attempt);
+  ValueId add_input(Attempt& attempt, const std::string& name, graph::TensorType type) const;
+  void check_carried(Attempt& attempt, std::size_t index, ValueId after) const;
+  bool stays(Attempt& attempt);
+  std::vector<ValueId> finish(Attempt& attempt);
+  std::vector<graph::Attr> attributes(Attempt& attempt, const graph::Module& module);
+  void take_weights(GraphState& graph);
+  void take_bodies(graph::Module module, GraphState& graph);
+
+  GraphState& outside_;
+  NodeContext& node_;
+  const GraphProto& body_;
+  const LoopOperands& given_;
+  const Convert& convert_;
+  const std::string name_;
+  std::vector<ValueId> first_carried_;
+  std::vector<std::vector<bool>> varies_;  ///< by carried value and axis
+  std::vector<std::string> names_around_;  ///< that the body reads
+};
+
+}  // namespace dyn::onnx
