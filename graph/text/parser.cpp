@@ -42,6 +42,19 @@ void Parser::finish_module() {
   resolve_literals(module_, open_literals_);
   propagate_shapes(module_);
   find_length(module_);
+  count_loops();
+}
+
+void Parser::count_loops() {
+  int deepest = 0;
+  for (const Node& node : module_.nodes) {
+    if (node.op->id != OpId::Loop) continue;
+    const int depth = loop_depth_.at(attr_word(node, "body")) + 1;
+    if (depth > max_loop_depth)
+      fail(node.location, fmt::format("loops are in loops more than {} deep", max_loop_depth));
+    deepest = std::max(deepest, depth);
+  }
+  loop_depth_[module_.name] = deepest;
 }
 
 /// A body is a module like the model's. The header's lines before it are its own, but for the files

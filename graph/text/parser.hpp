@@ -21,6 +21,8 @@ namespace dyn::graph {
 
 /// Deeper nesting is an error, so that no input overflows the stack.
 inline constexpr int max_nesting = 256;
+/// Loops in loops: who runs one runs all below it, each from the one above.
+inline constexpr int max_loop_depth = 32;
 /// Operators in one dim expression; canonical sums and products cost time quadratic in this.
 inline constexpr int max_dim_operators = 256;
 
@@ -120,6 +122,7 @@ class Parser {
   std::optional<int> find_later_definition(const std::string& name);
   void name_anonymous_values();
   void finish_module();
+  void count_loops();
 
   Module& module_;
   Lexer lexer_;
@@ -132,6 +135,7 @@ class Parser {
   std::vector<ValueId> open_literals_;
   std::vector<std::string_view> dim_names_;
   std::vector<std::shared_ptr<const Module>> bodies_;  ///< read so far
+  std::unordered_map<std::string, int> loop_depth_;    ///< of them: how deep loops in loops are
 };
 
 }  // namespace dyn::graph

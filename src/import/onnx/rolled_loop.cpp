@@ -165,12 +165,14 @@ void RolledLoop::check_carried(Attempt& attempt, std::size_t index, ValueId afte
   const graph::TensorType& next = attempt.graph.builder.type(after);
   const graph::TensorType before{outside_.builder.type(first_carried_[index]).dtype,
                                  attempt.carried_dims[index]};
-  if (next.dtype == before.dtype && next.rank() == before.rank()) return;
-  node_.fail_unsupported(fmt::format(
-      "\"{}\" of its body is {} before a step, and {} after it; a loop's values keep their dtypes "
-      "and ranks",
-      body_.input(static_cast<int>(index) + (given_.is_counted ? 2 : 0)).name(), to_string(before),
-      to_string(next)));
+  const std::string both =
+      fmt::format("\"{}\" of its body is {} before a step, and {} after it",
+                  body_.input(static_cast<int>(index) + (given_.is_counted ? 2 : 0)).name(),
+                  to_string(before), to_string(next));
+  if (next.dtype != before.dtype)
+    node_.fail(fmt::format("{}; a loop's values keep their dtypes", both));
+  if (next.rank() != before.rank())
+    node_.fail_unsupported(fmt::format("{}; values of several ranks are not supported", both));
 }
 
 /// False where sizes that were taken to stay the same do not.

@@ -54,9 +54,10 @@ SegmentedExecutable::SegmentedExecutable(ModelInfo info, graph::Module module, c
       steps_(load_steps(module_, load, load_body)) {}
 
 std::string SegmentedExecutable::device_name() const {
-  const auto first =
-      std::ranges::find_if(steps_, [](const SegmentStep& step) { return step.model != nullptr; });
-  return first == steps_.end() ? info().options.device : first->model->device_name();
+  for (const SegmentStep& step : steps_)
+    if (const std::shared_ptr<const Model>& model = step.model ? step.model : step.body)
+      return model->device_name();
+  return info().options.device;
 }
 
 const Plans& SegmentedExecutable::plans() const {

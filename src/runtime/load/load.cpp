@@ -127,6 +127,7 @@ class Loader {
     const auto load = [&](LoadRequest request) {
       request.text.clear();
       request.decided.clear();
+      request.gives_files = false;  // another part may read the same weight
       std::shared_ptr<const Model> model = load_model(request, options, factory_, dump_);
       add(report_, model->load_report());
       return model;
