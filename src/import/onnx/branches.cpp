@@ -146,6 +146,13 @@ void Converter::give_either(NodeContext& context, ValueId condition, std::option
                             Operand& yes, Operand& no, std::size_t output) {
   const Refusal* refusal = yes.refusal ? yes.refusal.get() : no.refusal.get();
   if (refusal != nullptr) return context.refuse(refusal->message, output);
+  if (yes.sequence || no.sequence || yes.is_nothing || no.is_nothing) {
+    context.decide_earlier(by_sizes);
+    return context.refuse(
+        "data decide which of two sequences, or optional values, it is; that is "
+        "not supported",
+        output);
+  }
   const ValueId a = context.value_of(yes), b = context.value_of(no);
   if (const std::optional<ValueId> either = choose(context, condition, a, b))
     return context.give(*either, output);

@@ -11,19 +11,25 @@
 #include "src/import/onnx/import.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/folded.hpp"
+#include "src/import/onnx/sequences.hpp"
 #include "src/import/onnx/sizes/freed_check.hpp"
 
 namespace dyn::onnx {
-namespace {
 
-/// Their graphs are nodes of the same module.
-constexpr std::string_view if_operator = "If", loop_operator = "Loop", scan_operator = "Scan";
-
-}  // namespace
+Converter::ConvertGraphs Converter::find_graph_conversion(std::string_view op_type) {
+  static constexpr std::pair<std::string_view, ConvertGraphs> operators[] = {
+      {"If", &Converter::convert_if},
+      {"Loop", &Converter::convert_loop},
+      {"Scan", &Converter::convert_scan},
+      {"SequenceMap", &Converter::convert_sequence_map}};
+  for (const auto& [name, convert] : operators)
+    if (name == op_type) return convert;
+  return nullptr;
+}
 
 bool Converter::knows(std::string_view op_type) {
-  return op_type == if_operator || op_type == loop_operator || op_type == scan_operator ||
-         find_conversion(op_type) != nullptr;
+  return find_graph_conversion(op_type) != nullptr ||
+         find_sequence_conversion(op_type) != nullptr || find_conversion(op_type) != nullptr;
 }
 
 void Converter::convert(NodeProto& node) {
@@ -58,12 +64,10 @@ void Converter::convert_operator(NodeProto& node) {
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    if (node.op_type() == if_operator)
-      convert_if(context);
-    else if (node.op_type() == loop_operator)
-      convert_loop(context);
-    else if (node.op_type() == scan_operator)
-      convert_scan(context);
+    if (const ConvertGraphs with_graphs = find_graph_conversion(node.op_type()))
+      (this->*with_graphs)(context);
+    else if (const Convert of_sequences = find_sequence_conversion(node.op_type()))
+      of_sequences(context);
     else if (!give_folded_floats(context))
       convert_halves(state_, node, context, *find_conversion(node.op_type()));
     check_freed(context, first_new);

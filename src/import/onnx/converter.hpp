@@ -41,6 +41,11 @@ class Converter {
 
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
+  /// Converts an operator that has graphs.
+  using ConvertGraphs = void (Converter::*)(NodeContext&);
+  /// nullptr: it has none.
+  static ConvertGraphs find_graph_conversion(std::string_view op_type);
+  void convert_sequence_map(NodeContext& context);
   void convert_if(NodeContext& context);
   void take_branch(NodeContext& context, const char* name);
   static void give_either(NodeContext& context, ValueId condition, std::optional<Dim> by_sizes,

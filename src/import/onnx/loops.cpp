@@ -11,6 +11,7 @@
 #include "src/import/onnx/converter.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
 #include "src/import/onnx/rolled_loop.hpp"
+#include "src/import/onnx/unrolling.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -18,13 +19,7 @@ namespace {
 /// A loop of no more nodes, in all steps, is faster unrolled.
 constexpr std::int64_t few_nodes = 256;
 /// What can be unrolled where a loop's body cannot be a graph of its own; loops in loops multiply.
-constexpr std::int64_t most_steps = 1024, most_unrolled_nodes = 100'000;
-
-const GraphProto& body_of(const NodeContext& context) {
-  const AttributeProto* attribute = context.attribute("body");
-  if (attribute == nullptr || !attribute->has_g()) context.fail("it needs the graph body");
-  return attribute->g();
-}
+constexpr std::int64_t most_steps = 1024;
 
 std::shared_ptr<Operand> scalar(DType dtype, std::int64_t value, const std::string& name) {
   Tensor tensor{dtype, {}, std::string(reinterpret_cast<const char*>(&value), size_of(dtype))};
@@ -41,37 +36,6 @@ std::optional<bool> known_condition(const Operand& operand) {
   }
   return std::nullopt;
 }
-
-Operands bound(const NodeContext& context, const GraphProto& body, const OperandList& values) {
-  if (static_cast<std::size_t>(body.input_size()) != values.size())
-    context.fail(
-        fmt::format("its body has {} inputs, and gets {}", body.input_size(), values.size()));
-  Operands operands;
-  for (int i = 0; i < body.input_size(); ++i)
-    operands[body.input(i).name()] = values[static_cast<std::size_t>(i)];
-  return operands;
-}
-
-void count_step(NodeContext& context, const GraphProto& body, GraphState& state) {
-  state.unrolled_nodes += body.node_size() + 1;
-  if (state.unrolled_nodes > most_unrolled_nodes)
-    context.fail_unsupported(fmt::format(
-        "loops of more than {} nodes in all steps are not supported", most_unrolled_nodes));
-}
-
-/// While it lives, equal constants become one weight: loops in the body repeat theirs.
-class Unrolling {
- public:
-  explicit Unrolling(GraphState& state) : state_(state) { ++state_.unrolled_loops; }
-  ~Unrolling() {
-    if (--state_.unrolled_loops == 0) state_.weights_in_loops.clear();
-  }
-  Unrolling(const Unrolling&) = delete;
-  Unrolling& operator=(const Unrolling&) = delete;
-
- private:
-  GraphState& state_;
-};
 
 /// The steps' values next to each other along a new axis.
 ValueId stacked(NodeContext& context, const OperandList& steps, std::int64_t axis, bool reversed) {

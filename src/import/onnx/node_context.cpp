@@ -163,6 +163,10 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
 Operand& NodeContext::find(std::size_t input) { return readable(*operand(input)); }
 
 Operand& NodeContext::readable(Operand& operand) {
+  if (operand.sequence || operand.is_nothing)
+    throw Error(ErrorKind::model,
+                fmt::format("it reads a tensor, but \"{}\" is {}", operand.name,
+                            operand.sequence ? "a sequence of tensors" : "no value at all"));
   if (!operand.refusal) return operand;
   if (!operand.refusal->deciding.empty()) throw UndecidedStructure{operand.refusal->deciding};
   throw Error(ErrorKind::unsupported,
@@ -178,6 +182,19 @@ std::vector<ValueId> NodeContext::values() {
   std::vector<ValueId> values;
   for (std::size_t i = 0; i < inputs(); ++i) values.push_back(value(i));
   return values;
+}
+
+const OperandList& NodeContext::sequence(std::size_t input) {
+  const std::shared_ptr<Operand> given = operand(input);
+  if (given->refusal) readable(*given);
+  if (!given->sequence) fail(fmt::format("its input {} must be a sequence of tensors", input));
+  return *given->sequence;
+}
+
+void NodeContext::give(OperandList sequence, std::size_t output) {
+  Operand operand;
+  operand.sequence = std::make_shared<const OperandList>(std::move(sequence));
+  give(std::move(operand), output);
 }
 
 ValueId value_of(GraphState& state, const std::string& name) {

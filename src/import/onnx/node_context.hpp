@@ -194,7 +194,10 @@ class NodeContext {
   void give(Tensor constant, std::size_t output = 0);
   void give(Operand operand, std::size_t output = 0);
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
+  void give(OperandList sequence, std::size_t output = 0);
 
+  /// The tensors of an input that is a sequence.
+  const OperandList& sequence(std::size_t input);
   /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);
   /// The value of an operand that a converter has made.

@@ -41,7 +41,11 @@ struct Operand {
   std::vector<std::shared_ptr<Operand>> parts =
       {};  ///< for a list of integers, the lists that it is joined from, where one of them depends
            ///< on data
-  std::shared_ptr<const Refusal> refusal = nullptr;  ///< set: nothing else is
+  // At most one of these is set, and then nothing else is.
+  std::shared_ptr<const Refusal> refusal = nullptr;
+  std::shared_ptr<const std::vector<std::shared_ptr<Operand>>> sequence =
+      nullptr;              ///< it is no tensor, but a list of tensors
+  bool is_nothing = false;  ///< it is an optional value that there is none of
 };
 
 using OperandList = std::vector<std::shared_ptr<Operand>>;

@@ -61,6 +61,10 @@ RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto&
   if (static_cast<std::size_t>(body.input_size()) != wanted)
     node.fail(fmt::format("its body has {} inputs, and gets {}", body.input_size(), wanted));
   for (const auto& operand : given.carried) {
+    if (operand->sequence || operand->is_nothing)
+      node.fail_unsupported(
+          "a sequence, or an optional value, goes on from step to step; the number of steps must "
+          "be known when the model is imported, and small");
     first_carried_.push_back(node.value_of(*operand));
     varies_.emplace_back(outside.builder.type(first_carried_.back()).dims.size(), false);
   }
@@ -127,9 +131,18 @@ void RolledLoop::add_names_around(Attempt& attempt) {
     if (attempt.graph.operands.contains(name)) continue;
     const std::shared_ptr<Operand>& outside = outside_.operands.at(name);
     std::shared_ptr<Operand>& own = taken[outside.get()];
-    if (!own && (outside->constant || outside->refusal || outside->ints)) {
-      own = std::make_shared<Operand>(Operand{
-          graph::no_value, outside->constant, outside->ints, outside->name, {}, outside->refusal});
+    if (!own && (outside->sequence || outside->is_nothing)) {
+      own = std::make_shared<Operand>();
+      own->refusal = std::make_shared<const Refusal>(Refusal{
+          fmt::format("\"{}\" is a sequence, or an optional value, around a loop", name), {}});
+    } else if (!own && (outside->constant || outside->refusal || outside->ints)) {
+      own = std::make_shared<Operand>(Operand{graph::no_value,
+                                              outside->constant,
+                                              outside->ints,
+                                              outside->name,
+                                              {},
+                                              outside->refusal,
+                                              nullptr});
       if (own->ints)
         for (Dim& element : own->ints->elements) element = attempt.dims.of_size(element);
     } else if (!own) {

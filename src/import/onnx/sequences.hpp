@@ -1,0 +1,14 @@
+#pragma once
+// Sequences and optional values: the import knows their tensors one by one, and the module does not
+// know them.
+
+#include <string_view>
+
+#include "src/import/onnx/ops/families.hpp"
+
+namespace dyn::onnx {
+
+/// nullptr where it is another operator, or SequenceMap, which has a body.
+Convert find_sequence_conversion(std::string_view op_type);
+
+}  // namespace dyn::onnx
