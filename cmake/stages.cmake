@@ -120,6 +120,7 @@ endforeach()
 dyn_stage(conformance KIND lines COMMAND bash tests/conformance/run.sh ${PROJECT_BINARY_DIR}
   INPUTS ${inputs_converter} tests/conformance tests/support docs/conformance.md WEIGHT 20)
 dyn_stage(random_graphs KIND lines COMMAND bash tests/conformance/random_graphs.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
+dyn_stage(random_loops KIND lines COMMAND bash tests/conformance/random_loops.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
 dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)
 dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})

@@ -469,8 +469,8 @@ def write_case(folder, graph, session_of):
                 (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(make=Graph, prefix="random", description=__doc__):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--graphs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -488,9 +488,9 @@ def main():
     drawn, names, tried = collections.Counter(), [], 0
     while len(names) < arguments.graphs:
         tried += 1
-        graph = Graph(random.Random(arguments.seed * 1_000_003 + tried))
+        graph = make(random.Random(arguments.seed * 1_000_003 + tried))
         graph.grow(graph.draw.randint(4, 16))
-        name = f"random_{arguments.seed}_{tried}"
+        name = f"{prefix}_{arguments.seed}_{tried}"
         try:
             write_case(arguments.folder / "node" / name, graph, session_of)
         except (Refused, onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException, onnxruntime.capi.onnxruntime_pybind11_state.Fail,
