@@ -64,8 +64,8 @@ class Converter {
   static ScanPorts scan_ports(NodeContext& context, const GraphProto& body);
   void unroll_scan(NodeContext& context, const GraphProto& body, const ScanPorts& ports,
                    std::int64_t steps);
-  std::vector<ValueId> convert_rolled(NodeContext& context, const GraphProto& body,
-                                      const LoopOperands& given);
+  OperandList convert_rolled(NodeContext& context, const GraphProto& body,
+                             const LoopOperands& given);
   /// Initializers and Constants of a node's graph, by name: once for all steps of a loop.
   Operands constants_of(const GraphProto& body) const;
   /// The values of a node's graph by the positions of its outputs. The graph sees the names around

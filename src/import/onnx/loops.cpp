@@ -131,8 +131,8 @@ ValueId axis_from_first(NodeContext& context, ValueId x, int axis, bool reversed
 
 }  // namespace
 
-std::vector<ValueId> Converter::convert_rolled(NodeContext& context, const GraphProto& body,
-                                               const LoopOperands& given) {
+OperandList Converter::convert_rolled(NodeContext& context, const GraphProto& body,
+                                      const LoopOperands& given) {
   const RolledLoop::Convert convert = [&](GraphState& graph) {
     Converter inner(graph, functions_);
     return inner.convert_body(body, inner.constants_of(body), {});
@@ -157,10 +157,11 @@ void Converter::convert_loop(NodeContext& context) {
                                    : context.builder().integer(DType::i64, no_limit);
     given.condition =
         context.has(1) ? scalar_of(context, 1) : context.builder().integer(DType::boolean, 1);
-    if (goes_on == true) given.count = trips.size;
+    given.most = trips.size;
+    given.begins = goes_on == true;
     given.carried = carried;
     given.is_counted = true;
-    const std::vector<ValueId> results = convert_rolled(context, body, given);
+    const OperandList results = convert_rolled(context, body, given);
     for (std::size_t i = 0; i < results.size(); ++i) context.give(results[i], i);
   } catch (const Error&) {
     if (!choice.can_unroll()) throw;
@@ -241,25 +242,26 @@ void Converter::convert_scan(NodeContext& context) {
   if (choice.unrolls()) return unroll_scan(context, body, ports, *ports.steps.constant());
   try {
     LoopOperands given;
-    given.count = ports.steps;
+    given.most = ports.steps;
+    given.begins = true;
     given.steps = value_of_size(context, ports.steps);
     given.condition = context.builder().integer(DType::boolean, 1);
     for (std::size_t i = 0; i < ports.states; ++i) given.carried.push_back(context.operand(i));
     for (std::size_t i = 0; i < ports.axes.size(); ++i)
       given.scanned.push_back(axis_first(context, context.value(ports.states + i), ports.axes[i],
                                          ports.directions[i] != 0));
-    const std::vector<ValueId> results = convert_rolled(context, body, given);
+    const OperandList results = convert_rolled(context, body, given);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i < ports.states) {
         context.give(results[i], i);
         continue;
       }
       const std::size_t place = i - ports.states;
-      const int rank = context.builder().type(results[i]).rank(),
+      const ValueId stack = context.value_of(*results[i]);
+      const int rank = context.builder().type(stack).rank(),
                 axis = context.axis(ports.output_axes[place], rank);
       if (context.wants(i))
-        context.give(
-            axis_from_first(context, results[i], axis, ports.output_directions[place] != 0), i);
+        context.give(axis_from_first(context, stack, axis, ports.output_directions[place] != 0), i);
     }
   } catch (const Error&) {
     if (!choice.can_unroll()) throw;

@@ -44,9 +44,12 @@ struct RolledLoop::Attempt {
   std::vector<std::vector<Dim>> carried_dims;  ///< before a step
   ValueId step = graph::no_value;
   std::shared_ptr<Operand> condition;
-  std::vector<ValueId> captured;  ///< outside
-  std::vector<ValueId> results;   ///< in the body: carried values, then what is stacked
+  std::unordered_map<const Operand*, std::shared_ptr<Operand>> taken;  ///< by those outside
+  std::vector<ValueId> captured;                                       ///< outside
+  std::vector<ValueId> carried;  ///< in the body, before a step
+  std::vector<ValueId> results;  ///< in the body: carried values, then what is stacked
   ValueId goes_on = graph::no_value;
+  std::optional<Dim> count;  ///< the number of steps, where sizes decide it
 };
 
 RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto& body,
@@ -60,15 +63,36 @@ RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto&
                     wanted = before + given.carried.size() + given.scanned.size();
   if (static_cast<std::size_t>(body.input_size()) != wanted)
     node.fail(fmt::format("its body has {} inputs, and gets {}", body.input_size(), wanted));
-  for (const auto& operand : given.carried) {
-    if (operand->sequence || operand->is_nothing)
+  find_unchanged();
+  for (std::size_t i = 0; i < given.carried.size(); ++i) {
+    if (is_unchanged_[i]) continue;
+    Operand& operand = *given.carried[i];
+    if (operand.sequence || operand.is_nothing)
       node.fail_unsupported(
           "a sequence, or an optional value, goes on from step to step; the number of steps must "
           "be known when the model is imported, and small");
-    first_carried_.push_back(node.value_of(*operand));
+    carried_.push_back(i);
+    first_carried_.push_back(node.value_of(operand));
     varies_.emplace_back(outside.builder.type(first_carried_.back()).dims.size(), false);
   }
   find_names_around();
+}
+
+/// Weights that a loop gets as carried values stay weights so.
+void RolledLoop::find_unchanged() {
+  std::unordered_map<std::string, std::string> same;
+  for (const NodeProto& node : body_.node())
+    if (node.op_type() == "Identity" && is_standard(node.domain()) && node.input_size() == 1 &&
+        node.output_size() == 1)
+      same.emplace(node.output(0), node.input(0));
+  const int before = given_.is_counted ? 2 : 0, first_output = given_.is_counted ? 1 : 0;
+  for (std::size_t i = 0; i < given_.carried.size(); ++i) {
+    const int place = static_cast<int>(i);
+    std::string name =
+        first_output + place < body_.output_size() ? body_.output(first_output + place).name() : "";
+    for (int left = body_.node_size(); left > 0 && same.contains(name); --left) name = same[name];
+    is_unchanged_.push_back(name == body_.input(before + place).name());
+  }
 }
 
 void RolledLoop::find_names_around() {
@@ -104,15 +128,22 @@ void RolledLoop::add_ports(Attempt& attempt) {
     operands[step] = operand_of(attempt.step, step);
     operands[condition] = attempt.condition;
   }
-  for (std::size_t i = 0; i < first_carried_.size(); ++i) {
+  std::vector<std::pair<std::string, std::shared_ptr<Operand>>> unchanged;
+  for (std::size_t place = 0, i = 0; place < given_.carried.size(); ++place) {
+    const std::string name = name_of_next();
+    if (is_unchanged_[place]) {
+      unchanged.emplace_back(name, given_.carried[place]);
+      continue;
+    }
     const graph::TensorType outside = outside_.builder.type(first_carried_[i]);
     graph::TensorType type{outside.dtype, {}};
     for (std::size_t axis = 0; axis < outside.dims.size(); ++axis)
       type.dims.push_back(varies_[i][axis] ? attempt.dims.varying()
                                            : attempt.dims.of_port(outside.dims[axis]));
     attempt.carried_dims.push_back(type.dims);
-    const std::string name = name_of_next();
-    operands[name] = operand_of(add_input(attempt, name, std::move(type)), name);
+    attempt.carried.push_back(add_input(attempt, name, std::move(type)));
+    operands[name] = operand_of(attempt.carried.back(), name);
+    ++i;
   }
   for (const ValueId scanned : given_.scanned) {
     const graph::TensorType outside = outside_.builder.type(scanned);
@@ -122,38 +153,43 @@ void RolledLoop::add_ports(Attempt& attempt) {
     const std::string name = name_of_next();
     operands[name] = operand_of(add_input(attempt, name, std::move(type)), name);
   }
+  for (const auto& [name, operand] : unchanged) operands[name] = captured(attempt, name, operand);
 }
 
 /// Constants stay constants, and sizes sizes; other values are inputs of the body.
+std::shared_ptr<Operand> RolledLoop::captured(Attempt& attempt, const std::string& name,
+                                              const std::shared_ptr<Operand>& outside) const {
+  std::shared_ptr<Operand>& own = attempt.taken[outside.get()];
+  if (own) return own;
+  if (outside->sequence || outside->is_nothing) {
+    own = std::make_shared<Operand>();
+    own->refusal = std::make_shared<const Refusal>(Refusal{
+        fmt::format("\"{}\" is a sequence, or an optional value, around a loop", name), {}});
+  } else if (outside->constant || outside->refusal || outside->ints) {
+    own = std::make_shared<Operand>(Operand{graph::no_value,
+                                            outside->constant,
+                                            outside->ints,
+                                            outside->name,
+                                            {},
+                                            outside->refusal,
+                                            nullptr});
+    if (own->ints)
+      for (Dim& element : own->ints->elements) element = attempt.dims.of_size(element);
+  } else {
+    const graph::TensorType type = outside_.builder.type(outside->id);
+    graph::TensorType in_body{type.dtype, {}};
+    for (const Dim dim : type.dims) in_body.dims.push_back(attempt.dims.of_port(dim));
+    own = operand_of(add_input(attempt, name, std::move(in_body)), name);
+    attempt.captured.push_back(outside->id);
+    attempt.graph.captured.emplace(own->id, outside->id);
+  }
+  return own;
+}
+
 void RolledLoop::add_names_around(Attempt& attempt) {
-  std::unordered_map<const Operand*, std::shared_ptr<Operand>> taken;
   for (const std::string& name : names_around_) {
-    if (attempt.graph.operands.contains(name)) continue;
-    const std::shared_ptr<Operand>& outside = outside_.operands.at(name);
-    std::shared_ptr<Operand>& own = taken[outside.get()];
-    if (!own && (outside->sequence || outside->is_nothing)) {
-      own = std::make_shared<Operand>();
-      own->refusal = std::make_shared<const Refusal>(Refusal{
-          fmt::format("\"{}\" is a sequence, or an optional value, around a loop", name), {}});
-    } else if (!own && (outside->constant || outside->refusal || outside->ints)) {
-      own = std::make_shared<Operand>(Operand{graph::no_value,
-                                              outside->constant,
-                                              outside->ints,
-                                              outside->name,
-                                              {},
-                                              outside->refusal,
-                                              nullptr});
-      if (own->ints)
-        for (Dim& element : own->ints->elements) element = attempt.dims.of_size(element);
-    } else if (!own) {
-      const graph::TensorType type = outside_.builder.type(outside->id);
-      graph::TensorType in_body{type.dtype, {}};
-      for (const Dim dim : type.dims) in_body.dims.push_back(attempt.dims.of_port(dim));
-      own = operand_of(add_input(attempt, name, std::move(in_body)), name);
-      attempt.captured.push_back(outside->id);
-      attempt.graph.captured.emplace(own->id, outside->id);
-    }
-    attempt.graph.operands.emplace(name, own);
+    if (!attempt.graph.operands.contains(name))
+      attempt.graph.operands.emplace(name, captured(attempt, name, outside_.operands.at(name)));
   }
 }
 
@@ -204,48 +240,64 @@ bool RolledLoop::stays(Attempt& attempt) {
   return same;
 }
 
-std::vector<ValueId> RolledLoop::convert() {
+OperandList RolledLoop::convert() {
+  const std::size_t before = given_.is_counted ? 1 : 0, places = given_.carried.size();
   while (true) {
     Attempt attempt(outside_, name_);
     add_ports(attempt);
     add_names_around(attempt);
     add_sizes(attempt);
     const OperandList results = convert_(attempt.graph);
-    const std::size_t before = given_.is_counted ? 1 : 0;
-    if (results.size() < before + first_carried_.size())
-      node_.fail(fmt::format("its body has {} outputs for {} values that go on", results.size(),
-                             first_carried_.size()));
+    if (results.size() < before + places)
+      node_.fail(
+          fmt::format("its body has {} outputs for {} values that go on", results.size(), places));
     NodeProto reader = node_.node();
     NodeContext in_body(attempt.graph, reader);
-    for (std::size_t i = before; i < results.size(); ++i)
+    for (std::size_t i = before; i < results.size(); ++i) {
+      if (i - before < places && is_unchanged_[i - before]) continue;
       attempt.results.push_back(
           in_body.value_of(*results[i], body_.output(static_cast<int>(i)).name()));
-    if (!stays(attempt)) continue;
-    const bool ends = given_.is_counted && results[0] != attempt.condition &&
-                      !(results[0]->constant && integers_of(*results[0]->constant).front() != 0);
-    if (ends) {
-      attempt.goes_on = in_body.value_of(*results[0], "goes_on");
-      if (attempt.graph.builder.type(attempt.goes_on).rank() > 0)
-        attempt.goes_on = attempt.graph.builder.add("reshape", {attempt.goes_on}, "goes_on",
-                                                    {{"shape", std::vector<Dim>{}}});
     }
+    if (!stays(attempt)) continue;
+    const bool ends = given_.is_counted && results[0] != attempt.condition;
+    if (ends) find_end(attempt, in_body, *results[0]);
+    if (attempt.goes_on == graph::no_value && !attempt.count && given_.begins)
+      attempt.count = given_.most;
     return finish(attempt);
   }
 }
 
-std::vector<ValueId> RolledLoop::finish(Attempt& attempt) {
+/// A condition that the body gives may be true always.
+void RolledLoop::find_end(Attempt& attempt, NodeContext& in_body, const Operand& goes_on) {
+  if (goes_on.constant && goes_on.constant->elements() == 1 &&
+      integers_of(*goes_on.constant).front() != 0)
+    return;
+  Operand operand = goes_on;
+  attempt.goes_on = in_body.value_of(operand, "goes_on");
+  if (attempt.graph.builder.type(attempt.goes_on).rank() > 0)
+    attempt.goes_on = attempt.graph.builder.add("reshape", {attempt.goes_on}, "goes_on",
+                                                {{"shape", std::vector<Dim>{}}});
+}
+
+OperandList RolledLoop::finish(Attempt& attempt) {
   std::vector<ValueId> outputs;
-  std::vector<std::string> names;
+  std::vector<std::string> names, results;
   graph::UniqueNames unique;
+  const auto result_name = [&](std::size_t place) {
+    return node_.wants(place) ? node_.node().output(static_cast<int>(place)) : "unread";
+  };
   if (attempt.goes_on != graph::no_value) {
     outputs.push_back(attempt.goes_on);
     names.push_back(unique.unique("goes_on"));
   }
-  const int before = given_.is_counted ? 1 : 0;
+  const std::size_t before = given_.is_counted ? 1 : 0, collected = given_.carried.size();
   for (std::size_t i = 0; i < attempt.results.size(); ++i) {
+    const std::size_t place = i < carried_.size() ? carried_[i] : collected + i - carried_.size();
     outputs.push_back(attempt.results[i]);
-    names.push_back(unique.unique(body_.output(before + static_cast<int>(i)).name()));
+    names.push_back(unique.unique(body_.output(static_cast<int>(before + place)).name()));
+    results.push_back(result_name(place));
   }
+  if (attempt.results.empty()) return given_.carried;
   graph::Module module = attempt.graph.builder.finish(outputs, names, {});
   std::vector<graph::Attr> attrs = attributes(attempt, module);
   std::vector<ValueId> operands{given_.steps, given_.condition};
@@ -254,10 +306,15 @@ std::vector<ValueId> RolledLoop::finish(Attempt& attempt) {
     operands.insert(operands.end(), list->begin(), list->end());
   take_weights(attempt.graph);
   take_bodies(std::move(module), attempt.graph);
-  std::vector<std::string> results;
-  for (std::size_t i = 0; i < attempt.results.size(); ++i)
-    results.push_back(node_.wants(i) ? node_.node().output(static_cast<int>(i)) : "unread");
-  return outside_.builder.add("loop", std::move(operands), std::move(attrs), results);
+  const std::vector<ValueId> made =
+      outside_.builder.add("loop", std::move(operands), std::move(attrs), results);
+  OperandList all;
+  std::size_t next = 0;
+  for (std::size_t place = 0; place < collected; ++place)
+    all.push_back(is_unchanged_[place] ? given_.carried[place]
+                                       : operand_of(made[next++], result_name(place)));
+  for (; next < made.size(); ++next) all.push_back(operand_of(made[next], results[next]));
+  return all;
 }
 
 std::vector<graph::Attr> RolledLoop::attributes(Attempt& attempt, const graph::Module& module) {
@@ -275,7 +332,7 @@ std::vector<graph::Attr> RolledLoop::attributes(Attempt& attempt, const graph::M
       dims.push_back(outside ? *outside : node_.defined_dim("result"));
     }
   }
-  const Dim steps = given_.count && !ends ? *given_.count : node_.defined_dim("steps");
+  const Dim steps = attempt.count ? *attempt.count : node_.defined_dim("steps");
   return {{"body", name_},
           node_.dim("carried", static_cast<std::int64_t>(first_carried_.size())),
           node_.dim("scanned", static_cast<std::int64_t>(given_.scanned.size())),

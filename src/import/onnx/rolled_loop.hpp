@@ -14,7 +14,8 @@ namespace dyn::onnx {
 /// What a Loop or Scan gives its body.
 struct LoopOperands {
   ValueId steps = graph::no_value, condition = graph::no_value;  ///< i64[] and bool[]
-  std::optional<Dim> count;  ///< the number of steps, where nothing but sizes decides it
+  std::optional<Dim> most;  ///< the most steps, where nothing but sizes decides it
+  bool begins = false;      ///< the condition is known to hold at first
   OperandList carried;
   std::vector<ValueId> scanned;  ///< along their first axes
   bool is_counted = false;       ///< the body begins with the number of the step and a condition
@@ -34,21 +35,24 @@ class RolledLoop {
 
   /// The last carried values, then what the steps have made, stacked along a first axis. Throws
   /// what the conversion of the body throws.
-  std::vector<ValueId> convert();
+  OperandList convert();
 
  private:
   /// One conversion of the body.
   struct Attempt;
 
+  void find_unchanged();
   void find_names_around();
-  std::vector<ValueId> inputs_outside(const Attempt& attempt) const;
+  std::shared_ptr<Operand> captured(Attempt& attempt, const std::string& name,
+                                    const std::shared_ptr<Operand>& outside) const;
   void add_ports(Attempt& attempt);
   void add_names_around(Attempt& attempt);
   void add_sizes(Attempt& attempt);
   ValueId add_input(Attempt& attempt, const std::string& name, graph::TensorType type) const;
   void check_carried(Attempt& attempt, std::size_t index, ValueId after) const;
   bool stays(Attempt& attempt);
-  std::vector<ValueId> finish(Attempt& attempt);
+  void find_end(Attempt& attempt, NodeContext& in_body, const Operand& goes_on);
+  OperandList finish(Attempt& attempt);
   std::vector<graph::Attr> attributes(Attempt& attempt, const graph::Module& module);
   void take_weights(GraphState& graph);
   void take_bodies(graph::Module module, GraphState& graph);
@@ -59,6 +63,8 @@ class RolledLoop {
   const LoopOperands& given_;
   const Convert& convert_;
   const std::string name_;
+  std::vector<std::size_t> carried_;  ///< places of the values that steps change
+  std::vector<bool> is_unchanged_;    ///< by place: it is a value from around the loop
   std::vector<ValueId> first_carried_;
   std::vector<std::vector<bool>> varies_;  ///< by carried value and axis
   std::vector<std::string> names_around_;  ///< that the body reads
