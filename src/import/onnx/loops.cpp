@@ -2,7 +2,6 @@
 // follow each other as nodes of the module. Else the module has a loop.
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -151,13 +150,12 @@ void Converter::convert_loop(NodeContext& context) {
   if (choice.unrolls()) return unroll_loop(context, body, *trips.known(), *goes_on, carried);
   try {
     LoopOperands given;
-    constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
     given.steps = trips.size       ? value_of_size(context, *trips.size)
                   : context.has(0) ? scalar_of(context, 0)
                                    : context.builder().integer(DType::i64, no_limit);
     given.condition =
         context.has(1) ? scalar_of(context, 1) : context.builder().integer(DType::boolean, 1);
-    given.most = trips.size;
+    given.most = context.has(0) ? trips.size : std::optional(context.dims().constant(no_limit));
     given.begins = goes_on == true;
     given.carried = carried;
     given.is_counted = true;

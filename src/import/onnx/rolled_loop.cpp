@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "graph/ir/unique_names.hpp"
+#include "src/import/onnx/counted_loop.hpp"
 #include "src/import/onnx/functions.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
@@ -261,7 +262,8 @@ OperandList RolledLoop::convert() {
     if (!stays(attempt)) continue;
     const bool ends = given_.is_counted && results[0] != attempt.condition;
     if (ends) find_end(attempt, in_body, *results[0]);
-    if (attempt.goes_on == graph::no_value && !attempt.count && given_.begins)
+    const bool never_ends = given_.most && given_.most->constant() == no_limit;
+    if (attempt.goes_on == graph::no_value && !attempt.count && given_.begins && !never_ends)
       attempt.count = given_.most;
     return finish(attempt);
   }
@@ -274,9 +276,31 @@ void RolledLoop::find_end(Attempt& attempt, NodeContext& in_body, const Operand&
     return;
   Operand operand = goes_on;
   attempt.goes_on = in_body.value_of(operand, "goes_on");
+  attempt.count = count_by_sizes(attempt);
+  if (attempt.count) {
+    attempt.goes_on = graph::no_value;
+    return;
+  }
   if (attempt.graph.builder.type(attempt.goes_on).rank() > 0)
     attempt.goes_on = attempt.graph.builder.add("reshape", {attempt.goes_on}, "goes_on",
                                                 {{"shape", std::vector<Dim>{}}});
+}
+
+std::optional<Dim> RolledLoop::count_by_sizes(Attempt& attempt) {
+  const graph::Builder& body = attempt.graph.builder;
+  Counters counters{{attempt.step, {}}};
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    const Tensor* first = given_.carried[carried_[i]]->constant.get();
+    const graph::TensorType& type = body.type(attempt.carried[i]);
+    if (first == nullptr || first->elements() != 1 || is_float(type.dtype)) continue;
+    if (const auto by = growth(body, attempt.carried[i], attempt.results[i]))
+      counters[attempt.carried[i]] = {integers_of(*first).front(), *by};
+  }
+  const std::optional<Dim> counted = counted_steps(
+      {body, outside_.builder, attempt.graph.builder.dims(), attempt.goes_on, given_.condition,
+       given_.begins, counters, [&](Dim dim) { return attempt.dims.outside_of(dim); }});
+  if (!counted || !given_.most) return std::nullopt;
+  return given_.most->constant() == no_limit ? counted : min(*counted, *given_.most);
 }
 
 OperandList RolledLoop::finish(Attempt& attempt) {
@@ -301,6 +325,10 @@ OperandList RolledLoop::finish(Attempt& attempt) {
   graph::Module module = attempt.graph.builder.finish(outputs, names, {});
   std::vector<graph::Attr> attrs = attributes(attempt, module);
   std::vector<ValueId> operands{given_.steps, given_.condition};
+  if (attempt.count && given_.is_counted) {
+    Operand count{graph::no_value, nullptr, KnownInts{DType::i64, true, {*attempt.count}}, "steps"};
+    operands = {node_.value_of(count), node_.builder().integer(DType::boolean, 1)};
+  }
   for (const std::vector<ValueId>* list :
        {&std::as_const(first_carried_), &given_.scanned, &std::as_const(attempt.captured)})
     operands.insert(operands.end(), list->begin(), list->end());

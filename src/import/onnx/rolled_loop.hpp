@@ -2,6 +2,7 @@
 // A loop that stays one: its body becomes a graph of its own, which the module's `loop` runs.
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "src/import/onnx/sizes/body_dims.hpp"
 
 namespace dyn::onnx {
+
+/// The number of steps of a loop without a trip count.
+inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 /// What a Loop or Scan gives its body.
 struct LoopOperands {
@@ -51,6 +55,7 @@ class RolledLoop {
   ValueId add_input(Attempt& attempt, const std::string& name, graph::TensorType type) const;
   void check_carried(Attempt& attempt, std::size_t index, ValueId after) const;
   bool stays(Attempt& attempt);
+  std::optional<Dim> count_by_sizes(Attempt& attempt);
   void find_end(Attempt& attempt, NodeContext& in_body, const Operand& goes_on);
   OperandList finish(Attempt& attempt);
   std::vector<graph::Attr> attributes(Attempt& attempt, const graph::Module& module);

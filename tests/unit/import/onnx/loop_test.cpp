@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -186,6 +188,75 @@ TEST_CASE("imported loops over a size, with sizes from outside in their bodies")
     testing::check_close(y[0].values, rows, 1e-5);
     CHECK(y[1].shape == Shape{length, 1, 2 * p});
     testing::check_close(y[1].values, rows, 1e-5);
+  }
+}
+
+TEST_CASE("imported loops that count up to a size have a size of steps") {
+  struct Case {
+    const char *compare, *first;
+    std::int64_t by, start;
+    bool swaps, casts, begins;
+    std::function<std::int64_t(std::int64_t)> steps;
+  };
+  const auto at_least = [](std::int64_t low, std::int64_t value) { return std::max(low, value); };
+  const Case cases[] = {
+      {"Less", "Less", 1, 0, false, true, false, [&](std::int64_t n) { return n; }},
+      {"Less", "Less", 1, 0, false, false, false, [&](std::int64_t n) { return n; }},
+      {"Greater", "Greater", 1, 0, true, false, false, [&](std::int64_t n) { return n; }},
+      {"LessOrEqual", "LessOrEqual", 1, 1, false, true, false, [&](std::int64_t n) { return n; }},
+      {"Less", "Less", 3, 2, false, true, false,
+       [&](std::int64_t n) { return at_least(0, (n + 0) / 3); }},
+      {"Less", "", 1, 0, false, false, true, [&](std::int64_t n) { return at_least(1, n); }},
+      {"GreaterOrEqual", "", 2, 1, true, true, true,
+       [&](std::int64_t n) { return at_least(1, (n + 1) / 2); }},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.compare);
+    CAPTURE(each.by);
+    OnnxFile file;
+    file.input("x", {"N", 2}).output("last").output("all");
+    file.integers("zero", {1}, {0}).integers("start", {}, {each.start});
+    testing::set(testing::set(file.node("Shape", {"x"}, {"shape"}), "start", 0), "end", 1);
+    file.node("Squeeze", {"shape", "zero"}, {"n"});
+    const auto compare = [&](auto& graph, const std::string& counter, const std::string& result,
+                             const char* op) {
+      std::string left = counter, right = "n";
+      if (each.casts) {
+        for (std::string* side : {&left, &right}) {
+          const std::string cast = result + *side;
+          testing::set(testing::node(graph, "Cast", {*side}, {cast}), "to", TensorProto::FLOAT);
+          *side = cast;
+        }
+      }
+      if (each.swaps) std::swap(left, right);
+      testing::node(graph, op, {left, right}, {result});
+    };
+    onnx::GraphProto& whole = *file.model.mutable_graph();
+    if (!each.begins) compare(whole, "start", "begins", each.first);
+    onnx::NodeProto& node =
+        file.node("Loop", {"", each.begins ? "" : "begins", "start", "first"}, {"", "last", "all"});
+    onnx::GraphProto& body = testing::graph_of(node, "body");
+    testing::name_inputs(body, {"step", "condition", "counter", "v"});
+    onnx::TensorProto& by = *body.add_initializer();
+    by.set_name("by");
+    by.set_data_type(TensorProto::INT64);
+    by.add_int64_data(each.by);
+    testing::node(body, "Add", {"counter", "by"}, {"next"});
+    testing::node(body, "Add", {"v", "v"}, {"w"});
+    compare(body, "next", "goes_on", each.compare);
+    testing::name_outputs(body, {"goes_on", "next", "w", "w"});
+    file.floats("first", {2}, {1, -0.5F});
+    const std::string text = testing::statements_of(file);
+    CHECK(text.find("conditional") == std::string::npos);
+    CHECK(text.find("steps=steps") == std::string::npos);
+    const Graph graph = load(file);
+    for (const std::int64_t n : {0, 1, 2, 3, 4, 8, 12}) {
+      CAPTURE(n);
+      const std::vector<float> x(static_cast<std::size_t>(2 * n), 1);
+      const auto y = testing::run_all(graph, {{"x", Tensor::view(x, {n, 2})}});
+      CHECK(y[1].shape == Shape{each.steps(n), 2});
+      CHECK(y[0].values[1] == -0.5 * std::pow(2.0, static_cast<double>(each.steps(n))));
+    }
   }
 }
 
