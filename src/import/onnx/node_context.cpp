@@ -185,10 +185,19 @@ std::vector<ValueId> NodeContext::values() {
 }
 
 const OperandList& NodeContext::sequence(std::size_t input) {
-  const std::shared_ptr<Operand> given = operand(input);
+  const std::shared_ptr<Operand> given = sequence_operand(input);
+  if (given->front)
+    fail_unsupported(
+        "its sequence grows in a loop; tensors are put at its end there, and behind the loop they "
+        "are joined, counted or taken one by one");
+  return *given->sequence;
+}
+
+std::shared_ptr<Operand> NodeContext::sequence_operand(std::size_t input) {
+  std::shared_ptr<Operand> given = operand(input);
   if (given->refusal) readable(*given);
   if (!given->sequence) fail(fmt::format("its input {} must be a sequence of tensors", input));
-  return *given->sequence;
+  return given;
 }
 
 void NodeContext::give(OperandList sequence, std::size_t output) {

@@ -196,8 +196,10 @@ class NodeContext {
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
   void give(OperandList sequence, std::size_t output = 0);
 
-  /// The tensors of an input that is a sequence.
+  /// The tensors of an input that is a sequence. Fails where it has a front.
   const OperandList& sequence(std::size_t input);
+  /// The input where it is a sequence, with a front or without; else fails.
+  std::shared_ptr<Operand> sequence_operand(std::size_t input);
   /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);
   /// The value of an operand that a converter has made.

@@ -46,6 +46,11 @@ struct Operand {
   std::shared_ptr<const std::vector<std::shared_ptr<Operand>>> sequence =
       nullptr;              ///< it is no tensor, but a list of tensors
   bool is_nothing = false;  ///< it is an optional value that there is none of
+
+  /// Before the tensors of a sequence that grows in a loop: behind the loop those that its steps
+  /// have put there, as one tensor with an axis before theirs; in the loop's body what was there
+  /// before the step, which is no value.
+  std::shared_ptr<Operand> front = nullptr;
 };
 
 using OperandList = std::vector<std::shared_ptr<Operand>>;

@@ -9,6 +9,7 @@
 #include "graph/ir/unique_names.hpp"
 #include "src/import/onnx/counted_loop.hpp"
 #include "src/import/onnx/functions.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {
@@ -47,6 +48,7 @@ struct RolledLoop::Attempt {
   std::shared_ptr<Operand> condition;
   std::unordered_map<const Operand*, std::shared_ptr<Operand>> taken;  ///< by those outside
   std::vector<ValueId> captured;                                       ///< outside
+  OperandList lists;             ///< in the body: sequences before a step
   std::vector<ValueId> carried;  ///< in the body, before a step
   std::vector<ValueId> results;  ///< in the body: carried values, then what is stacked
   ValueId goes_on = graph::no_value;
@@ -68,10 +70,14 @@ RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto&
   for (std::size_t i = 0; i < given.carried.size(); ++i) {
     if (is_unchanged_[i]) continue;
     Operand& operand = *given.carried[i];
-    if (operand.sequence || operand.is_nothing)
+    if (operand.is_nothing || operand.front)
       node.fail_unsupported(
-          "a sequence, or an optional value, goes on from step to step; the number of steps must "
-          "be known when the model is imported, and small");
+          "an optional value that is none, or a sequence that grew in another loop, goes on from "
+          "step to step; the number of steps must be known when the model is imported, and small");
+    if (operand.sequence) {
+      growing_.push_back(i);
+      continue;
+    }
     carried_.push_back(i);
     first_carried_.push_back(node.value_of(operand));
     varies_.emplace_back(outside.builder.type(first_carried_.back()).dims.size(), false);
@@ -132,6 +138,15 @@ void RolledLoop::add_ports(Attempt& attempt) {
   std::vector<std::pair<std::string, std::shared_ptr<Operand>>> unchanged;
   for (std::size_t place = 0, i = 0; place < given_.carried.size(); ++place) {
     const std::string name = name_of_next();
+    if (std::ranges::find(growing_, place) != growing_.end()) {
+      const auto list = std::make_shared<Operand>();
+      list->sequence = std::make_shared<const OperandList>();
+      list->front = std::make_shared<Operand>();
+      list->front->is_nothing = true;
+      attempt.lists.push_back(list);
+      operands[name] = list;
+      continue;
+    }
     if (is_unchanged_[place]) {
       unchanged.emplace_back(name, given_.carried[place]);
       continue;
@@ -255,10 +270,12 @@ OperandList RolledLoop::convert() {
     NodeProto reader = node_.node();
     NodeContext in_body(attempt.graph, reader);
     for (std::size_t i = before; i < results.size(); ++i) {
-      if (i - before < places && is_unchanged_[i - before]) continue;
+      const bool is_growing = std::ranges::find(growing_, i - before) != growing_.end();
+      if (i - before < places && (is_unchanged_[i - before] || is_growing)) continue;
       attempt.results.push_back(
           in_body.value_of(*results[i], body_.output(static_cast<int>(i)).name()));
     }
+    add_stacks(attempt, in_body, results);
     if (!stays(attempt)) continue;
     const bool ends = given_.is_counted && results[0] != attempt.condition;
     if (ends) find_end(attempt, in_body, *results[0]);
@@ -267,6 +284,38 @@ OperandList RolledLoop::convert() {
       attempt.count = given_.most;
     return finish(attempt);
   }
+}
+
+/// What a step puts at the end of a sequence is collected, with an axis before its own.
+void RolledLoop::add_stacks(Attempt& attempt, NodeContext& in_body, const OperandList& results) {
+  const std::size_t before = given_.is_counted ? 1 : 0;
+  for (std::size_t i = 0; i < growing_.size(); ++i) {
+    const Operand& list = *results[before + growing_[i]];
+    if (!list.sequence || list.front != attempt.lists[i]->front || list.sequence->empty())
+      node_.fail_unsupported(
+          "a sequence goes on from step to step, and a step does more than put tensors at its end; "
+          "the number of steps must be known when the model is imported, and small");
+    std::vector<TensorExpr> parts;
+    for (const auto& tensor : *list.sequence)
+      parts.push_back(unsqueeze(TensorExpr{in_body, in_body.value_of(*tensor)}, 0));
+    attempt.results.push_back(parts.size() == 1 ? parts[0].id() : concat(parts, 0).id());
+  }
+}
+
+/// The sequence behind the loop.
+std::shared_ptr<Operand> RolledLoop::grown(std::size_t place, ValueId stack) {
+  const TensorExpr steps{node_, stack};
+  Dims dims = steps.dims();
+  dims[1] = dims[0] * dims[1];
+  dims.erase(dims.begin());
+  std::vector<TensorExpr> parts;
+  for (const auto& tensor : *given_.carried[place]->sequence)
+    parts.push_back(unsqueeze(TensorExpr{node_, node_.value_of(*tensor)}, 0));
+  parts.push_back(reshape(steps, dims));
+  const auto list = std::make_shared<Operand>();
+  list->sequence = std::make_shared<const OperandList>();
+  list->front = operand_of(parts.size() == 1 ? parts[0].id() : concat(parts, 0).id(), "stack");
+  return list;
 }
 
 /// A condition that the body gives may be true always.
@@ -314,9 +363,12 @@ OperandList RolledLoop::finish(Attempt& attempt) {
     outputs.push_back(attempt.goes_on);
     names.push_back(unique.unique("goes_on"));
   }
-  const std::size_t before = given_.is_counted ? 1 : 0, collected = given_.carried.size();
+  const std::size_t before = given_.is_counted ? 1 : 0, collected = given_.carried.size(),
+                    made_by_node = attempt.results.size() - growing_.size();
   for (std::size_t i = 0; i < attempt.results.size(); ++i) {
-    const std::size_t place = i < carried_.size() ? carried_[i] : collected + i - carried_.size();
+    const std::size_t place = i < carried_.size() ? carried_[i]
+                              : i < made_by_node  ? collected + i - carried_.size()
+                                                  : growing_[i - made_by_node];
     outputs.push_back(attempt.results[i]);
     names.push_back(unique.unique(body_.output(static_cast<int>(before + place)).name()));
     results.push_back(result_name(place));
@@ -337,11 +389,14 @@ OperandList RolledLoop::finish(Attempt& attempt) {
   const std::vector<ValueId> made =
       outside_.builder.add("loop", std::move(operands), std::move(attrs), results);
   OperandList all;
-  std::size_t next = 0;
-  for (std::size_t place = 0; place < collected; ++place)
-    all.push_back(is_unchanged_[place] ? given_.carried[place]
-                                       : operand_of(made[next++], result_name(place)));
-  for (; next < made.size(); ++next) all.push_back(operand_of(made[next], results[next]));
+  std::size_t next = 0, next_stack = made_by_node;
+  for (std::size_t place = 0; place < collected; ++place) {
+    const bool is_growing = std::ranges::find(growing_, place) != growing_.end();
+    all.push_back(is_growing             ? grown(place, made[next_stack++])
+                  : is_unchanged_[place] ? given_.carried[place]
+                                         : operand_of(made[next++], result_name(place)));
+  }
+  for (; next < made_by_node; ++next) all.push_back(operand_of(made[next], results[next]));
   return all;
 }
 

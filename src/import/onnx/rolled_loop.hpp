@@ -55,6 +55,8 @@ class RolledLoop {
   ValueId add_input(Attempt& attempt, const std::string& name, graph::TensorType type) const;
   void check_carried(Attempt& attempt, std::size_t index, ValueId after) const;
   bool stays(Attempt& attempt);
+  void add_stacks(Attempt& attempt, NodeContext& in_body, const OperandList& results);
+  std::shared_ptr<Operand> grown(std::size_t place, ValueId stack);
   std::optional<Dim> count_by_sizes(Attempt& attempt);
   void find_end(Attempt& attempt, NodeContext& in_body, const Operand& goes_on);
   OperandList finish(Attempt& attempt);
@@ -68,7 +70,8 @@ class RolledLoop {
   const LoopOperands& given_;
   const Convert& convert_;
   const std::string name_;
-  std::vector<std::size_t> carried_;  ///< places of the values that steps change
+  std::vector<std::size_t> carried_;  ///< places of the tensors that steps change
+  std::vector<std::size_t> growing_;  ///< places of sequences, at whose ends steps put tensors
   std::vector<bool> is_unchanged_;    ///< by place: it is a value from around the loop
   std::vector<ValueId> first_carried_;
   std::vector<std::vector<bool>> varies_;  ///< by carried value and axis

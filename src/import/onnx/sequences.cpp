@@ -1,6 +1,7 @@
 #include "src/import/onnx/sequences.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,7 +36,8 @@ void convert_empty(NodeContext& node) { node.give(OperandList()); }
 
 /// A negative position counts from the end, before which the tensor goes.
 void convert_insert(NodeContext& node) {
-  OperandList tensors = node.sequence(0);
+  const std::shared_ptr<Operand> before = node.sequence_operand(0);
+  OperandList tensors = node.has(2) ? node.sequence(0) : *before->sequence;
   const std::size_t end = tensors.size();
   std::size_t place = end;
   if (node.has(2)) {
@@ -43,7 +45,10 @@ void convert_insert(NodeContext& node) {
     place = given == static_cast<std::int64_t>(end) ? end : position(node, 2, end);
   }
   tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(place), node.operand(1));
-  node.give(std::move(tensors));
+  Operand longer;
+  longer.sequence = std::make_shared<const OperandList>(std::move(tensors));
+  longer.front = before->front;
+  node.give(std::move(longer));
 }
 
 void convert_erase(NodeContext& node) {
@@ -54,27 +59,65 @@ void convert_erase(NodeContext& node) {
   node.give(std::move(tensors));
 }
 
+/// The tensors that a loop has put at a sequence's beginning, with an axis before theirs; nothing
+/// where none has.
+std::optional<TensorExpr> stack_of(NodeContext& node) {
+  const std::shared_ptr<Operand> sequence = node.sequence_operand(0);
+  if (!sequence->front) return std::nullopt;
+  if (sequence->front->is_nothing) node.sequence(0);  // fails: it is in the loop's body
+  return TensorExpr{node, node.value_of(*sequence->front)};
+}
+
 void convert_at(NodeContext& node) {
-  const OperandList& tensors = node.sequence(0);
-  node.give(tensors[position(node, 1, tensors.size())]);
+  const std::optional<TensorExpr> stack = stack_of(node);
+  const OperandList& tensors = *node.sequence_operand(0)->sequence;
+  if (!stack) return node.give(tensors[position(node, 1, tensors.size())]);
+  const std::int64_t given = node.need_integer(1, "its position"),
+                     behind = static_cast<std::int64_t>(tensors.size());
+  if (given < 0 && given >= -behind)
+    return node.give(tensors[static_cast<std::size_t>(behind + given)]);
+  const Dim count = stack->dims()[0],
+            at = given < 0 ? count + (behind + given) : node.dims().constant(given);
+  Dims dims = stack->dims();
+  dims.erase(dims.begin());
+  node.give(reshape(slice(*stack, 0, at, at + 1), dims).id());
 }
 
 void convert_length(NodeContext& node) {
-  const auto length = static_cast<std::int64_t>(node.sequence(0).size());
-  node.give(KnownInts{DType::i64, true, {node.dims().constant(length)}});
+  const std::optional<TensorExpr> stack = stack_of(node);
+  const auto length = static_cast<std::int64_t>(node.sequence_operand(0)->sequence->size());
+  const Dim known = node.dims().constant(length);
+  node.give(KnownInts{DType::i64, true, {stack ? stack->dims()[0] + known : known}});
+}
+
+/// A stack whose first axis goes before `axis` of the slices, or becomes one with it.
+TensorExpr joined_stack(NodeContext& node, const TensorExpr& stack, bool is_new) {
+  const int axis = node.axis(node.integer("axis", 0), stack.rank() - (is_new ? 0 : 1));
+  std::vector<std::int64_t> perm(static_cast<std::size_t>(stack.rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin(), perm.begin() + 1, perm.begin() + axis + 1);
+  const TensorExpr moved{node,
+                         node.add("transpose", {stack.id()}, {node.integer_list("perm", perm)})};
+  if (is_new) return moved;
+  Dims dims = moved.dims();
+  const auto at = static_cast<std::size_t>(axis);
+  dims[at] = dims[at] * dims[at + 1];
+  dims.erase(dims.begin() + axis + 1);
+  return reshape(moved, dims);
 }
 
 void convert_joined(NodeContext& node) {
-  const OperandList& tensors = node.sequence(0);
-  if (tensors.empty()) node.fail("its sequence is empty");
   if (node.attribute("axis") == nullptr) node.fail("it needs the attribute axis");
   const bool is_new = node.integer("new_axis", 0) != 0;
   std::vector<TensorExpr> parts;
-  for (const auto& tensor : tensors) {
+  if (const std::optional<TensorExpr> stack = stack_of(node))
+    parts.push_back(joined_stack(node, *stack, is_new));
+  for (const auto& tensor : *node.sequence_operand(0)->sequence) {
     const TensorExpr part{node, node.value_of(*tensor)};
     parts.push_back(is_new ? unsqueeze(part, node.axis(node.integer("axis", 0), part.rank() + 1))
                            : part);
   }
+  if (parts.empty()) node.fail("its sequence is empty");
   const int axis = node.axis(node.integer("axis", 0), parts.front().rank());
   node.give(parts.size() == 1 ? parts.front().id() : concat(parts, axis).id());
 }

@@ -41,6 +41,27 @@ struct Tensors {
   }
 };
 
+/// The body of a loop of as many steps as the input `steps`, a [1, 1], says: what it puts at the
+/// end of the list `s`, which begins with `first`, is for each of its steps v and then -v, where v
+/// is c * 2^step.
+onnx::GraphProto& growing(OnnxFile& file, std::initializer_list<std::string> first) {
+  file.input("steps", {1, 1}, TensorProto::INT64);
+  testing::set(file.node("ReduceMax", {"steps"}, {"count"}), "keepdims", 0);
+  if (first.size() > 0)
+    file.node("SequenceConstruct", first, {"begin"});
+  else
+    file.node("SequenceEmpty", {}, {"begin"});
+  onnx::NodeProto& node = file.node("Loop", {"count", "", "begin", "c"}, {"s", "last"});
+  onnx::GraphProto& body = testing::graph_of(node, "body");
+  testing::name_inputs(body, {"step", "go", "list", "v"});
+  testing::node(body, "Neg", {"v"}, {"less"});
+  testing::node(body, "Add", {"v", "v"}, {"twice"});
+  testing::node(body, "SequenceInsert", {"list", "v"}, {"longer"});
+  testing::node(body, "SequenceInsert", {"longer", "less"}, {"longest"});
+  testing::name_outputs(body, {"go", "longest", "twice"});
+  return body;
+}
+
 Values joined(std::initializer_list<const std::vector<float>*> parts) {
   Values all;
   for (const auto* part : parts) all.insert(all.end(), part->begin(), part->end());
@@ -208,6 +229,59 @@ TEST_CASE("imported sequences go through loops of known length, and branches") {
   }
 }
 
+TEST_CASE("imported sequences grow in loops whose steps data decide") {
+  Tensors t;
+  for (const auto& [begins, behind] : {std::pair{false, false}, {true, false}, {true, true}}) {
+    OnnxFile file = three_tensors();
+    file.output("columns").output("final").output("first").output("length");
+    growing(file, begins ? std::initializer_list<std::string>{"c"}
+                         : std::initializer_list<std::string>{});
+    if (behind)
+      file.node("SequenceInsert", {"s", "c"}, {"all"});
+    else
+      file.node("Identity", {"s"}, {"all"});
+    join(file, "all", 0, false);
+    onnx::NodeProto& columns = file.node("ConcatFromSequence", {"all"}, {"columns"});
+    testing::set(testing::set(columns, "axis", -1), "new_axis", 1);
+    file.node("SequenceAt", {"all", "q"}, {"final"});
+    file.node("SequenceAt", {"all", "p"}, {"first"});
+    file.node("SequenceLength", {"all"}, {"count_all"});
+    testing::set(file.node("Cast", {"count_all"}, {"length"}), "to", TensorProto::FLOAT);
+    const Graph graph = testing::load(file);
+    for (const std::int64_t steps : {1, 2, 5}) {
+      NamedTensors inputs = t.inputs();
+      inputs.emplace_back("steps", Tensor::from({steps}, {1, 1}));
+      std::vector<Values> rows;
+      const Values c(t.c.begin(), t.c.end());
+      if (begins) rows.push_back(c);
+      for (std::int64_t step = 0; step < steps; ++step)
+        for (const double sign : {1.0, -1.0}) {
+          const double factor = sign * static_cast<double>(std::int64_t{1} << step);
+          rows.push_back({c[0] * factor, c[1] * factor});
+        }
+      if (behind) rows.push_back(c);
+      const auto results = testing::run_all(graph, inputs);
+      const auto count = static_cast<std::int64_t>(rows.size());
+      CHECK(results[0].shape == Shape{count, 2});
+      CHECK(results[1].shape == Shape{1, 2, count});
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        for (std::size_t k = 0; k < 2; ++k) {
+          CHECK(results[0].values[2 * i + k] == rows[i][k]);
+          CHECK(results[1].values[k * rows.size() + i] == rows[i][k]);
+        }
+      CHECK(results[2].values == rows.back());
+      CHECK(results[3].values == rows.front());
+      CHECK(results[4].values == Values{static_cast<double>(count)});
+    }
+    NamedTensors none = t.inputs();
+    none.emplace_back("steps", Tensor::from({std::int64_t{0}}, {1, 1}));
+    if (begins)
+      CHECK(testing::run_all(graph, none)[4].values == Values{behind ? 2.0 : 1.0});
+    else
+      CHECK_THROWS_WITH_AS(graph.run(none), doctest::Contains("SequenceAt"), Error);
+  }
+}
+
 TEST_CASE("imported optional values are known to be there or not") {
   Tensors t;
   for (const bool there : {true, false}) {
@@ -268,15 +342,17 @@ TEST_CASE("imported sequences that do not fit are refused, and named") {
     testing::node(body, "Add", {"left", "right"}, {"sum"});
     testing::name_outputs(body, {"sum"});
   });
-  refused(ErrorKind::unsupported, {"Loop", "a sequence", "number of steps"}, [](OnnxFile& f) {
-    testing::set(f.node("ReduceMax", {"a"}, {"most"}), "keepdims", 0);
-    testing::set(f.node("Cast", {"most"}, {"steps"}), "to", TensorProto::INT64);
-    f.node("SequenceConstruct", {"c"}, {"first"});
-    onnx::GraphProto& body =
-        testing::graph_of(f.node("Loop", {"steps", "", "first"}, {"s"}), "body");
-    testing::name_inputs(body, {"step", "go", "list"});
-    testing::node(body, "SequenceInsert", {"list", "c"}, {"longer"});
-    testing::name_outputs(body, {"go", "longer"});
+  refused(ErrorKind::unsupported, {"Loop", "more than put tensors at its end"}, [](OnnxFile& f) {
+    onnx::GraphProto& body = growing(f, {"c"});
+    testing::node(body, "SequenceEmpty", {}, {"other"});
+    body.mutable_output(1)->set_name("other");
+    join(f, "s", 0, false);
+  });
+  refused(ErrorKind::unsupported, {"SequenceLength", "grows in a loop"}, [](OnnxFile& f) {
+    onnx::GraphProto& body = growing(f, {"c"});
+    testing::node(body, "SequenceLength", {"list"}, {"count"});
+    body.add_output()->set_name("count");
+    f.model.mutable_graph()->mutable_node()->rbegin()->add_output("counts");
     join(f, "s", 0, false);
   });
 }
