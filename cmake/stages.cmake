@@ -122,6 +122,7 @@ dyn_stage(conformance KIND lines COMMAND bash tests/conformance/run.sh ${PROJECT
 dyn_stage(random_graphs KIND lines COMMAND bash tests/conformance/random_graphs.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
 dyn_stage(random_trees KIND lines COMMAND bash tests/conformance/random_trees.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
 dyn_stage(contrib_operators KIND lines COMMAND bash tests/conformance/contrib_operators.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
+dyn_stage(random_loops KIND lines COMMAND bash tests/conformance/random_loops.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
 dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
 dyn_stage(real_models ALL KIND lines COMMAND bash tests/real/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/real tests/conformance/onnxruntime.sh WEIGHT 60)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)

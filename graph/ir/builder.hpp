@@ -33,6 +33,9 @@ class Builder {
   /// The dim with what symbols have been replaced by so far.
   Dim resolve(Dim dim) const;
 
+  /// A value of the module has this name.
+  bool has_name(const std::string& name) const { return names_.has(name); }
+
   std::size_t node_count() const noexcept { return module_.nodes.size(); }
   /// A node asks here for relations between dims that cannot be decided before sizes are known.
   std::span<const Constraint> constraints(std::size_t node) const;
@@ -57,6 +60,10 @@ class Builder {
   /// Adds a node of an operator with one result.
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const std::string& name,
               std::vector<Attr> attrs = {});
+
+  /// What a `loop` that is added later runs. No other body has its name.
+  void body(std::shared_ptr<const Module> body) { module_.bodies.push_back(std::move(body)); }
+  const std::vector<std::shared_ptr<const Module>>& bodies() const { return module_.bodies; }
 
   /// The module with these outputs; the builder is empty afterwards.
   Module finish(const std::vector<ValueId>& outputs, std::vector<std::string> names,

@@ -13,4 +13,10 @@ const AttrValue* Node::find_attr(std::string_view name) const {
   return found == attrs.end() ? nullptr : &found->value;
 }
 
+const Module* find_body(const Module& module, std::string_view name) {
+  for (const std::shared_ptr<const Module>& body : module.bodies)
+    if (body->name == name) return body.get();
+  return nullptr;
+}
+
 }  // namespace dyn::graph

@@ -133,6 +133,8 @@ struct Module {
   /// checks. An invalid Dim makes no claim on that dim (text `_`). Empty: no claims.
   std::vector<TensorType> output_types;
   std::vector<Constraint> constraints;
+  /// What `loop` runs: graphs with dims of their own, each after those that it runs itself.
+  std::vector<std::shared_ptr<const Module>> bodies;
   std::vector<ValueId> states;  ///< in the order of their declarations
   /// The symbol P of `append ... at=P`, which a session gives, and how many positions a run adds to
   /// it; not valid where no append has one.
@@ -141,5 +143,8 @@ struct Module {
   Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
 };
+
+/// nullptr: the module has no body of this name.
+const Module* find_body(const Module& module, std::string_view name);
 
 }  // namespace dyn::graph

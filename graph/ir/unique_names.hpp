@@ -10,6 +10,7 @@ namespace dyn::graph {
 /// The time of n calls grows as n, also where all ask for the same name.
 class UniqueNames {
  public:
+  bool has(const std::string& name) const { return given_.contains(name); }
   /// False where the name has been given.
   bool take(const std::string& name) { return given_.insert(name).second; }
 

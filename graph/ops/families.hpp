@@ -20,5 +20,6 @@ std::vector<OpDef> defining_ops();
 std::vector<OpDef> recurrence_ops();
 std::vector<OpDef> linear_attention_ops();
 std::vector<OpDef> tree_ops();
+std::vector<OpDef> loop_ops();
 
 }  // namespace dyn::graph

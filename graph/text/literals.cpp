@@ -111,6 +111,7 @@ void infer_dtypes(Module& module, const Node& node, std::vector<TensorType>& typ
 }  // namespace
 
 bool keeps_own_dtype(const OpDef& op, std::size_t index) {
+  if (op.id == OpId::Loop) return true;
   return std::any_of(
       std::begin(mixed_inputs), std::end(mixed_inputs),
       [&](const MixedInput& mixed) { return mixed.op == op.name && mixed.index == index; });

@@ -18,7 +18,8 @@
 namespace dyn::graph {
 namespace {
 
-const std::vector<std::string_view> header_words = {"dim", "weights", "weight", "state", "graph"};
+const std::vector<std::string_view> header_words = {"dim",   "weights", "weight",
+                                                    "state", "body",    "graph"};
 
 }  // namespace
 
@@ -30,7 +31,54 @@ void Parser::run() {
   parse_graph();
   skip_newlines();
   if (token_.kind != TokenKind::End) fail_expected("the end of the file after the graph");
+  finish_module();
+}
+
+/// Everything but the order of the nodes is checked here, and types are inferred.
+void Parser::finish_module() {
   name_anonymous_values();
+  module_.bodies = bodies_;
+  verify(module_);
+  resolve_literals(module_, open_literals_);
+  propagate_shapes(module_);
+  find_length(module_);
+  count_loops();
+}
+
+void Parser::count_loops() {
+  int deepest = 0;
+  for (const Node& node : module_.nodes) {
+    if (node.op->id != OpId::Loop) continue;
+    const int depth = loop_depth_.at(attr_word(node, "body")) + 1;
+    if (depth > max_loop_depth)
+      fail(node.location, fmt::format("loops are in loops more than {} deep", max_loop_depth));
+    deepest = std::max(deepest, depth);
+  }
+  loop_depth_[module_.name] = deepest;
+}
+
+/// A body is a module like the model's. The header's lines before it are its own, but for the files
+/// of weights, which are those of all modules that follow.
+void Parser::parse_body() {
+  const SourceLocation location = token_.location;
+  if (!module_.states.empty()) fail(location, "a body has no state; it stands before the graph");
+  parse_graph();
+  expect_line_end("the body");
+  for (const std::shared_ptr<const Module>& other : bodies_) {
+    if (other->name == module_.name)
+      fail(location, fmt::format("the body `{}` is defined twice", module_.name));
+  }
+  finish_module();
+  Module next;
+  next.source_name = module_.source_name;
+  next.source_text = module_.source_text;
+  next.weight_files = module_.weight_files;
+  bodies_.push_back(std::make_shared<const Module>(std::exchange(module_, std::move(next))));
+  names_.clear();
+  targets_.clear();
+  anonymous_.clear();
+  open_literals_.clear();
+  dim_names_.clear();
 }
 
 void Parser::parse_version() {
@@ -57,10 +105,11 @@ void Parser::parse_header() {
   if (token_.is_word("weight")) return parse_weight_line();
   if (token_.is_word("dyn")) fail(token_.location, "the version is given twice");
   if (token_.is_word("state")) return parse_state_line();
+  if (token_.is_word("body")) return parse_body();
   const std::string hint =
       token_.kind == TokenKind::Name ? did_you_mean(token_.text, header_words) : "";
   fail(token_.location,
-       fmt::format("expected `dim`, `weights`, `weight`, `state` or `graph`, found {}{}",
+       fmt::format("expected `dim`, `weights`, `weight`, `state`, `body` or `graph`, found {}{}",
                    describe(token_), hint));
 }
 
@@ -278,12 +327,7 @@ Module parse(std::string_view text, const std::string& source_name) {
   Module module;
   module.source_name = source_name;
   module.source_text = std::make_shared<const SourceText>(std::string(text));
-  Parser parser(module);
-  parser.run();
-  verify(module);
-  resolve_literals(module, parser.open_literals());
-  propagate_shapes(module);
-  find_length(module);
+  Parser(module).run();
   return module;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ namespace dyn::graph {
 
 /// Deeper nesting is an error, so that no input overflows the stack.
 inline constexpr int max_nesting = 256;
+/// Loops in loops: who runs one runs all below it, each from the one above.
+inline constexpr int max_loop_depth = 32;
 /// Operators in one dim expression; canonical sums and products cost time quadratic in this.
 inline constexpr int max_dim_operators = 256;
 
@@ -28,9 +31,6 @@ class Parser {
  public:
   explicit Parser(Module& module);
   void run();
-
-  /// Literals without a dtype of their own, ascending.
-  const std::vector<ValueId>& open_literals() const noexcept { return open_literals_; }
 
   /// Characters that the lexer looked at.
   std::size_t steps() const noexcept { return lexer_.steps(); }
@@ -77,6 +77,7 @@ class Parser {
   void parse_weights_line();
   void parse_weight_line();
   void parse_state_line();
+  void parse_body();
   void parse_graph();
   void parse_inputs();
   void parse_outputs();
@@ -120,6 +121,8 @@ class Parser {
   [[noreturn]] void fail_unknown_name(const Name& name);
   std::optional<int> find_later_definition(const std::string& name);
   void name_anonymous_values();
+  void finish_module();
+  void count_loops();
 
   Module& module_;
   Lexer lexer_;
@@ -131,6 +134,8 @@ class Parser {
   std::vector<std::pair<ValueId, std::string>> anonymous_;  ///< its name is made from this
   std::vector<ValueId> open_literals_;
   std::vector<std::string_view> dim_names_;
+  std::vector<std::shared_ptr<const Module>> bodies_;  ///< read so far
+  std::unordered_map<std::string, int> loop_depth_;    ///< of them: how deep loops in loops are
 };
 
 }  // namespace dyn::graph

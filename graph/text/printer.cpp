@@ -32,11 +32,24 @@ class Printer {
  public:
   explicit Printer(const Module& module) : module_(module) {}
 
+  /// The whole file.
   std::string print() {
+    out_ += fmt::format("dyn {}\n", text_version);
+    if (!module_.bodies.empty()) print_weight_files();
+    for (const std::shared_ptr<const Module>& body : module_.bodies) {
+      out_ += Printer(*body).print_module("body");
+      out_ += '\n';
+    }
+    print_module("graph", module_.bodies.empty());
+    return std::move(out_);
+  }
+
+ private:
+  std::string print_module(std::string_view word, bool names_files = false) {
     choose_value_names();
     choose_dim_names();
-    print_header();
-    print_signature();
+    print_header(names_files);
+    print_signature(word);
     for (const Node& node : module_.nodes) print_node(node);
     out_ += "  return ";
     for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
@@ -46,17 +59,17 @@ class Printer {
                                                 : reference(module_.outputs[i]);
     }
     out_ += "\n}\n";
-    return std::move(out_);
+    return out_;
   }
 
- private:
   void choose_value_names();
   void choose_dim_names();
   void name_dims_of(Dim dim);
   void visit_dim(Dim dim);
   void print_named_dims();
-  void print_header();
-  void print_signature();
+  void print_weight_files();
+  void print_header(bool names_files);
+  void print_signature(std::string_view word);
   std::string source(const Value& weight) const;
   void print_node(const Node& node);
   std::string operand(const Node& node, std::size_t index);
@@ -163,8 +176,12 @@ void Printer::choose_dim_names() {
   }
 }
 
-void Printer::print_header() {
-  out_ += fmt::format("dyn {}\n", text_version);
+void Printer::print_weight_files() {
+  for (const std::string& file : module_.weight_files)
+    out_ += fmt::format("weights {}\n", quote_text(file));
+}
+
+void Printer::print_header(bool names_files) {
   std::vector<bool> declared(needs_name_.size());
   for (const int symbol : module_.declared_symbols)
     declared[static_cast<std::size_t>(symbol)] = true;
@@ -186,8 +203,7 @@ void Printer::print_header() {
     out_ += '\n';
   }
   print_named_dims();
-  for (const std::string& file : module_.weight_files)
-    out_ += fmt::format("weights {}\n", quote_text(file));
+  if (names_files) print_weight_files();
   for (std::size_t i = 0; i < module_.values.size(); ++i) {
     const Value& value = module_.values[i];
     if (value.kind != ValueKind::Weight || value.weight.kind == WeightSource::Kind::File) continue;
@@ -218,8 +234,8 @@ std::string Printer::source(const Value& weight) const {
   return text;
 }
 
-void Printer::print_signature() {
-  out_ += fmt::format("\ngraph {}(", quote_name(module_.name));
+void Printer::print_signature(std::string_view word) {
+  out_ += fmt::format("\n{} {}(", word, quote_name(module_.name));
   for (std::size_t i = 0; i < module_.inputs.size(); ++i) {
     const ValueId id = module_.inputs[i];
     out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(id)],

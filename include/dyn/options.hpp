@@ -89,6 +89,10 @@ struct Options {
   std::map<std::string, Tensor> known_inputs;
   int structures = 16;
 
+  /// A loop whose number of steps a run decides is an Error(user) of the run beyond so many steps:
+  /// its condition may never end it.
+  std::int64_t max_loop_steps = 100'000'000;
+
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
 

@@ -125,6 +125,9 @@ void Flags::add_model_flags(CLI::App* sub) {
   sub->add_flag("--deterministic", options.deterministic,
                 "Results on the CPU do not depend on the number of threads");
   add_strict(sub);
+  sub->add_option("--max-loop-steps", options.max_loop_steps,
+                  "Loops whose number of steps a run decides end with an error beyond so many")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
   add_cache_dir(sub);
 }

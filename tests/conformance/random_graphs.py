@@ -464,8 +464,8 @@ def write_graph(folder, graph, session_of):
     write_case(folder, model, sets, TOLERANCES)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(make=Graph, prefix="random", description=__doc__):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--graphs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -473,14 +473,14 @@ def main():
     drawn = collections.Counter()
 
     def draw(number, session_of):
-        graph = Graph(random.Random(arguments.seed * 1_000_003 + number))
+        graph = make(random.Random(arguments.seed * 1_000_003 + number))
         graph.grow(graph.draw.randint(4, 16))
 
         def write(folder):
             write_graph(folder, graph, session_of)
             drawn.update(graph.drawn)
 
-        return f"random_{arguments.seed}_{number}", write
+        return f"{prefix}_{arguments.seed}_{number}", write
 
     refused = write_cases(arguments.folder, arguments.graphs, draw)
     print(f"note: {arguments.graphs} graphs, and {refused.total()} that were refused; operators: " + ", ".join(f"{op} {count}" for op, count in sorted(drawn.items())))

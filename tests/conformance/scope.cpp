@@ -25,12 +25,6 @@ Reason of_type(const onnx::TypeProto& type) {
 }
 
 Reason of_operator(const onnx::NodeProto& node) {
-  static constexpr std::string_view sequences[] = {
-      "SequenceAt",    "SequenceConstruct", "SequenceEmpty",
-      "SequenceErase", "SequenceInsert",    "SequenceLength",
-      "SequenceMap",   "SplitToSequence",   "ConcatFromSequence"};
-  static constexpr std::string_view optionals[] = {"Optional", "OptionalGetElement",
-                                                   "OptionalHasElement"};
   static constexpr std::string_view generators[] = {"RandomNormal",  "RandomNormalLike",
                                                     "RandomUniform", "RandomUniformLike",
                                                     "Multinomial",   "Bernoulli"};
@@ -39,8 +33,6 @@ Reason of_operator(const onnx::NodeProto& node) {
   };
   if (node.domain().starts_with("ai.onnx.preview.training")) return "training operators";
   if (!node.domain().empty() && node.domain() != "ai.onnx") return std::nullopt;
-  if (is_among(sequences)) return "sequences";
-  if (is_among(optionals)) return "optional types";
   if (is_among(generators)) return "random generators";
   if (node.op_type() == "ImageDecoder") return "image decoding";
   return std::nullopt;
@@ -50,15 +42,21 @@ class Scope {
  public:
   explicit Scope(const std::map<std::string, onnx::TensorProto>& inputs) : inputs_(inputs) {}
 
+  /// The model's own ports are tensors; what goes on within may be sequences of them.
+  Reason of_model(const onnx::GraphProto& graph) const {
+    const auto of_port = [](const onnx::ValueInfoProto& port) { return of_type(port.type()); };
+    Reason reason = first(graph.input(), of_port);
+    if (!reason) reason = first(graph.output(), of_port);
+    return reason ? reason : of(graph);
+  }
+
   Reason of(const onnx::GraphProto& graph) const {
-    Reason reason = first(graph.input(),
-                          [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
-    if (!reason)
-      reason = first(graph.output(),
-                     [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
-    if (!reason)
-      reason = first(graph.value_info(),
-                     [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
+    const auto of_value = [](const onnx::ValueInfoProto& value) {
+      return of_type(value.type().tensor_type().elem_type());
+    };
+    Reason reason = first(graph.input(), of_value);
+    if (!reason) reason = first(graph.output(), of_value);
+    if (!reason) reason = first(graph.value_info(), of_value);
     if (!reason)
       reason = first(graph.initializer(),
                      [](const onnx::TensorProto& tensor) { return of_type(tensor.data_type()); });
@@ -88,7 +86,7 @@ class Scope {
     const std::string& name = attribute.name();
     if (attribute.has_g()) return of(attribute.g());
     if (attribute.has_t()) return of_type(attribute.t().data_type());
-    if (attribute.has_tp()) return of_type(attribute.tp());
+    if (attribute.has_tp()) return of_type(attribute.tp().tensor_type().elem_type());
     if (name == "value_string" || name == "value_strings") return "strings";
     if (name == "to" || name == "dtype" || name == "output_dtype")
       return of_type(static_cast<int>(attribute.i()));
@@ -116,7 +114,7 @@ class Scope {
 std::optional<std::string> out_of_scope(const onnx::ModelProto& model,
                                         const std::map<std::string, onnx::TensorProto>& inputs) {
   const Scope scope(inputs);
-  Reason reason = scope.of(model.graph());
+  Reason reason = scope.of_model(model.graph());
   for (const onnx::FunctionProto& function : model.functions())
     if (!reason) reason = scope.of_nodes(function.node());
   return reason;

@@ -1,5 +1,5 @@
 # Constants in the bodies of loops become a weight for each step.
-# file: src/import/onnx/loops.cpp
+# file: src/import/onnx/unrolling.hpp
 # target: test_import
 # test: constants in the bodies of loops are weights once*
 s/++state_.unrolled_loops;/static_cast<void>(state);/

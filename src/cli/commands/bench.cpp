@@ -102,8 +102,7 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const double first = seconds_of([&] { call.run(); });
   const std::vector<double> samples = repeat(repetition_of(arguments), [&] { call.run(); });
   const double median = percentile(samples, 50);
-  const bool has_plan =
-      model.segments().empty();  // else the run decides sizes, and plans on its way
+  const bool has_plan = model.steps().empty();  // else the run decides sizes, and plans on its way
   const double flops = has_plan ? call.plan().flops() : 0;
   Row shape{{"model", model_name(arguments)}};
   for (const auto& [name, value] : named_dims(*bench.model, symbols))

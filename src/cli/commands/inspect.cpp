@@ -182,6 +182,24 @@ std::string runs_text(const std::shared_ptr<const runtime::Model>& model,
   return text + copies;
 }
 
+std::string segments_text(const runtime::Model& model, const std::string& group);
+
+std::string groups_text(const runtime::Model& model, const std::string& group) {
+  std::string text;
+  for (std::size_t i = 0; i < model.problems().size(); ++i) {
+    if (group.empty() || model.fusion().groups[i].name == group)
+      text += "\n" + group_text(model, i);
+  }
+  return text;
+}
+
+/// What each step of a loop runs. Loops in loops are as deep as the text nests them by hand.
+std::string body_text(const runtime::Model& body, const std::string& group) {
+  return fmt::format("each step runs {}\n{}{}{}", body.module().name,
+                     ports_text("input", body.inputs()), ports_text("output", body.outputs()),
+                     body.steps().empty() ? groups_text(body, group) : segments_text(body, group));
+}
+
 /// Describes a model whose run decides sizes: each part with its groups, and the nodes between the
 /// parts.
 std::string segments_text(const runtime::Model& model, const std::string& group) {
@@ -192,14 +210,12 @@ std::string segments_text(const runtime::Model& model, const std::string& group)
       const graph::Node& node =
           model.module().nodes[static_cast<std::size_t>(step.segment.nodes.front())];
       text += fmt::format("\nthen {} (line {}), by the host\n", node.op->name, node.location.line);
+      if (step.body) text += indented(body_text(*step.body, group), "  ");
       continue;
     }
     text += fmt::format("\nsegment {}{}\n", number++,
                         step.segment.sides.empty() ? "" : ", if the run needs it");
-    for (std::size_t i = 0; i < step.model->problems().size(); ++i) {
-      if (group.empty() || step.model->fusion().groups[i].name == group)
-        text += "\n" + group_text(*step.model, i);
-    }
+    text += groups_text(*step.model, group);
   }
   return text;
 }
@@ -216,7 +232,7 @@ void inspect_model(const Arguments& arguments) {
     return;
   }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  const bool has_segments = !model->segments().empty(),
+  const bool has_segments = !model->steps().empty(),
              has_groups = !has_segments && !model->problems().empty();
   const std::vector<std::size_t> groups =
       has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
@@ -254,6 +270,37 @@ void explain_at(const runtime::Model& model, const Arguments& arguments,
   fmt::print("{}", dumped);
 }
 
+/// The sizes of a body's dims: those that dims of the same names have outside, else their hints,
+/// else the least.
+std::vector<std::int64_t> symbols_of_body(const runtime::Model& body, const runtime::Model& outer,
+                                          std::span<const std::int64_t> symbols) {
+  std::map<std::string, std::int64_t> dims;
+  const graph::DimTable& table = *body.module().dims;
+  for (int symbol = 0; symbol < table.symbol_count(); ++symbol) {
+    const graph::SymbolInfo& info = table.info(symbol);
+    dims[info.name] = info.hint.value_or(std::max(info.low, info.divisor));
+  }
+  for (const auto& [name, value] : named_dims(outer, symbols))
+    if (const auto same = dims.find(name); same != dims.end()) same->second = value;
+  return body.bind_dims(dims);
+}
+
+/// Dims that a run decides take their values from --dims, else 0.
+void explain_steps(const runtime::Model& model, const Arguments& arguments,
+                   const std::vector<std::int64_t>& symbols) {
+  if (model.steps().empty()) return explain_at(model, arguments, symbols);
+  int number = 0;
+  for (const runtime::SegmentStep& step : model.steps()) {
+    if (step.model) {
+      fmt::print("segment {}\n\n", number++);
+      explain_at(*step.model, arguments, symbols);
+    }
+    if (!step.body) continue;
+    fmt::print("each step of a loop: {}\n\n", step.body->module().name);
+    explain_steps(*step.body, arguments, symbols_of_body(*step.body, model, symbols));
+  }
+}
+
 }  // namespace
 
 void explain_model(const Arguments& arguments) {
@@ -265,13 +312,7 @@ void explain_model(const Arguments& arguments) {
   }
   const std::shared_ptr<const runtime::Model> loaded = load_model(arguments);
   const auto [model, symbols] = model_at(loaded, requested_shape(*loaded, arguments, {}));
-  // Dims that a run decides take their values from --dims, else 0.
-  const auto segments = model->segments();
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    fmt::print("segment {}\n\n", i);
-    explain_at(*segments[i], arguments, symbols);
-  }
-  if (segments.empty()) explain_at(*model, arguments, symbols);
+  explain_steps(*model, arguments, symbols);
 }
 
 }  // namespace dyn::cli

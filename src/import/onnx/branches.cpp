@@ -8,6 +8,8 @@
 namespace dyn::onnx {
 namespace {
 
+constexpr const char *then_name = "then_branch", *else_name = "else_branch";
+
 const GraphProto& branch_of(const NodeContext& context, const char* name) {
   const AttributeProto* attribute = context.attribute(name);
   if (attribute == nullptr || !attribute->has_g())
@@ -15,12 +17,11 @@ const GraphProto& branch_of(const NodeContext& context, const char* name) {
   return attribute->g();
 }
 
-ValueId choose(NodeContext& context, ValueId condition, ValueId then, ValueId otherwise) {
+/// Nothing where one value cannot be either.
+std::optional<ValueId> choose(NodeContext& context, ValueId condition, ValueId then,
+                              ValueId otherwise) {
   const graph::TensorType a = context.builder().type(then), b = context.builder().type(otherwise);
-  if (a.dtype != b.dtype || a.rank() != b.rank())
-    context.fail_unsupported(fmt::format(
-        "one branch gives {}, the other {}; results of several ranks or dtypes are not supported",
-        to_string(a), to_string(b)));
+  if (a.dtype != b.dtype || a.rank() != b.rank()) return std::nullopt;
   bool differ = false;
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < a.dims.size(); ++i) {
@@ -30,6 +31,14 @@ ValueId choose(NodeContext& context, ValueId condition, ValueId then, ValueId ot
   }
   return context.add("if", {condition, then, otherwise},
                      {{"dims", differ ? dims : std::vector<Dim>{}}});
+}
+
+/// The nodes from there on ask something of sizes when the model runs, whichever branch they are
+/// of.
+bool ask_of_sizes(NodeContext& context, std::size_t first) {
+  for (std::size_t i = first; i < context.builder().node_count(); ++i)
+    if (!context.builder().constraints(i).empty()) return true;
+  return false;
 }
 
 /// The tensor of a Constant; nullptr where the node is none, or has a number or a list.
@@ -61,9 +70,8 @@ Operands Converter::constants_of(const GraphProto& body) const {
   return operands;
 }
 
-std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& body,
-                                                              const Operands& constants,
-                                                              const Operands& inputs) {
+OperandList Converter::convert_body(const GraphProto& body, const Operands& constants,
+                                    const Operands& inputs) {
   const Operands around = state_.operands;
   for (const Operands* own : {&constants, &inputs}) {
     for (const auto& [name, operand] : *own) state_.operands.insert_or_assign(name, operand);
@@ -74,7 +82,8 @@ std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& 
     NodeProto copy = node;
     inner.convert(copy);
   }
-  std::vector<std::shared_ptr<Operand>> outputs;
+  state_.sources = inner.take_sources();
+  OperandList outputs;
   for (const ValueInfoProto& output : body.output()) {
     const auto found = state_.operands.find(output.name());
     if (found == state_.operands.end())
@@ -87,32 +96,72 @@ std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& 
   return outputs;
 }
 
-std::vector<std::shared_ptr<Operand>> Converter::convert_branch(const GraphProto& branch) {
+OperandList Converter::convert_branch(const GraphProto& branch) {
   return convert_body(branch, constants_of(branch), {});
 }
 
+void Converter::take_branch(NodeContext& context, const char* name) {
+  const OperandList results = convert_branch(branch_of(context, name));
+  if (results.size() < context.outputs())
+    context.fail(fmt::format("its graph {} has {} outputs, but the node {}", name, results.size(),
+                             context.outputs()));
+  for (std::size_t i = 0; i < context.outputs(); ++i) context.give(results[i], i);
+}
+
+/// Both branches become nodes of the module where their results fit each other. Else what decides
+/// between them does so before: the import begins again with what it has to know.
 void Converter::convert_if(NodeContext& context) {
-  const GraphProto &then = branch_of(context, "then_branch"),
-                   &otherwise = branch_of(context, "else_branch");
   if (const Tensor* known = context.constant(0)) {
     if (known->elements() != 1)
       context.fail(fmt::format("its condition has {} elements, not 1", known->elements()));
-    const auto results = convert_branch(integers_of(*known).front() != 0 ? then : otherwise);
-    for (std::size_t i = 0; i < results.size() && i < context.outputs(); ++i)
-      context.give(results[i], i);
-    return;
+    return take_branch(context, integers_of(*known).front() != 0 ? then_name : else_name);
   }
+  const std::optional<Dim> by_sizes = context.condition_on_sizes();
+  if (by_sizes && context.splits(*by_sizes))
+    return take_branch(context, context.holds(*by_sizes) ? then_name : else_name);
   ValueId condition = context.value(0);
   if (context.builder().type(condition).rank() > 0)
     condition = context.add("reshape", {condition}, {{"shape", std::vector<Dim>{}}});
-  const auto yes = convert_branch(then), no = convert_branch(otherwise);
-  if (yes.size() != no.size())
-    context.fail(fmt::format("one branch has {} outputs, the other {}", yes.size(), no.size()));
-  for (std::size_t i = 0; i < yes.size() && i < context.outputs(); ++i) {
-    if (context.wants(i))
-      context.give(choose(context, condition, context.value_of(*yes[i]), context.value_of(*no[i])),
-                   i);
+  const GraphProto &then = branch_of(context, then_name),
+                   &otherwise = branch_of(context, else_name);
+  const std::size_t first = context.builder().node_count();
+  OperandList yes, no;
+  try {
+    yes = convert_branch(then);
+    no = convert_branch(otherwise);
+  } catch (const Error&) {
+    context.decide_earlier(by_sizes);
+    throw;
   }
+  if (yes.size() != no.size() || yes.size() < context.outputs())
+    context.fail(fmt::format("its branches have {} and {} outputs, and the node {}", yes.size(),
+                             no.size(), context.outputs()));
+  if (ask_of_sizes(context, first)) context.decide_earlier(by_sizes);
+  for (std::size_t i = 0; i < context.outputs(); ++i) {
+    if (context.wants(i)) give_either(context, condition, by_sizes, *yes[i], *no[i], i);
+  }
+}
+
+void Converter::give_either(NodeContext& context, ValueId condition, std::optional<Dim> by_sizes,
+                            Operand& yes, Operand& no, std::size_t output) {
+  const Refusal* refusal = yes.refusal ? yes.refusal.get() : no.refusal.get();
+  if (refusal != nullptr) return context.refuse(refusal->message, output);
+  if (yes.sequence || no.sequence || yes.is_nothing || no.is_nothing) {
+    context.decide_earlier(by_sizes);
+    return context.refuse(
+        "data decide which of two sequences, or optional values, it is; that is "
+        "not supported",
+        output);
+  }
+  const ValueId a = context.value_of(yes), b = context.value_of(no);
+  if (const std::optional<ValueId> either = choose(context, condition, a, b))
+    return context.give(*either, output);
+  context.decide_earlier(by_sizes);
+  context.refuse(
+      fmt::format("one branch gives {}, the other {}, and data decide between them; "
+                  "a value of several ranks or dtypes is not supported",
+                  to_string(context.builder().type(a)), to_string(context.builder().type(b))),
+      output);
 }
 
 }  // namespace dyn::onnx

@@ -11,25 +11,26 @@
 #include "src/import/onnx/import.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/folded.hpp"
+#include "src/import/onnx/sequences.hpp"
 #include "src/import/onnx/sizes/freed_check.hpp"
 #include "src/import/onnx/text_node.hpp"
 
 namespace dyn::onnx {
-namespace {
 
-/// Their graphs are nodes of the same module.
-constexpr std::string_view if_operator = "If", loop_operator = "Loop", scan_operator = "Scan";
-
-bool is_graph_operator(const NodeProto& node) {
-  const std::string& type = node.op_type();
-  return is_standard(node.domain()) &&
-         (type == if_operator || type == loop_operator || type == scan_operator);
+Converter::ConvertGraphs Converter::find_graph_conversion(const NodeProto& node) {
+  static constexpr std::pair<std::string_view, ConvertGraphs> operators[] = {
+      {"If", &Converter::convert_if},
+      {"Loop", &Converter::convert_loop},
+      {"Scan", &Converter::convert_scan},
+      {"SequenceMap", &Converter::convert_sequence_map}};
+  for (const auto& [name, convert] : operators)
+    if (is_standard(node.domain()) && name == node.op_type()) return convert;
+  return nullptr;
 }
 
-}  // namespace
-
 bool Converter::knows(const NodeProto& node) {
-  return is_graph_operator(node) || find_conversion(node) != nullptr;
+  return find_graph_conversion(node) != nullptr || find_sequence_conversion(node) != nullptr ||
+         find_conversion(node) != nullptr;
 }
 
 void Converter::convert(NodeProto& node) {
@@ -64,8 +65,10 @@ void Converter::convert_operator(NodeProto& node) {
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    if (is_graph_operator(node))
-      convert_graphs(context);
+    if (const ConvertGraphs with_graphs = find_graph_conversion(node))
+      (this->*with_graphs)(context);
+    else if (const Convert of_sequences = find_sequence_conversion(node))
+      of_sequences(context);
     else if (reads_texts(context))
       convert_texts(state_, node, context, *find_conversion(node));
     else if (!give_folded_floats(context))
@@ -81,16 +84,6 @@ void Converter::convert_operator(NodeProto& node) {
             fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));
     }
   } catch (const Error& error) { throw error.within(describe(node)); }
-}
-
-void Converter::convert_graphs(NodeContext& context) {
-  const std::string& type = context.node().op_type();
-  if (type == if_operator)
-    convert_if(context);
-  else if (type == loop_operator)
-    convert_loop(context);
-  else
-    convert_scan(context);
 }
 
 void Converter::enter(NodeProto& node, const FunctionProto& function) {

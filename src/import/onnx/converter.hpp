@@ -8,6 +8,7 @@
 
 #include "src/import/onnx/functions.hpp"
 #include "src/import/onnx/node_context.hpp"
+#include "src/import/onnx/rolled_loop.hpp"
 
 namespace dyn::onnx {
 
@@ -40,19 +41,38 @@ class Converter {
 
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
-  /// An operator whose graphs are nodes of the same module.
-  void convert_graphs(NodeContext& context);
+  /// Converts an operator that has graphs.
+  using ConvertGraphs = void (Converter::*)(NodeContext&);
+  /// nullptr: it has none.
+  static ConvertGraphs find_graph_conversion(const NodeProto& node);
+  void convert_sequence_map(NodeContext& context);
   void convert_if(NodeContext& context);
+  void take_branch(NodeContext& context, const char* name);
+  static void give_either(NodeContext& context, ValueId condition, std::optional<Dim> by_sizes,
+                          Operand& yes, Operand& no, std::size_t output);
+  /// Axes from the front, and whether they are gone through backwards.
+  struct ScanPorts {
+    std::size_t states = 0;
+    Dim steps;
+    std::vector<int> axes;
+    std::vector<std::int64_t> directions, output_axes, output_directions;
+  };
   void convert_loop(NodeContext& context);
+  void unroll_loop(NodeContext& context, const GraphProto& body, std::int64_t most, bool begins,
+                   OperandList carried);
   void convert_scan(NodeContext& context);
+  static ScanPorts scan_ports(NodeContext& context, const GraphProto& body);
+  void unroll_scan(NodeContext& context, const GraphProto& body, const ScanPorts& ports,
+                   std::int64_t steps);
+  OperandList convert_rolled(NodeContext& context, const GraphProto& body,
+                             const LoopOperands& given);
   /// Initializers and Constants of a node's graph, by name: once for all steps of a loop.
   Operands constants_of(const GraphProto& body) const;
   /// The values of a node's graph by the positions of its outputs. The graph sees the names around
   /// it; its own names are gone afterwards.
-  std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body,
-                                                     const Operands& constants,
-                                                     const Operands& inputs);
-  std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
+  OperandList convert_body(const GraphProto& body, const Operands& constants,
+                           const Operands& inputs);
+  OperandList convert_branch(const GraphProto& branch);
   void enter(NodeProto& node, const FunctionProto& function);
   void leave();
   std::string place() const;

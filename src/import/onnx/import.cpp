@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -24,6 +25,9 @@
 namespace dyn::onnx {
 namespace {
 
+/// Conditions on sizes may fit in one combination alone; no more are tried.
+constexpr int most_answers = 64;
+
 /// Thrown where sizes that an import has taken to be other than 1 turn out to be 1 always.
 struct AlwaysOne {
   Ones sizes;
@@ -41,6 +45,8 @@ class Importer {
                .weights = {},
                .files = files,
                .ones = options.ones,
+               .by_sizes = options.by_sizes,
+               .by_data = options.by_data,
                .strict = options.strict,
                .alone = options.alone} {}
 
@@ -66,7 +72,8 @@ class Importer {
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     imported.text = graph::print(module);
     imported.weights = within("", [&] { return take_weights(); });
-    imported.sources = std::move(sources);
+    imported.sources = std::move(state_.body_sources);
+    std::ranges::move(sources, std::back_inserter(imported.sources));
     imported.decided = options_.known;
     return imported;
   }
@@ -75,6 +82,20 @@ class Importer {
   Ones unlike_ones() const {
     Ones ones;
     for (const NotedSize& size : state_.unlike_ones) ones.insert(size.text);
+    for (const NotedCondition& condition : state_.conditions) ones.erase(condition.text);
+    return ones;
+  }
+
+  /// The answers to ask for next, where these did not fit: another to the last condition that was
+  /// taken not to hold, and those before it as they are. Nothing where there is none.
+  std::optional<Ones> next_answers(const Ones& facts) const {
+    std::vector<NotedCondition> open = state_.conditions;
+    while (!open.empty() && open.back().holds) open.pop_back();
+    if (open.empty()) return std::nullopt;
+    open.back().holds = true;
+    Ones ones = facts;
+    for (const NotedCondition& condition : open)
+      if (condition.holds) ones.insert(condition.text);
     return ones;
   }
 
@@ -138,12 +159,12 @@ class Importer {
   void tidy_graph(const Functions& functions) {
     const Tidied tidied = tidy(*model_.mutable_graph());
     if (tidied.is_reordered)
-      warnings_.push_back(
+      state_.warnings.push_back(
           fmt::format("{}: nodes stand before those that they read; they change places", path_));
     const auto unknown = std::ranges::find_if(
         tidied.unread, [&](const NodeProto& node) { return !is_known(functions, node); });
     if (unknown != tidied.unread.end())
-      warnings_.push_back(
+      state_.warnings.push_back(
           fmt::format("{}: no output follows from {}, whose operator is not supported; it is left "
                       "out, with {} others like it",
                       path_, describe(*unknown), tidied.unread.size() - 1));
@@ -346,24 +367,35 @@ class Importer {
 
 }  // namespace
 
+namespace {
+
+/// Names in ONNX may hold anything, and a comment is one line.
+std::string comment(std::string source) {
+  if (source.empty()) return {};
+  std::ranges::replace_if(
+      source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; },
+      ' ');
+  return "  # from " + source;
+}
+
+}  // namespace
+
 std::string text_with_sources(const Imported& imported) {
-  // Every node is a line, in order; the first follows the signature, which ends with the only brace
-  // at the end of a line.
-  const std::size_t body = imported.text.find("{\n") + 2;
-  std::string text = imported.text.substr(0, body);
-  std::size_t begin = body;
-  for (std::string source : imported.sources) {
-    // Names in ONNX may hold anything, and a comment is one line.
-    std::ranges::replace_if(
-        source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; },
-        ' ');
-    const std::size_t end = imported.text.find('\n', begin);
-    text += imported.text.substr(begin, end - begin);
-    if (!source.empty()) text += "  # from " + source;
+  // Every node is a line, in order; those of a graph follow its signature, which ends with the only
+  // brace at the end of a line, and its return statement follows them.
+  std::string text;
+  std::size_t begin = 0;
+  bool in_graph = false;
+  auto source = imported.sources.begin();
+  for (std::size_t end = 0; begin < imported.text.size(); begin = end + 1) {
+    end = std::min(imported.text.find('\n', begin), imported.text.size());
+    const std::string_view line = std::string_view(imported.text).substr(begin, end - begin);
+    text += line;
+    in_graph = in_graph && !line.starts_with("  return ");
+    if (in_graph && source != imported.sources.end()) text += comment(*source++);
+    in_graph = in_graph || line.ends_with('{');
     text += '\n';
-    begin = end + 1;
   }
-  text += imported.text.substr(begin);
   return text;
 }
 
@@ -379,7 +411,7 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
   ImportOptions options = given;
   options.known.clear();
   std::optional<Error> refused;  // where sizes other than 1 did not fit
-  while (true) {
+  for (int left = most_answers;;) {
     ModelProto model = files.read();
     const std::set<std::string> locations = external_locations(model);
     Importer importer(model, files, options);
@@ -389,8 +421,16 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
       return imported;
     } catch (const AlwaysOne& always) {
       options.ones.insert(always.sizes.begin(), always.sizes.end());
+    } catch (const UndecidedBySizes& undecided) {
+      options.by_sizes.insert(undecided.condition);
+    } catch (const UndecidedByData& undecided) {
+      options.by_data.insert(undecided.loop);
     } catch (const Error& error) {
       if (!refused) refused = error;
+      if (std::optional<Ones> other = importer.next_answers(given.ones); other && left-- > 0) {
+        options.ones = *std::move(other);
+        continue;
+      }
       const Ones sizes = importer.unlike_ones();
       if (error.kind() != ErrorKind::model || sizes.empty() || !given.ones.empty()) throw *refused;
       // Perhaps what follows expects the rank that sizes of 1 leave: then the model has no others.

@@ -2,6 +2,7 @@
 // ONNX models as dyn's text format and a safetensors file.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,12 @@ using FreeDims = std::map<std::string, std::vector<std::string>>;
 struct ImportOptions {
   KnownInputs known = {};
   FreeDims free_dims = {};
-  Ones ones = {};       ///< sizes that are 1
-  bool strict = false;  ///< dyn::Options::strict, for what the text no longer shows
-  bool alone = false;   ///< the text refuses sizes that it does not hold for: nobody imports again
+  Ones ones = {};  ///< sizes that are 1, and conditions on sizes that hold
+  /// Conditions on sizes for each of which the model has two structures; import_model finds them.
+  std::set<std::string> by_sizes = {};
+  std::set<std::string> by_data = {};  ///< loops whose end data decide; import_model finds them
+  bool strict = false;                 ///< dyn::Options::strict, for what the text no longer shows
+  bool alone = false;  ///< the text refuses sizes that it does not hold for: nobody imports again
 };
 
 /// Opsets that are read. A newer one is tried where every operator of the file is known.

@@ -99,6 +99,53 @@ bool NodeContext::is_one(Dim dim) {
   return true;
 }
 
+std::optional<Dim> NodeContext::condition_on_sizes() {
+  const std::optional<KnownInts> known = ints_of_any_rank(0);
+  if (!known || known->elements.size() != 1 || is_defined(known->elements[0]) ||
+      state_.outside != nullptr)  // its sizes have no names outside
+    return std::nullopt;
+  return known->elements[0];
+}
+
+bool NodeContext::splits(Dim condition) const {
+  return state_.by_sizes.contains(graph::to_string(condition));
+}
+
+bool NodeContext::holds(Dim condition) {
+  const Dim one = dims().constant(1);
+  if (const std::optional<bool> known = prove_equal(condition, one)) return *known;
+  const std::string text = graph::to_string(condition);
+  const bool answer = state_.ones.contains(text);
+  state_.conditions.push_back({text, answer});
+  if (!answer) state_.unlike_ones.push_back({condition, text});
+  if (answer || is_alone()) {
+    const ValueId all = integer_values({DType::i64, false, {condition}}, "condition");
+    add("reshape", {all},
+        {dim_list("shape", std::vector{one}),
+         dim_list("not_one", std::vector{answer ? one - condition : condition})});
+  }
+  return answer;
+}
+
+void NodeContext::decide_earlier(std::optional<Dim> condition) const {
+  if (condition) throw UndecidedBySizes{graph::to_string(*condition)};
+  if (std::set<std::string> inputs = asked_for(); !inputs.empty())
+    throw UndecidedStructure{std::move(inputs)};
+}
+
+std::string NodeContext::loop_name() const { return describe(node_) + " " + node_.output(0); }
+
+bool NodeContext::is_decided_by_data() const { return state_.by_data.contains(loop_name()); }
+
+void NodeContext::decide_by_data() const { throw UndecidedByData{loop_name()}; }
+
+void NodeContext::refuse(const std::string& message, std::size_t output) {
+  Operand operand;
+  operand.refusal = std::make_shared<const Refusal>(
+      Refusal{fmt::format("{}: {}", describe(node_), message), asked_for()});
+  give(std::move(operand), output);
+}
+
 bool NodeContext::is_defined(Dim dim) {
   bool found = false;
   for_each_symbol(dim, [&](int symbol) { found |= dims().info(symbol).defined; });
@@ -121,11 +168,7 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   return found->second;
 }
 
-Operand& NodeContext::without_texts(Operand& operand) const {
-  if (operand.texts)
-    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
-  return operand;
-}
+Operand& NodeContext::find(std::size_t input) { return readable(*operand(input)); }
 
 const std::vector<std::string>* NodeContext::texts(std::size_t input) const {
   if (!has(input)) return nullptr;
@@ -136,6 +179,19 @@ const std::vector<std::string>* NodeContext::texts(std::size_t input) const {
 ValueId NodeContext::places_of_texts(std::size_t input) {
   Operand& places = *operand(input);
   return materialize(places, places.name);
+}
+
+Operand& NodeContext::readable(Operand& operand) {
+  if (operand.texts)
+    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
+  if (operand.sequence || operand.is_nothing)
+    throw Error(ErrorKind::model,
+                fmt::format("it reads a tensor, but \"{}\" is {}", operand.name,
+                            operand.sequence ? "a sequence of tensors" : "no value at all"));
+  if (!operand.refusal) return operand;
+  if (!operand.refusal->deciding.empty()) throw UndecidedStructure{operand.refusal->deciding};
+  throw Error(ErrorKind::unsupported,
+              fmt::format("it reads what it cannot know: {}", operand.refusal->message));
 }
 
 ValueId NodeContext::value(std::size_t input) {
@@ -149,6 +205,28 @@ std::vector<ValueId> NodeContext::values() {
   return values;
 }
 
+const OperandList& NodeContext::sequence(std::size_t input) {
+  const std::shared_ptr<Operand> given = sequence_operand(input);
+  if (given->front)
+    fail_unsupported(
+        "its sequence grows in a loop; tensors are put at its end there, and behind the loop they "
+        "are joined, counted or taken one by one");
+  return *given->sequence;
+}
+
+std::shared_ptr<Operand> NodeContext::sequence_operand(std::size_t input) {
+  std::shared_ptr<Operand> given = operand(input);
+  if (given->refusal) readable(*given);
+  if (!given->sequence) fail(fmt::format("its input {} must be a sequence of tensors", input));
+  return given;
+}
+
+void NodeContext::give(OperandList sequence, std::size_t output) {
+  Operand operand;
+  operand.sequence = std::make_shared<const OperandList>(std::move(sequence));
+  give(std::move(operand), output);
+}
+
 ValueId value_of(GraphState& state, const std::string& name) {
   NodeProto reader;
   reader.set_op_type("output");
@@ -158,7 +236,7 @@ ValueId value_of(GraphState& state, const std::string& name) {
 }
 
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
-  if (operand.id != graph::no_value) return operand.id;
+  if (readable(operand).id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
   return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)
                                                       : ints_value(*operand.ints, own);
@@ -186,18 +264,48 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
   return id;
 }
 
+/// A tensor of several graphs is one weight.
 ValueId NodeContext::weight_value(const std::shared_ptr<const Tensor>& tensor,
                                   const std::string& name) {
-  const ValueId id = state_.builder.weight(name, type_of_tensor(*tensor, dims()));
-  state_.weights.push_back({state_.builder.value(id).name, tensor});
-  return id;
+  graph::Builder& builder = state_.builder;
+  const graph::TensorType type = type_of_tensor(*tensor, dims());
+  for (const GraphState* graph = &state_; graph != nullptr; graph = graph->outside) {
+    const auto known = graph->weight_of.find(tensor.get());
+    if (known != graph->weight_of.end() && !builder.has_name(known->second))
+      return builder.weight(known->second, type);
+  }
+  const std::string key = new_key(name);
+  state_.weights.push_back({key, tensor});
+  state_.weight_keys.insert(key);
+  state_.weight_of.emplace(tensor.get(), key);
+  return builder.weight(key, type);
+}
+
+/// A name that no value of the graph has, and no weight of another one.
+std::string NodeContext::new_key(const std::string& name) {
+  const auto is_taken = [&](const std::string& key) {
+    if (key.empty() || state_.builder.has_name(key)) return true;
+    for (const GraphState* graph = &state_; graph != nullptr; graph = graph->outside)
+      if (graph->weight_keys.contains(key)) return true;
+    return false;
+  };
+  std::string key = name;
+  int& last = state_.last_key_number.try_emplace(name, 1).first->second;
+  while (is_taken(key)) key = fmt::format("{}_{}", name, ++last);
+  return key;
+}
+
+ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
+  if (ints.dtype != DType::boolean) return integer_values(ints, name);
+  KnownInts numbers = ints;
+  numbers.dtype = DType::i64;
+  return state_.builder.add("cast", {integer_values(numbers, name)}, name,
+                            {{"dtype", std::string(name_of(DType::boolean))}});
 }
 
 /// Each element is a range of one.
-ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
+ValueId NodeContext::integer_values(const KnownInts& ints, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  if (!counts(ints.dtype) || ints.dtype == DType::boolean)
-    fail(fmt::format("{} depends on sizes in a way that is not supported", name));
   std::vector<ValueId> elements;
   for (const Dim element : ints.elements) {
     const Dim start = builder.resolve(element);
@@ -245,34 +353,42 @@ const Tensor& NodeContext::need_constant(std::size_t input, std::string_view wha
   return *tensor;
 }
 
-std::set<std::string> NodeContext::asked_for() const {
-  std::set<std::string> all;
-  for (const ValueId id : lacked_) {
-    if (id != graph::no_value) all.merge(inputs_that_decide(id));
-  }
-  return all;
-}
+namespace {
 
-/// The inputs of rank 0 and 1 from which alone the value follows: such inputs hold sizes, axes and
-/// the like. None where it depends on others too.
-std::set<std::string> NodeContext::inputs_that_decide(ValueId wanted) const {
-  std::set<std::string> inputs;
+/// Adds the inputs of rank 0 and 1 from which alone the value follows: such inputs hold sizes, axes
+/// and the like. False where it depends on others too.
+bool add_deciding(const GraphState& graph, ValueId wanted, std::set<std::string>& inputs) {
   std::unordered_set<ValueId> seen;
   std::vector<ValueId> open{wanted};
   while (!open.empty()) {
     const ValueId id = open.back();
     open.pop_back();
     if (!seen.insert(id).second) continue;
-    const graph::Value& value = state_.builder.value(id);
-    if (value.kind == graph::ValueKind::Input) {
-      if (value.type.rank() > 1) return {};
-      if (!state_.known_inputs.contains(id)) inputs.insert(value.name);
+    const graph::Value& value = graph.builder.value(id);
+    if (value.kind == graph::ValueKind::Input && graph.outside != nullptr) {
+      const auto outside = graph.captured.find(id);
+      if (outside == graph.captured.end() || !add_deciding(*graph.outside, outside->second, inputs))
+        return false;
+    } else if (value.kind == graph::ValueKind::Input) {
+      if (value.type.rank() > 1) return false;
+      if (!graph.known_inputs.contains(id)) inputs.insert(value.name);
     }
     if (value.producer < 0) continue;
-    const graph::Node& producer = state_.builder.node(value.producer);
+    const graph::Node& producer = graph.builder.node(value.producer);
     open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
   }
-  return inputs;
+  return true;
+}
+
+}  // namespace
+
+std::set<std::string> NodeContext::asked_for() const {
+  std::set<std::string> all;
+  for (const ValueId id : lacked_) {
+    std::set<std::string> inputs;
+    if (id != graph::no_value && add_deciding(state_, id, inputs)) all.merge(inputs);
+  }
+  return all;
 }
 
 std::optional<KnownInts> NodeContext::ints(std::size_t input) {

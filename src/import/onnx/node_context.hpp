@@ -32,10 +32,27 @@ struct UndecidedStructure {
   std::set<std::string> inputs;
 };
 
+/// Thrown where the branches of an `If` do not fit each other, and sizes of inputs decide which one
+/// runs: the model has a structure for each.
+struct UndecidedBySizes {
+  std::string condition;
+};
+
+/// Thrown where data decide when a loop ends that the import took for one to be unrolled.
+struct UndecidedByData {
+  std::string loop;
+};
+
 /// A dim, and its text for when the builder is gone.
 struct NotedSize {
   Dim dim;
   std::string text;
+};
+
+/// A condition on sizes of inputs, and how an import has answered it.
+struct NotedCondition {
+  std::string text;
+  bool holds;
 };
 
 /// All nodes of a graph share this.
@@ -46,8 +63,10 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   ModelFiles& files;
   const Ones& ones;
-  const bool strict = false, alone = false;  ///< ImportOptions'
-  std::vector<NotedSize> unlike_ones = {};   ///< taken to be other than 1, though they may be
+  const std::set<std::string>&by_sizes, &by_data;  ///< ImportOptions'
+  const bool strict = false, alone = false;        ///< ImportOptions'
+  std::vector<NotedSize> unlike_ones = {};         ///< taken to be other than 1, though they may be
+  std::vector<NotedCondition> conditions = {};     ///< those that are open, in the order of asking
   int opset = 0;
   std::vector<std::string> warnings = {};  ///< for a log
   std::int64_t unrolled_nodes = 0;         ///< nodes in bodies of Loop and Scan, once for each step
@@ -57,6 +76,18 @@ struct GraphState {
   std::set<ValueId> known_inputs =
       {};  ///< the graph's inputs whose values are known; their operands hold the values
   std::unordered_map<std::string, int> last_dim_number = {};  ///< name_2, name_3, ... by name
+  std::unordered_map<std::string, int> last_key_number = {};
+
+  // Weights of all graphs are in one file.
+  std::set<std::string> weight_keys = {};  ///< of this graph, and of bodies in it
+  std::unordered_map<const Tensor*, std::string> weight_of = {};
+
+  // For the body of a loop.
+  GraphState* outside = nullptr;                       ///< the graph that has the loop
+  std::unordered_map<ValueId, ValueId> captured = {};  ///< inputs that are values outside
+  std::vector<std::string> sources = {};               ///< of its nodes
+  std::vector<std::string> body_sources = {};          ///< of those of bodies in it, in their order
+  int bodies = 0;                                      ///< named so far, in the whole model
 };
 
 /// Inputs and attributes by their places and names in the ONNX specification. Errors name the node
@@ -127,6 +158,22 @@ class NodeContext {
   /// True where the dim is 1 in this import. Where sizes of inputs decide that, it is one of the
   /// Ones, or is noted. Where a run decides it, it is not.
   bool is_one(Dim dim);
+  /// The node's first input where it is a condition that depends on nothing but sizes of inputs: 0
+  /// or 1.
+  std::optional<Dim> condition_on_sizes();
+  /// True where the module has another structure for either answer.
+  bool splits(Dim condition) const;
+  /// The answer in this import, as is_one(). Other sizes than it is for are refused in a run.
+  bool holds(Dim condition);
+  /// Where sizes or small inputs decide what the node lacked or asks: does not return, and the
+  /// import begins again.
+  void decide_earlier(std::optional<Dim> condition) const;
+  /// True where the node is a loop whose end data decide, as an earlier import found.
+  bool is_decided_by_data() const;
+  /// The node is one. Does not return: the import begins again.
+  [[noreturn]] void decide_by_data() const;
+  /// An output that two unlike values could be: whoever reads it fails with the message.
+  void refuse(const std::string& message, std::size_t output);
   /// The dim contains one whose value a run decides.
   bool is_defined(Dim dim);
   /// Counted from the front; fails outside of 0 .. rank - 1.
@@ -155,6 +202,7 @@ class NodeContext {
   void give(Tensor constant, std::size_t output = 0);
   void give(Operand operand, std::size_t output = 0);
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
+  void give(OperandList sequence, std::size_t output = 0);
 
   /// The list of the texts of an input, which are some of it; nullptr: it has none.
   const std::vector<std::string>* texts(std::size_t input) const;
@@ -163,28 +211,33 @@ class NodeContext {
   /// A tensor of texts: the value has their places in the list.
   void give_texts(ValueId places, std::vector<std::string> texts, std::size_t output = 0);
 
+  /// The tensors of an input that is a sequence. Fails where it has a front.
+  const OperandList& sequence(std::size_t input);
+  /// The input where it is a sequence, with a front or without; else fails.
+  std::shared_ptr<Operand> sequence_operand(std::size_t input);
   /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);
   /// The value of an operand that a converter has made.
   ValueId value_of(Operand& operand) { return value_of(operand, node_.op_type()); }
   ValueId value_of(Operand& operand, const std::string& name) {
-    return materialize(without_texts(operand), name);
+    return materialize(readable(operand), name);
   }
 
  private:
-  Operand& find(std::size_t input) { return without_texts(*operand(input)); }
-  /// Fails for a tensor of texts.
-  Operand& without_texts(Operand& operand) const;
+  Operand& find(std::size_t input);
+  Operand& readable(Operand& operand);
   /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
   /// from: only a node that fails, or whose sizes a run decides, asks.
   std::set<std::string> asked_for() const;
-  std::set<std::string> inputs_that_decide(ValueId wanted) const;
+  std::string loop_name() const;
+  std::string new_key(const std::string& name);
   std::optional<KnownInts> ints_of(Operand& operand);
   std::vector<Dim> defined_sizes(Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);
   ValueId weight_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);
+  ValueId integer_values(const KnownInts& ints, const std::string& name);
 
   GraphState& state_;
   NodeProto& node_;

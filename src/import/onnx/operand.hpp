@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,12 @@ struct KnownInts {
                                         ///< stand in row-major order; empty for lists and scalars
 };
 
+/// Nothing can read the operand, since a run decides which of two unlike results it is.
+struct Refusal {
+  std::string message;
+  std::set<std::string> deciding;  ///< inputs of the graph whose values would tell; empty: none
+};
+
 /// A constant becomes a value of the module when something reads it as a tensor, and never where
 /// only shapes depend on it.
 struct Operand {
@@ -36,7 +43,19 @@ struct Operand {
            ///< on data
   /// For a tensor of texts in the file: they are these, by the numbers that the value has instead.
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
+  // At most one of these is set, and then nothing else is.
+  std::shared_ptr<const Refusal> refusal = nullptr;
+  std::shared_ptr<const std::vector<std::shared_ptr<Operand>>> sequence =
+      nullptr;              ///< it is no tensor, but a list of tensors
+  bool is_nothing = false;  ///< it is an optional value that there is none of
+
+  /// Before the tensors of a sequence that grows in a loop: behind the loop those that its steps
+  /// have put there, as one tensor with an axis before theirs; in the loop's body what was there
+  /// before the step, which is no value.
+  std::shared_ptr<Operand> front = nullptr;
 };
+
+using OperandList = std::vector<std::shared_ptr<Operand>>;
 
 /// Operands by name. One operand may have several names, in the graph and in functions, and still
 /// becomes one value of the module.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/op.hpp"
 #include "src/runtime/executables/segmented_execution.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/system/errors.hpp"
@@ -13,12 +14,24 @@
 namespace dyn::runtime {
 namespace {
 
+std::shared_ptr<const Model> body_of(const graph::Module& module, const graph::Segment& segment,
+                                     const SegmentedExecutable::LoadBody& load) {
+  const graph::Node& node = module.nodes[static_cast<std::size_t>(segment.nodes.front())];
+  if (node.op->id != graph::OpId::Loop) return nullptr;
+  return load(*graph::find_body(module, graph::attr_word(node, "body")));
+}
+
 std::vector<SegmentStep> load_steps(const graph::Module& module,
-                                    const SegmentedExecutable::Load& load) {
+                                    const SegmentedExecutable::Load& load,
+                                    const SegmentedExecutable::LoadBody& load_body) {
   std::vector<SegmentStep> steps;
   for (graph::Segment& segment : graph::cut(module)) {
-    std::shared_ptr<const Model> model = segment.defines ? nullptr : load(module, segment);
-    steps.push_back({std::move(segment), std::move(model), {}});
+    std::shared_ptr<const Model> model, body;
+    if (segment.defines)
+      body = body_of(module, segment, load_body);
+    else
+      model = load(module, segment);
+    steps.push_back({std::move(segment), std::move(model), std::move(body), {}});
   }
   std::set<graph::ValueId> read(module.outputs.begin(), module.outputs.end());
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
@@ -33,16 +46,18 @@ std::vector<SegmentStep> load_steps(const graph::Module& module,
 
 }  // namespace
 
-SegmentedExecutable::SegmentedExecutable(ModelInfo info, graph::Module module, const Load& load)
+SegmentedExecutable::SegmentedExecutable(ModelInfo info, graph::Module module, const Load& load,
+                                         const LoadBody& load_body)
     : Executable(std::move(info)),
       module_(std::move(module)),
       binder_(module_),
-      steps_(load_steps(module_, load)) {}
+      steps_(load_steps(module_, load, load_body)) {}
 
 std::string SegmentedExecutable::device_name() const {
-  const auto first =
-      std::ranges::find_if(steps_, [](const SegmentStep& step) { return step.model != nullptr; });
-  return first == steps_.end() ? info().options.device : first->model->device_name();
+  for (const SegmentStep& step : steps_)
+    if (const std::shared_ptr<const Model>& model = step.model ? step.model : step.body)
+      return model->device_name();
+  return info().options.device;
 }
 
 const Plans& SegmentedExecutable::plans() const {

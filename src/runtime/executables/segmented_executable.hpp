@@ -14,9 +14,13 @@ class SegmentedExecutable final : public Executable {
   using Load =
       std::function<std::shared_ptr<const Model>(const graph::Module&, const graph::Segment&)>;
 
-  /// All segments share the symbols of `module`. Throws what `load` throws, and Error(unsupported)
-  /// for a module with states.
-  SegmentedExecutable(ModelInfo info, graph::Module module, const Load& load);
+  /// Loads what a loop runs.
+  using LoadBody = std::function<std::shared_ptr<const Model>(const graph::Module& body)>;
+
+  /// All segments share the symbols of `module`; bodies have their own. Throws what loading throws,
+  /// and Error(unsupported) for a module with states.
+  SegmentedExecutable(ModelInfo info, graph::Module module, const Load& load,
+                      const LoadBody& load_body);
 
   std::string device_name() const override;
   /// A session makes no difference: there are no states.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/diagnostic.hpp"
 #include "graph/ir/op.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/system/errors.hpp"
@@ -34,12 +35,27 @@ std::string place_of(const graph::Node& node) {
   return fmt::format("{} (line {})", node.op->name, node.location.line);
 }
 
+const graph::Node& node_of(const SegmentedExecutable& executable, const SegmentStep& step) {
+  return executable.module().nodes[static_cast<std::size_t>(step.segment.nodes.front())];
+}
+
+std::unique_ptr<LoopExecution> loop_of(const SegmentedExecutable& executable,
+                                       const SegmentStep& step) {
+  const graph::Node& node = node_of(executable, step);
+  return std::make_unique<LoopExecution>(
+      step.body, graph::loop_places(node),
+      fmt::format("loop ({})", graph::place_of(executable.module(), node.location)),
+      executable.info().options.max_loop_steps);
+}
+
 }  // namespace
 
 SegmentedExecution::SegmentedExecution(const SegmentedExecutable& executable, CallPorts& ports)
     : executable_(executable), ports_(ports) {
-  for (const SegmentStep& step : executable.steps())
+  for (const SegmentStep& step : executable.steps()) {
     calls_.push_back(step.model ? std::make_unique<CallState>(step.model) : nullptr);
+    loops_.push_back(step.body ? loop_of(executable, step) : nullptr);
+  }
 }
 
 void SegmentedExecution::run(RunProfile*, std::span<const std::int64_t> symbols) {
@@ -86,6 +102,8 @@ std::vector<Tensor> SegmentedExecution::run_steps(std::vector<std::int64_t> symb
     if (!is_needed(segment)) continue;
     if (calls_[step])
       run_model(step);
+    else if (loops_[step])
+      run_loop(step);
     else
       run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())]);
     for (const ValueId id : steps[step].last) values_.erase(id);
@@ -147,6 +165,47 @@ void SegmentedExecution::choose(const graph::Node& node) {
   }
   define(node, sizes);
   values_[node.outputs[0]] = chosen;
+}
+
+/// Where there was no step, sizes that a step would have given are 0.
+void SegmentedExecution::run_loop(std::size_t step) {
+  const graph::Module& module = executable_.module();
+  const graph::Node& node = node_of(executable_, executable_.steps()[step]);
+  std::vector<Tensor> operands;
+  for (const ValueId id : node.inputs) operands.push_back(value(id));
+  LoopExecution::Results results = loops_[step]->run(operands);
+  std::vector<Tensor> made = std::move(results.carried);
+  made.insert(made.end(), results.collected.begin(), results.collected.end());
+  std::vector<std::int64_t> sizes;
+  for (const int symbol : graph::defined_symbols(module, node)) {
+    std::int64_t& size =
+        sizes.emplace_back(attr_dim(module, node, "steps").symbol() == symbol ? results.steps : 0);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const std::vector<graph::Dim>& dims = module.value(node.outputs[i]).type.dims;
+      for (std::size_t axis = 0; axis < dims.size() && !made[i].empty(); ++axis)
+        if (dims[axis].symbol() == symbol) size = made[i].shape()[axis];
+    }
+  }
+  define(node, sizes);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const graph::TensorType& type = module.value(node.outputs[i]).type;
+    if (made[i].empty()) made[i] = Tensor(type.dtype, evaluated(type.dims, symbols_));
+    values_[node.outputs[i]] = std::move(made[i]);
+  }
+  check_sizes(node);
+}
+
+/// The dims that the model says may be others than those that the steps gave.
+void SegmentedExecution::check_sizes(const graph::Node& node) const {
+  for (const ValueId id : node.outputs) {
+    const graph::Value& value = executable_.module().value(id);
+    const Shape said = evaluated(value.type.dims, symbols_);
+    const Shape& made = values_.at(id).shape();
+    if (said != made)
+      user_error(fmt::format("loop ({}): {} is {}, but its steps give {}, and not {}",
+                             graph::place_of(executable_.module(), node.location), value.name,
+                             to_string(value.type), to_string(made), to_string(said)));
+  }
 }
 
 void SegmentedExecution::define(const graph::Node& node, std::span<const std::int64_t> values) {

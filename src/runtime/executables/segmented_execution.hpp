@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/runtime/executables/execution.hpp"
+#include "src/runtime/executables/loop_execution.hpp"
 #include "src/runtime/executables/segmented_executable.hpp"
 #include "src/runtime/run/call_ports.hpp"
 #include "src/runtime/run/call_state.hpp"
@@ -28,12 +29,15 @@ class SegmentedExecution final : public Execution {
   void run_model(std::size_t step);
   void run_node(const graph::Node& node);
   void choose(const graph::Node& node);
+  void run_loop(std::size_t step);
+  void check_sizes(const graph::Node& node) const;
   void define(const graph::Node& node, std::span<const std::int64_t> values);
   Tensor value(graph::ValueId id) const;
 
   const SegmentedExecutable& executable_;
   CallPorts& ports_;
-  std::vector<std::unique_ptr<CallState>> calls_;  ///< by step; nullptr for those of the host
+  std::vector<std::unique_ptr<CallState>> calls_;      ///< by step; nullptr for those of the host
+  std::vector<std::unique_ptr<LoopExecution>> loops_;  ///< by step; nullptr for others
   std::map<graph::ValueId, Tensor> values_;
   std::vector<std::int64_t> symbols_;  ///< 0 for those that the run has yet to define
   std::vector<bool> known_;            ///< by symbol

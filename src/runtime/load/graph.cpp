@@ -167,8 +167,9 @@ LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::Impor
 
 std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
   const auto source = std::make_shared<OnnxSource>(path, options);
-  const onnx::ImportOptions facts{
-      source->options.known_inputs, source->options.free_dims, {}, options.strict};
+  const onnx::ImportOptions facts{.known = source->options.known_inputs,
+                                  .free_dims = source->options.free_dims,
+                                  .strict = options.strict};
   LoadedOnnx loaded = try_load(source, facts);
   if (loaded.model) return loaded.model;
   onnx::Imported& first = loaded.imported;

@@ -77,9 +77,10 @@ class Loader {
  private:
   graph::Module read_text() {
     const Clock::time_point start = Clock::now();
-    graph::Module module = request_.segment == nullptr
-                               ? graph::parse(request_.text, request_.source_name)
-                               : graph::module_of(*request_.whole, *request_.segment);
+    graph::Module module =
+        request_.segment != nullptr ? graph::module_of(*request_.whole, *request_.segment)
+        : request_.body != nullptr  ? graph::Module(*request_.body)
+                                    : graph::parse(request_.text, request_.source_name);
     if (options_.strict && request_.segment == nullptr) graph::check_values(module);
     report_.parse = seconds_since(start);
     return module;
@@ -123,17 +124,27 @@ class Loader {
   std::unique_ptr<const Executable> segmented(graph::Module module) {
     ModelInfo info = info_of(module);
     const Options options = with_each_line_once(options_);
+    const auto load = [&](LoadRequest request) {
+      request.text.clear();
+      request.decided.clear();
+      request.gives_files = false;  // another part may read the same weight
+      std::shared_ptr<const Model> model = load_model(request, options, factory_, dump_);
+      add(report_, model->load_report());
+      return model;
+    };
     return std::make_unique<SegmentedExecutable>(
         std::move(info), std::move(module),
         [&](const graph::Module& whole, const graph::Segment& segment) {
           LoadRequest request = request_;
-          request.text.clear();
           request.whole = &whole;
           request.segment = &segment;
-          request.decided.clear();
-          std::shared_ptr<const Model> model = load_model(request, options, factory_, dump_);
-          add(report_, model->load_report());
-          return model;
+          request.body = nullptr;
+          return load(std::move(request));
+        },
+        [&](const graph::Module& body) {
+          LoadRequest request = request_;
+          request.body = &body;
+          return load(std::move(request));
         });
   }
 

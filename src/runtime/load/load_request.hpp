@@ -26,6 +26,8 @@ struct LoadRequest {
   /// whole.
   const graph::Segment* segment = nullptr;
   const graph::Module* whole = nullptr;
+  /// This body of a loop alone, in place of a text.
+  const graph::Module* body = nullptr;
 };
 
 }  // namespace dyn::runtime

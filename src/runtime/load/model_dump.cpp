@@ -6,11 +6,12 @@
 
 namespace dyn::runtime {
 
-ModelDump::ModelDump(const Dump& dump, const graph::Segment* segment)
-    : dump_(dump),
-      prefix_(segment != nullptr && !segment->nodes.empty()
-                  ? fmt::format("segment{}-", segment->nodes.front())
-                  : std::string()) {}
+ModelDump::ModelDump(const Dump& dump, const graph::Segment* segment, const graph::Module* body)
+    : dump_(dump) {
+  if (body != nullptr) prefix_ = fmt::format("{}-", body->name);
+  if (segment != nullptr && !segment->nodes.empty())
+    prefix_ += fmt::format("segment{}-", segment->nodes.front());
+}
 
 void ModelDump::write(const std::string& name, const std::string& text) const {
   dump_.write(prefix_ + name, text);

@@ -11,12 +11,13 @@
 
 namespace dyn::runtime {
 
-/// Segments of one model have files of their own: each is told by its first node. Errors are
+/// Segments of one model have files of their own, each told by its first node, and bodies by their
+/// names. Errors are
 /// Error(device), for files that cannot be written.
 class ModelDump {
  public:
-  /// `segment`: nullptr for a whole model. `dump` must outlive this.
-  ModelDump(const Dump& dump, const graph::Segment* segment);
+  /// `segment` and `body`: nullptr for a whole model. `dump` must outlive this.
+  ModelDump(const Dump& dump, const graph::Segment* segment, const graph::Module* body);
 
   /// Writes the module's text now and after each pass, numbered in their order. Empty where nobody
   /// asks for that.

@@ -160,6 +160,13 @@ void CallPorts::ready_outputs(std::span<const Shape> shapes) {
   changed_ = false;
 }
 
+void CallPorts::drop_outputs() {
+  for (Port& output : outputs_) {
+    if (!output.bound) output.tensor = Tensor();
+  }
+  changed_ = true;
+}
+
 std::vector<const Shape*> CallPorts::input_shapes() const {
   std::vector<const Shape*> shapes;
   for (const Port& input : inputs_) shapes.push_back(&input.tensor.shape());

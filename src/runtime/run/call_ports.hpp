@@ -45,6 +45,8 @@ class CallPorts {
   /// Gives outputs of these shapes to a run: allocates those that nobody has bound, unless they
   /// have their shape already, and checks the others.
   void ready_outputs(std::span<const Shape> shapes);
+  /// Leaves the outputs that nobody has bound to whoever shares them: the next run has others.
+  void drop_outputs();
   /// Addresses of a run's inputs and outputs, as ready_outputs() found them.
   std::span<void* const> input_data() const noexcept { return input_data_; }
   std::span<void* const> output_data() const noexcept { return output_data_; }

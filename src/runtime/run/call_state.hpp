@@ -36,6 +36,8 @@ class CallState {
   /// inputs are set. Asks the model for no plan. Throws Error(user) where it was made for other
   /// shapes.
   void use_plan(PlanPtr plan);
+  const Tensor& input(std::size_t index) const { return ports_.input(index); }
+  void drop_outputs() { ports_.drop_outputs(); }
   const Tensor& output(std::size_t index) const { return ports_.output(index); }
   /// The plan of the last run; throws Error(user) where there was none, or no plan covered it.
   const Plan& plan() const;

@@ -92,7 +92,7 @@ Safetensors open_file(const std::string& path) {
 
 WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request,
                              const Options& options)
-    : module_(module), gives_files_(request.gives_files && request.segment == nullptr) {
+    : module_(module), gives_files_(request.gives_files) {
   if (!options.random_weights) open_files(module, request);
   for (std::size_t id = 0; id < module.values.size(); ++id) {
     const graph::Value& value = module.values[id];

@@ -63,14 +63,25 @@ TEST_CASE("types and operators that are out of scope") {
   CHECK(reason_of(types) == "maps");
   type.mutable_sparse_tensor_type();
   CHECK(reason_of(types).empty());
-  CHECK(reason_of(model_of("SplitToSequence")) == "sequences");
-  CHECK(reason_of(model_of("OptionalHasElement")) == "optional types");
   CHECK(reason_of(model_of("RandomUniformLike")) == "random generators");
   CHECK(reason_of(model_of("ImageDecoder")) == "image decoding");
   CHECK(reason_of(model_of("Adam", "ai.onnx.preview.training")) == "training operators");
   CHECK(reason_of(model_of("Binarizer", "ai.onnx.ml")).empty());
   CHECK(reason_of(model_of("Binarizer", "local")).empty());
   CHECK(reason_of(model_of("SoftmaxCrossEntropyLoss")).empty());
+}
+
+TEST_CASE("sequences and optional values are in scope where the model's ports are tensors") {
+  CHECK(reason_of(model_of("SplitToSequence")).empty());
+  CHECK(reason_of(model_of("OptionalHasElement")).empty());
+  onnx::ModelProto loop = model_of("Loop");
+  onnx::AttributeProto& body = *loop.mutable_graph()->mutable_node(0)->add_attribute();
+  body.set_name("body");
+  *body.mutable_g() = model_of("SequenceInsert").graph();
+  add_input(*body.mutable_g(), "list").mutable_sequence_type();
+  CHECK(reason_of(loop).empty());
+  add_input(*body.mutable_g(), "words").mutable_tensor_type()->set_elem_type(Types::STRING);
+  CHECK(reason_of(loop) == "strings");
 }
 
 TEST_CASE("bodies of control flow and functions count") {

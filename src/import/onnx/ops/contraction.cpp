@@ -10,7 +10,10 @@ void convert_matmul(NodeContext& node) {
   node.give(numpy_matmul(input_expr(node, 0), input_expr(node, 1)).id());
 }
 
-void convert_gemm(NodeContext& node) { node.give(gemm(node).id()); }
+void convert_gemm(NodeContext& node) {
+  for (const std::size_t input : {std::size_t{0}, std::size_t{1}}) node.require_rank(input, 2);
+  node.give(gemm(node).id());
+}
 
 }  // namespace
 

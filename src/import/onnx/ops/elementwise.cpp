@@ -35,19 +35,30 @@ std::optional<Dim> fold_mod(Dim a, Dim b) {
   return mod(a, b);
 }
 
-std::optional<Dim> truth(Dim like, std::optional<bool> known) {
-  return known ? std::optional(like.table().constant(*known ? 1 : 0)) : std::nullopt;
+// Conditions are 0 or 1.
+Dim truth(Dim like, std::int64_t value) { return like.table().constant(value); }
+std::optional<Dim> fold_equal(Dim a, Dim b) {
+  if (const std::optional<bool> known = graph::prove_equal(a, b)) return truth(a, *known ? 1 : 0);
+  return truth(a, 1) - min(truth(a, 1), max(a - b, b - a));
 }
-std::optional<Dim> fold_equal(Dim a, Dim b) { return truth(a, graph::prove_equal(a, b)); }
-std::optional<Dim> fold_less(Dim a, Dim b) { return truth(a, graph::prove_less(a, b)); }
-std::optional<Dim> fold_less_equal(Dim a, Dim b) { return truth(a, graph::prove_less_equal(a, b)); }
+std::optional<Dim> fold_less(Dim a, Dim b) {
+  if (const std::optional<bool> known = graph::prove_less(a, b)) return truth(a, *known ? 1 : 0);
+  return min(truth(a, 1), max(truth(a, 0), b - a));
+}
+std::optional<Dim> fold_less_equal(Dim a, Dim b) {
+  if (const std::optional<bool> known = graph::prove_less_equal(a, b))
+    return truth(a, *known ? 1 : 0);
+  return truth(a, 1) - min(truth(a, 1), max(truth(a, 0), a - b));
+}
+std::optional<Dim> fold_unlike(Dim a, Dim b) { return max(a - b, b - a); }
 std::optional<Dim> fold_greater(Dim a, Dim b) { return fold_less(b, a); }
 std::optional<Dim> fold_greater_equal(Dim a, Dim b) { return fold_less_equal(b, a); }
 
-/// An operator on sizes, and the function that computes it.
+/// An operator on sizes, or on conditions, and the function that computes it.
 struct SizeFold {
   graph::ScalarOp op;
   Fold fold;
+  bool of_conditions = false;
 };
 constexpr SizeFold size_folds[] = {{graph::ScalarOp::Add, fold_add},
                                    {graph::ScalarOp::Sub, fold_sub},
@@ -59,12 +70,15 @@ constexpr SizeFold size_folds[] = {{graph::ScalarOp::Add, fold_add},
                                    {graph::ScalarOp::Less, fold_less},
                                    {graph::ScalarOp::LessEqual, fold_less_equal},
                                    {graph::ScalarOp::Greater, fold_greater},
-                                   {graph::ScalarOp::GreaterEqual, fold_greater_equal}};
+                                   {graph::ScalarOp::GreaterEqual, fold_greater_equal},
+                                   {graph::ScalarOp::And, fold_min, true},
+                                   {graph::ScalarOp::Or, fold_max, true},
+                                   {graph::ScalarOp::NotEqual, fold_unlike, true}};
 
 /// nullptr: no function does.
-Fold fold_of(graph::ScalarOp op) {
+const SizeFold* fold_of(graph::ScalarOp op) {
   const auto found = std::ranges::find(size_folds, op, &SizeFold::op);
-  return found == std::end(size_folds) ? nullptr : found->fold;
+  return found == std::end(size_folds) ? nullptr : found;
 }
 
 /// An ONNX operator that equals a scalar operator under another name.
@@ -97,20 +111,29 @@ std::optional<KnownInts> fold_elements(const KnownInts& a, const KnownInts& b, D
 }
 
 /// False where an operand or the result depends on more than sizes.
-bool give_folded(NodeContext& node, Fold fold, bool compares) {
+bool give_folded(NodeContext& node, const SizeFold* fold, bool compares) {
   if (fold == nullptr || node.inputs() != 2) return false;
   const std::optional<KnownInts> a = node.ints(0), b = node.ints(1);
-  if (!a || !b || a->dtype == DType::boolean) return false;
+  if (!a || !b || (a->dtype == DType::boolean) != fold->of_conditions) return false;
   std::optional<KnownInts> result =
-      fold_elements(*a, *b, compares ? DType::boolean : a->dtype, fold);
+      fold_elements(*a, *b, compares ? DType::boolean : a->dtype, fold->fold);
   if (!result) return false;
   node.give(*std::move(result));
+  return true;
+}
+
+bool give_folded_not(NodeContext& node) {
+  std::optional<KnownInts> condition = node.ints_of_any_rank(0);
+  if (!condition || condition->dtype != DType::boolean) return false;
+  for (Dim& element : condition->elements) element = node.dims().constant(1) - element;
+  node.give(*std::move(condition));
   return true;
 }
 
 void convert_same(NodeContext& node) {
   const graph::ScalarOpInfo& op = same_operator(node.node().op_type());
   if (give_folded(node, fold_of(op.op), op.has(graph::Tests))) return;
+  if (op.op == graph::ScalarOp::Not && give_folded_not(node)) return;
   // Add, Sub, Mul and Div have two operands, Max, Min and Sum any number, the first ones one.
   if (node.inputs() == 1 && op.operands == 2) return node.give(node.operand(0));
   ValueId result = node.value(0);
@@ -132,8 +155,8 @@ ValueId truncated_mod(NodeContext& node) {
 
 void convert_mod(NodeContext& node) {
   if (node.integer("fmod", 0) != 0) return node.give(truncated_mod(node));
-  if (!give_folded(node, fold_mod, false))
-    node.give(node.add("mod", {node.value(0), node.value(1)}));
+  constexpr SizeFold fold{graph::ScalarOp::Mod, fold_mod};
+  if (!give_folded(node, &fold, false)) node.give(node.add("mod", {node.value(0), node.value(1)}));
 }
 
 ValueId cast_to(NodeContext& node, ValueId x, DType dtype) {
@@ -241,6 +264,21 @@ ValueId cast_to_code(NodeContext& node, DType to) {
   return narrowed(input_expr(node, 0), to, narrowing).id();
 }
 
+/// Integers that follow from sizes as conditions, and conditions as integers.
+bool give_condition_cast(NodeContext& node, DType to) {
+  std::optional<KnownInts> ints = node.ints_of_any_rank(0);
+  const bool is_counted = to == DType::i64 || to == DType::i32;
+  if (!ints || !(to == DType::boolean || (ints->dtype == DType::boolean && is_counted)))
+    return false;
+  if (to == DType::boolean) {
+    const Dim none = node.dims().constant(0), one = node.dims().constant(1);
+    for (Dim& element : ints->elements) element = one - *fold_equal(element, none);
+  }
+  ints->dtype = to;
+  node.give(*std::move(ints));
+  return true;
+}
+
 void give_cast(NodeContext& node, DType to) {
   if (node.type_of(0).dtype == to) return node.give(node.operand(0));
   if (std::optional<KnownInts> ints = node.ints_of_any_rank(0);
@@ -248,6 +286,7 @@ void give_cast(NodeContext& node, DType to) {
     ints->dtype = to;
     return node.give(*std::move(ints));
   }
+  if (give_condition_cast(node, to)) return;
   if (to == DType::f32 && give_constant_floats(node)) return;
   if (is_code(to)) return node.give(cast_to_code(node, to));
   node.give(node.add("cast", {node.value(0)}, {{"dtype", std::string(name_of(to))}}));

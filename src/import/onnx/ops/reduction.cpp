@@ -49,7 +49,33 @@ ValueId reduce(NodeContext& node, std::string_view op, ValueId x,
   return node.add(op, {x}, {node.integer_list("axes", axes), {"keepdims", keeps}});
 }
 
+/// Functions that reduce sizes.
+struct SizeReduction {
+  std::string_view onnx;
+  Dim (*join)(Dim, Dim);
+};
+constexpr SizeReduction size_reductions[] = {{"ReduceSum", [](Dim a, Dim b) { return a + b; }},
+                                             {"ReduceProd", [](Dim a, Dim b) { return a * b; }},
+                                             {"ReduceMax", [](Dim a, Dim b) { return max(a, b); }},
+                                             {"ReduceMin", [](Dim a, Dim b) { return min(a, b); }}};
+
+/// False where the input is no list of sizes.
+bool give_reduced_sizes(NodeContext& node) {
+  const auto found =
+      std::ranges::find(size_reductions, node.node().op_type(), &SizeReduction::onnx);
+  const std::optional<KnownInts> sizes = node.ints(0);
+  if (found == std::end(size_reductions) || !sizes || sizes->scalar || sizes->elements.empty() ||
+      sizes->dtype == DType::boolean || reduces_nothing(node, axes_of(node, 1)))
+    return false;
+  Dim all = sizes->elements[0];
+  for (std::size_t i = 1; i < sizes->elements.size(); ++i)
+    all = found->join(all, sizes->elements[i]);
+  node.give(KnownInts{sizes->dtype, node.integer("keepdims", 1) == 0, {all}});
+  return true;
+}
+
 void convert_reduction(NodeContext& node) {
+  if (give_reduced_sizes(node)) return;
   const Reduction& reduction =
       *std::ranges::find(reductions, std::string_view(node.node().op_type()), &Reduction::onnx);
   ValueId x = node.value(0);

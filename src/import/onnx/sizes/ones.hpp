@@ -12,8 +12,9 @@
 
 namespace dyn::onnx {
 
-/// Sizes that an import takes to be 1, as dims print them: "batch", "floordiv(W, 2)". Names are the
-/// same in every import of a file.
+/// Sizes that an import takes to be 1, as dims print them: "batch", "floordiv(W, 2)". A condition
+/// on sizes is one of them, 1 where it holds and else 0. Names are the same in every import of a
+/// file.
 using Ones = std::set<std::string>;
 
 /// Sizes that an import has taken to be other than 1, and that may be 1 in a run. There the file

@@ -148,6 +148,28 @@ NodeProto& call(onnx::FunctionProto& function, const std::string& callee,
   return call;
 }
 
+onnx::GraphProto& graph_of(NodeProto& node, const std::string& attribute) {
+  onnx::GraphProto& graph = *add(node, attribute, AttributeProto::GRAPH).mutable_g();
+  graph.set_name(attribute);
+  return graph;
+}
+
+NodeProto& node(onnx::GraphProto& graph, const std::string& op,
+                std::initializer_list<std::string> inputs,
+                std::initializer_list<std::string> outputs) {
+  NodeProto& node = *graph.add_node();
+  fill(node, op, graph.node_size(), inputs, outputs);
+  return node;
+}
+
+void name_inputs(onnx::GraphProto& graph, std::initializer_list<std::string> names) {
+  for (const std::string& name : names) graph.add_input()->set_name(name);
+}
+
+void name_outputs(onnx::GraphProto& graph, std::initializer_list<std::string> names) {
+  for (const std::string& name : names) graph.add_output()->set_name(name);
+}
+
 NodeProto& set(NodeProto& node, const std::string& attribute, std::int64_t value) {
   add(node, attribute, AttributeProto::INT).set_i(value);
   return node;

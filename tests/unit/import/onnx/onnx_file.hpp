@@ -79,6 +79,15 @@ onnx::NodeProto& call(onnx::FunctionProto& function, const std::string& callee,
                       std::initializer_list<std::string> inputs,
                       std::initializer_list<std::string> outputs);
 
+/// The graph that a node has as this attribute, empty but for its name.
+onnx::GraphProto& graph_of(onnx::NodeProto& node, const std::string& attribute);
+/// A node at the end of such a graph.
+onnx::NodeProto& node(onnx::GraphProto& graph, const std::string& op,
+                      std::initializer_list<std::string> inputs,
+                      std::initializer_list<std::string> outputs);
+void name_inputs(onnx::GraphProto& graph, std::initializer_list<std::string> names);
+void name_outputs(onnx::GraphProto& graph, std::initializer_list<std::string> names);
+
 onnx::NodeProto& set(onnx::NodeProto& node, const std::string& attribute, std::int64_t value);
 onnx::NodeProto& set_number(onnx::NodeProto& node, const std::string& attribute, float value);
 onnx::NodeProto& set_word(onnx::NodeProto& node, const std::string& attribute,
