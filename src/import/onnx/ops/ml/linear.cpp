@@ -167,6 +167,16 @@ class PairedClassifier {
     if (classes_ < 2 || static_cast<std::int64_t>(vectors.size()) != classes_)
       node.fail(fmt::format("vectors_per_class has {} elements, but there are {} class labels",
                             vectors.size(), classes_));
+    constexpr std::int64_t most_classes = 64;  // pairs share no weights, so that there are many
+    if (classes_ > most_classes)
+      node.fail_unsupported(
+          fmt::format("it has {} classes; up to {} are supported", classes_, most_classes));
+    const auto given = static_cast<std::int64_t>(node.numbers("support_vectors").size());
+    if (vectors_ > given)
+      node.fail(
+          fmt::format("vectors_per_class counts {} vectors, but support_vectors has {} "
+                      "elements",
+                      vectors_, given));
   }
 
   void convert() const {

@@ -49,10 +49,10 @@ class NodeIndex {
   /// `beside` is the place of a node of the same tree.
   std::uint32_t find(NodeId id, std::uint32_t beside, const std::vector<NodeId>& ids,
                      const char* whose) const {
-    const std::int64_t guess = static_cast<std::int64_t>(beside) + id.node - ids[beside].node;
-    if (guess >= 0 && guess < static_cast<std::int64_t>(ids.size()) &&
-        ids[static_cast<std::size_t>(guess)] == id)
-      return static_cast<std::uint32_t>(guess);
+    // Any number may stand in a file: beyond all ids it wraps around.
+    const std::uint64_t guess =
+        beside + static_cast<std::uint64_t>(id.node) - static_cast<std::uint64_t>(ids[beside].node);
+    if (guess < ids.size() && ids[guess] == id) return static_cast<std::uint32_t>(guess);
     return find(id, fmt::format("the {} of {}", whose, name_of(ids[beside])));
   }
 

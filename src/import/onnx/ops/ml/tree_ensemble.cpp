@@ -89,7 +89,9 @@ class EnsembleReader {
 
   /// Each place that names a leaf gets a node of its own, behind the inner ones.
   void read_nodes() {
-    const std::vector<std::int64_t> modes = integers_of(node_.take_tensor("nodes_modes"));
+    const Tensor given_modes = node_.take_tensor("nodes_modes");
+    if (is_float(given_modes.dtype)) node_.fail("nodes_modes must be integers");
+    const std::vector<std::int64_t> modes = integers_of(given_modes);
     const std::vector<double> thresholds = numbers_of(node_.take_tensor("nodes_splits"));
     inner_ = modes.size();
     const Integers features = list("nodes_featureids", inner_),

@@ -216,6 +216,13 @@ TEST_CASE("an imported support vector regressor is a sum of kernels, or which si
   }
 }
 
+TEST_CASE("vectors that are counted, but not there, are refused") {
+  MlFile ml("SVMClassifier", {"N", columns}, {"label", "scores"});
+  set_list(set_list(ml.node(), "classlabels_ints", {0, 1}), "vectors_per_class", {1 << 29, 1});
+  set_floats(ml.node(), "support_vectors", Values(6, 1));
+  check_error(ml.file, ErrorKind::model, {"counts 536870913 vectors, but support_vectors has 6"});
+}
+
 TEST_CASE("broken linear models are refused") {
   const auto refuses = [](const std::string& op, const std::function<void(onnx::NodeProto&)>& edit,
                           const std::string& message) {

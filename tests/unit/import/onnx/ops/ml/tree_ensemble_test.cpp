@@ -436,6 +436,8 @@ TEST_CASE("broken ensembles are refused with their node") {
   refuses(edit_int("nodes_truenodeids", 1, 42),
           "the true node of node 99 of tree 0 is node 42 of tree 0, which is not there");
   refuses(edit_int("nodes_falsenodeids", 6, -1), "the false node of node 106 of tree 1");
+  refuses(edit_int("nodes_truenodeids", 1, std::numeric_limits<std::int64_t>::max()),
+          "which is not there");
   refuses(edit_int("nodes_nodeids", 2, 99), "node 99 of tree 0 stands there twice");
   refuses(edit_int("nodes_treeids", 9, 0), "the nodes of tree 0 do not stand together");
   refuses(edit_int("nodes_featureids", 1, 4),
