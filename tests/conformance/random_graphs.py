@@ -469,7 +469,7 @@ def write_case(folder, graph, session_of):
                 (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
 
 
-def main(make=Graph, prefix="random", description=__doc__):
+def main(make=Graph, prefix="random", description=__doc__, optimized=True):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--graphs", type=int, default=60)
@@ -479,6 +479,8 @@ def main(make=Graph, prefix="random", description=__doc__):
     onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 
     def session_of(model):
         return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
