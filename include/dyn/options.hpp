@@ -85,7 +85,7 @@ struct Options {
   /// reshape; a run must give the same values. A model whose structure is not decided at load is
   /// compiled at its first run, and again for other values; `structures` such versions are kept,
   /// and beyond that the least recently used are dropped. The same holds for a model whose
-  /// structure sizes of 1 change (docs/onnx.md).
+  /// structure sizes of 1, or conditions on sizes, change (docs/onnx.md).
   std::map<std::string, Tensor> known_inputs;
   int structures = 16;
 

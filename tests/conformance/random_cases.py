@@ -19,7 +19,7 @@ def write_case(folder, model, sets, tolerances):
                 (data / f"{kind}_{i}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
 
 
-def write_cases(folder, count, draw):
+def write_cases(folder, count, draw, optimized=True):
     """Calls draw(number, session_of), which gives the name of a case and a function that writes it to a folder, until that was done `count` times: it may throw what
     ONNX Runtime throws for a model that it refuses, or a Refused. Writes names.txt; returns how often each reason stood against one."""
     import onnxruntime
@@ -27,6 +27,8 @@ def write_cases(folder, count, draw):
     errors = onnxruntime.capi.onnxruntime_pybind11_state
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 
     def session_of(model):
         return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

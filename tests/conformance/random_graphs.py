@@ -464,7 +464,7 @@ def write_graph(folder, graph, session_of):
     write_case(folder, model, sets, TOLERANCES)
 
 
-def main(make=Graph, prefix="random", description=__doc__):
+def main(make=Graph, prefix="random", description=__doc__, optimized=True):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--graphs", type=int, default=60)
@@ -482,7 +482,7 @@ def main(make=Graph, prefix="random", description=__doc__):
 
         return f"{prefix}_{arguments.seed}_{number}", write
 
-    refused = write_cases(arguments.folder, arguments.graphs, draw)
+    refused = write_cases(arguments.folder, arguments.graphs, draw, optimized)
     print(f"note: {arguments.graphs} graphs, and {refused.total()} that were refused; operators: " + ", ".join(f"{op} {count}" for op, count in sorted(drawn.items())))
 
 

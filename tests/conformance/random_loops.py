@@ -121,7 +121,7 @@ class LoopGraph(Graph):
         """What each step makes beside that."""
         kept = []
         for _ in range(self.draw.randint(0, 2)):
-            value = body.pick(lambda each: each.rank <= 4)
+            value = body.pick(lambda each: each.rank <= 3)
             kept.append(body.node("Tanh", [value], value.dims, -1, 1))
         return kept
 
@@ -175,7 +175,7 @@ class LoopGraph(Graph):
 
     def scan(self):
         carried = [self.first() for _ in range(self.draw.randint(0, 2))]
-        x = self.pick(lambda value: value.rank > 0)
+        x = self.pick(lambda value: 0 < value.rank <= 4)
         axis, way = self.axis(x), self.draw.randint(0, 1)
         rest = x.dims[:axis] + x.dims[axis + 1:]
         slice_of = Value(f"b{len(self.nodes)}_slice", rest, low=x.low, high=x.high)
@@ -205,4 +205,5 @@ class LoopGraph(Graph):
 
 
 if __name__ == "__main__":
-    random_graphs.main(LoopGraph, "loops", __doc__)
+    # ONNX Runtime's passes end the process where some bodies read what is quantised around them.
+    random_graphs.main(LoopGraph, "loops", __doc__, optimized=False)

@@ -18,8 +18,9 @@ namespace dyn::onnx {
 struct Imported {
   std::string text;
   Weights weights;
-  std::vector<std::string> sources;  ///< for each statement of the text but the last the node of
-                                     ///< the file that it is from; empty: none
+  /// For each node of the text, in its order, with those of bodies: the node of the file that it is
+  /// from; empty: none.
+  std::vector<std::string> sources;
   /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a
   /// reshape. Where their values were not given there is no text, and the fields below hold all
   /// that is known without them.

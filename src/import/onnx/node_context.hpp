@@ -88,6 +88,7 @@ struct GraphState {
   std::vector<std::string> sources = {};               ///< of its nodes
   std::vector<std::string> body_sources = {};          ///< of those of bodies in it, in their order
   int bodies = 0;                                      ///< named so far, in the whole model
+  std::int64_t rolled_nodes = 0;  ///< of all conversions of bodies, in the whole model
 };
 
 /// Inputs and attributes by their places and names in the ONNX specification. Errors name the node

@@ -15,6 +15,15 @@
 namespace dyn::onnx {
 namespace {
 
+/// Loops in loops, each of which is converted more than once, would take any time.
+constexpr std::int64_t most_rolled_nodes = 1'000'000;
+
+GraphState& whole_of(GraphState& graph) {
+  GraphState* whole = &graph;
+  while (whole->outside != nullptr) whole = whole->outside;
+  return *whole;
+}
+
 /// A tensor that only carries sizes has them behind a size of 0, and no elements.
 constexpr std::size_t most_sizes = graph::max_rank - 1;
 
@@ -57,11 +66,13 @@ struct RolledLoop::Attempt {
 
 RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto& body,
                        const LoopOperands& given, const Convert& convert)
-    : outside_(outside), node_(node), body_(body), given_(given), convert_(convert), name_([&] {
-        GraphState* whole = &outside;
-        while (whole->outside != nullptr) whole = whole->outside;
-        return fmt::format("body_{}", ++whole->bodies);
-      }()) {
+    : outside_(outside),
+      whole_(whole_of(outside)),
+      node_(node),
+      body_(body),
+      given_(given),
+      convert_(convert),
+      name_(fmt::format("body_{}", ++whole_.bodies)) {
   const std::size_t before = given.is_counted ? 2 : 0,
                     wanted = before + given.carried.size() + given.scanned.size();
   if (static_cast<std::size_t>(body.input_size()) != wanted)
@@ -83,6 +94,15 @@ RolledLoop::RolledLoop(GraphState& outside, NodeContext& node, const GraphProto&
     varies_.emplace_back(outside.builder.type(first_carried_.back()).dims.size(), false);
   }
   find_names_around();
+}
+
+void RolledLoop::count_conversion() {
+  for_each_node(body_.node(), [&](const NodeProto&) { ++whole_.rolled_nodes; });
+  if (whole_.rolled_nodes > most_rolled_nodes)
+    node_.fail_unsupported(
+        fmt::format("the bodies of loops in loops have more than {} nodes in all conversions that "
+                    "it takes to know which of their sizes stay the same",
+                    most_rolled_nodes));
 }
 
 /// Weights that a loop gets as carried values stay weights so.
@@ -259,6 +279,7 @@ bool RolledLoop::stays(Attempt& attempt) {
 OperandList RolledLoop::convert() {
   const std::size_t before = given_.is_counted ? 1 : 0, places = given_.carried.size();
   while (true) {
+    count_conversion();
     Attempt attempt(outside_, name_);
     add_ports(attempt);
     add_names_around(attempt);

@@ -45,6 +45,7 @@ class RolledLoop {
   /// One conversion of the body.
   struct Attempt;
 
+  void count_conversion();
   void find_unchanged();
   void find_names_around();
   std::shared_ptr<Operand> captured(Attempt& attempt, const std::string& name,
@@ -64,7 +65,7 @@ class RolledLoop {
   void take_weights(GraphState& graph);
   void take_bodies(graph::Module module, GraphState& graph);
 
-  GraphState& outside_;
+  GraphState &outside_, &whole_;  ///< around the loop, and the model's own
   NodeContext& node_;
   const GraphProto& body_;
   const LoopOperands& given_;

@@ -65,6 +65,10 @@ class Executable {
   virtual const Binder& binder() const = 0;
   /// Throws Error(user) where sizes depend on the values of inputs: there is no plan before a run.
   virtual const Plans& plans() const = 0;
+  /// Throws Error(user) where they depend on the values of inputs.
+  virtual std::vector<Shape> output_shapes(std::span<const std::int64_t> symbols) const {
+    return plans().output_shapes(symbols);
+  }
   /// Makes whatever a run with these values of symbols needs and can be made before it.
   virtual void prepare(std::span<const std::int64_t> symbols) const { plans().plan(symbols); }
   virtual std::int64_t shapes_planned() const { return 0; }

@@ -67,6 +67,20 @@ const Plans& SegmentedExecutable::plans() const {
                   module_.name));
 }
 
+std::vector<Shape> SegmentedExecutable::output_shapes(std::span<const std::int64_t> symbols) const {
+  std::vector<Shape> shapes;
+  for (const graph::ValueId id : module_.outputs) {
+    Shape& shape = shapes.emplace_back();
+    for (const graph::Dim dim : module_.value(id).type.dims) {
+      graph::for_each_symbol(dim, [&](int symbol) {
+        if (module_.dims->info(symbol).defined) plans();  // throws
+      });
+      shape.push_back(graph::evaluate(dim, symbols));
+    }
+  }
+  return shapes;
+}
+
 std::unique_ptr<Execution> SegmentedExecutable::make_execution(CallPorts& ports,
                                                                SessionState*) const {
   return std::make_unique<SegmentedExecution>(*this, ports);

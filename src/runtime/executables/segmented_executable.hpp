@@ -29,6 +29,7 @@ class SegmentedExecutable final : public Executable {
   const graph::Module& module() const override { return module_; }
   const Binder& binder() const override { return binder_; }
   const Plans& plans() const override;
+  std::vector<Shape> output_shapes(std::span<const std::int64_t> symbols) const override;
   /// Nothing: segments plan when they run.
   void prepare(std::span<const std::int64_t>) const override {}
   std::span<const SegmentStep> steps() const override { return steps_; }

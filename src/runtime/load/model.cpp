@@ -91,7 +91,7 @@ NamedShapes Model::input_shapes(std::span<const std::int64_t> symbols) const {
 }
 
 NamedShapes Model::output_shapes(std::span<const std::int64_t> symbols) const {
-  return named(outputs(), executable_->plans().output_shapes(symbols));
+  return named(outputs(), executable_->output_shapes(symbols));
 }
 
 double Model::weight_bytes_read(const Plan& plan) const {

@@ -22,6 +22,9 @@ class VariantExecutable final : public Executable {
   const graph::Module& module() const override { return of_usual().module(); }
   const Binder& binder() const override { return of_usual().binder(); }
   const Plans& plans() const override { return of_usual().plans(); }
+  std::vector<Shape> output_shapes(std::span<const std::int64_t> symbols) const override {
+    return of_usual().output_shapes(symbols);
+  }
   void prepare(std::span<const std::int64_t> symbols) const override {
     of_usual().prepare(symbols);
   }

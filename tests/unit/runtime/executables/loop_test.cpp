@@ -131,6 +131,9 @@ TEST_CASE("a loop runs its body until the steps or the condition end it") {
       CHECK(call.output("all").shape() == Shape{expected.steps, n, 1});
       check_close(call.output("all"), expected.all);
     }
+    CHECK_THROWS_WITH_AS(
+        graph.infer_shapes({{"x", {2}}, {"s", {3, 2}}, {"limit", {}}, {"go", {}}, {"most", {}}}),
+        doctest::Contains("depend on the values"), Error);
   }
 }
 

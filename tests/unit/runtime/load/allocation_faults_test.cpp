@@ -61,6 +61,25 @@ graph g(x: f32[N]) -> (at: i64[1, _], y: f32[N]) {
 }
 )",
      {9}},
+    {"a loop",
+     R"(dyn 1
+dim T
+
+body step(i: i64[], go: bool[], v: f32[T], x: f32[T]) -> (goes_on: bool[], w: f32[T], row: f32[T]) {
+  w = v * 0.5 + x
+  goes_on = less(i, 4)
+  return goes_on, w, w
+}
+
+dim N
+dim K
+
+graph g(x: f32[N]) -> (last: f32[N], all: f32[K, N]) {
+  last, all = loop(20, true, x, x) body=step carried=1 conditional=true steps=K dims=[N, N]
+  return last, all
+}
+)",
+     {7}},
 };
 
 std::size_t mapping_count() {
