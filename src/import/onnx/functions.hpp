@@ -13,8 +13,8 @@ namespace dyn::onnx {
 /// The domain of the standard operators; "" and "ai.onnx" mean it.
 bool is_standard(const std::string& domain);
 
-/// ONNX Runtime's own operators have this domain, and those of its memory layout for one CPU's
-/// registers the second.
+/// Domains of operators: classical machine learning; ONNX Runtime's own; those of its memory layout
+/// for one CPU's registers.
 inline constexpr std::string_view learning_domain = "ai.onnx.ml",
                                   microsoft_domain = "com.microsoft",
                                   blocked_domain = "com.microsoft.nchwc";

@@ -9,7 +9,7 @@
 #include "graph/ops/scalar_ops.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/before_opset7.hpp"
-#include "src/import/onnx/parts/narrowing.hpp"
+#include "src/import/onnx/parts/integers/narrowing.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
-#include "src/import/onnx/parts/integer_product.hpp"
-#include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/integers/integer_product.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {

@@ -12,7 +12,7 @@
 #include "graph/ops/recurrence.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
-#include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 
 namespace dyn::onnx {
 namespace {

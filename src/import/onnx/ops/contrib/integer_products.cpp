@@ -4,8 +4,8 @@
 
 #include "src/import/onnx/ops/contrib/masked_attention.hpp"
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/integer_product.hpp"
-#include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/integers/integer_product.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 
 namespace dyn::onnx {
 namespace {

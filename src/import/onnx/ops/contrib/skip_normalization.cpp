@@ -5,7 +5,7 @@
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/activations.hpp"
 #include "src/import/onnx/parts/norms.hpp"
-#include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 
-#include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/narrowing.hpp"
+#include "src/import/onnx/parts/integers/narrowing.hpp"
 
 namespace dyn::onnx {
 

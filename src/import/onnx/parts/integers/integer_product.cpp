@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/integer_product.hpp"
+#include "src/import/onnx/parts/integers/integer_product.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "graph/dims/checked.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/products.hpp"
-#include "src/import/onnx/parts/quantization.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {

@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/narrowing.hpp"
+#include "src/import/onnx/parts/integers/narrowing.hpp"
 
 #include <fmt/format.h>
 
