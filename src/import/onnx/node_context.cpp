@@ -168,7 +168,13 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   return found->second;
 }
 
-Operand& NodeContext::find(std::size_t input) { return readable(*operand(input)); }
+Operand& NodeContext::find(std::size_t input) { return without_texts(readable(*operand(input))); }
+
+Operand& NodeContext::without_texts(Operand& operand) const {
+  if (operand.texts)
+    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
+  return operand;
+}
 
 const std::vector<std::string>* NodeContext::texts(std::size_t input) const {
   if (!has(input)) return nullptr;
@@ -182,8 +188,6 @@ ValueId NodeContext::places_of_texts(std::size_t input) {
 }
 
 Operand& NodeContext::readable(Operand& operand) {
-  if (operand.texts)
-    fail_unsupported(fmt::format("{} holds texts, of which dyn has no tensors", operand.name));
   if (operand.sequence || operand.is_nothing)
     throw Error(ErrorKind::model,
                 fmt::format("it reads a tensor, but \"{}\" is {}", operand.name,

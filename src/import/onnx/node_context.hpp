@@ -221,12 +221,15 @@ class NodeContext {
   /// The value of an operand that a converter has made.
   ValueId value_of(Operand& operand) { return value_of(operand, node_.op_type()); }
   ValueId value_of(Operand& operand, const std::string& name) {
-    return materialize(readable(operand), name);
+    return materialize(without_texts(operand), name);
   }
 
  private:
   Operand& find(std::size_t input);
+  /// Fails for a sequence, for nothing, and for what could not be made.
   Operand& readable(Operand& operand);
+  /// Fails for a tensor of texts.
+  Operand& without_texts(Operand& operand) const;
   /// The graph's inputs that decide what the node lacked. It looks at all that the values follow
   /// from: only a node that fails, or whose sizes a run decides, asks.
   std::set<std::string> asked_for() const;

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
+#include "src/import/onnx/parts/products.hpp"
 
 namespace dyn::onnx {
 namespace {

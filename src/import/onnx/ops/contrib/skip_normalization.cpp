@@ -4,8 +4,8 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/activations.hpp"
-#include "src/import/onnx/parts/norms.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
+#include "src/import/onnx/parts/norms.hpp"
 
 namespace dyn::onnx {
 namespace {

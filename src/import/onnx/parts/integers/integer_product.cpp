@@ -7,8 +7,8 @@
 
 #include "graph/dims/checked.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
-#include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
+#include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {

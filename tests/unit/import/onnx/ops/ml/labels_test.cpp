@@ -215,6 +215,7 @@ TEST_CASE("texts in the file are chosen and moved by their places") {
               {"the tensor names: it has 3 texts, which do not fit its dims"});
   names.mutable_dims()->RemoveLast();
   file.node("Shape", {"names"}, {"z"});
+  file.output("z");
   check_error(file, ErrorKind::unsupported, {"names holds texts, of which dyn has no tensors"});
 }
 
