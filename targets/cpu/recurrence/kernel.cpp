@@ -199,8 +199,11 @@ std::int64_t RecurrenceKernel::fill_memory(const RecurrenceShape& shape, std::in
   place(strategy_.bias, problem_->recurrence->bias >= 0, shape.gates * row * float_bytes);
   place(strategy_.lengths, problem_->recurrence->lengths >= 0,
         rows * static_cast<std::int64_t>(sizeof(std::int64_t)));
-  place(strategy_.panels, weights_of(*problem_).form != rkernel::Form::Packed,
-        shape.gates * round_up(shape.hidden, isa_.panel_f32) * shape.hidden * float_bytes);
+  // Weights that lie by columns are written in whole squares, beyond the last row.
+  const std::int64_t slack = isa_.f32_lanes * isa_.panel_f32;
+  place(
+      strategy_.panels, weights_of(*problem_).form != rkernel::Form::Packed,
+      (shape.gates * round_up(shape.hidden, isa_.panel_f32) * shape.hidden + slack) * float_bytes);
   return bytes;
 }
 
