@@ -13,5 +13,3 @@ compare_random() {
   [ $# -gt 0 ] || set -- --graphs "$few" --seed "$seed"
   random_cases "$name" "$build" "$here/$name.py" "$@"
 }
-  "$build/tests/dyn-conformance" --data "$data" --baseline "$data/names.txt"
-}
