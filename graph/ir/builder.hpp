@@ -61,7 +61,7 @@ class Builder {
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const std::string& name,
               std::vector<Attr> attrs = {});
 
-  /// What a `loop` that is added later runs. No other body has its name.
+  /// A `loop` that is added later runs it. No other body has its name.
   void body(std::shared_ptr<const Module> body) { module_.bodies.push_back(std::move(body)); }
   const std::vector<std::shared_ptr<const Module>>& bodies() const { return module_.bodies; }
 

@@ -14,7 +14,7 @@ enum class SpecialCodes : std::uint8_t {
   LastExponent,
   /// The last one is NaN.
   Last,
-  /// That of -0 is NaN.
+  /// The code of -0 is NaN.
   NegativeZero,
 };
 

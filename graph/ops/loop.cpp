@@ -102,7 +102,7 @@ bool is_given(const InferContext& context, Dim dim) {
   return given;
 }
 
-/// What is said of a dim: its value, or that this loop gives it one.
+/// Describes a dim: its value, or that this loop gives it one.
 Dim claim(InferContext& context, std::string_view name, Dim dim) {
   return is_given(context, dim) ? dim : define_symbol(context, name, dim);
 }

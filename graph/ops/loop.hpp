@@ -21,11 +21,11 @@ struct LoopPlaces {
   std::size_t first_scanned() const { return first + carried; }
   std::size_t first_captured() const { return first_scanned() + scanned; }
   std::size_t inputs() const { return first_captured() + captured; }
-  /// Of the body.
+  /// The body's.
   std::size_t first_output() const { return conditional ? 1 : 0; }
 };
 
-/// Of a node with at least as many operands and results as its attributes say.
+/// For a node with at least as many operands and results as its attributes say.
 LoopPlaces loop_places(const Node& loop);
 
 }  // namespace dyn::graph

@@ -25,7 +25,7 @@ enum RecurrenceInput : std::size_t {
 /// everywhere: nobody needs to read them. Sees literals and ranges behind views, no weights.
 bool is_plain_input(const Module& module, const Node& node, std::size_t input);
 
-/// What a cell does to the sum of a gate, x.
+/// A cell does this to the sum of a gate, x.
 enum class CellFunction : std::uint8_t {
   Sigmoid,
   Tanh,

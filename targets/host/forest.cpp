@@ -15,11 +15,10 @@ namespace {
 
 // The walk of a node depends on the walk of the one before it, and takes the latency of two loads
 // and a comparison. So 16 walks go on at once, each of which has its next node without a branch
-// that a processor could predict wrongly. Measured on Zen 5 (500 trees of depth 6, 1000 rows; ONNX
-// Runtime 1.32: 12.7 ms): 4 walks 4.1 ms, 8 walks 2.9 ms, 16 walks 2.4 ms. Gathers of AVX2 (8
-// lanes, three gathers a step) took 5.2 ms, since a gather is as many loads and more instructions.
-// So this is plain C++, and needs no instruction set. Generated code with a branch for each node
-// would be as large as the trees themselves, and be compiled at each load.
+// that a processor could predict wrongly. A gather is as many loads and more instructions: vectors
+// of walks are slower (docs/onnx.md). So this is plain C++, and needs no instruction set. Generated
+// code with a branch for each node would be as large as the trees themselves, and be compiled at
+// each load.
 constexpr std::size_t walks = 16;
 using Walks = std::make_index_sequence<walks>;
 

@@ -6,14 +6,7 @@
 # Without arguments: 25 cases of each operator where DYN_TEST_LANE is all, else one, by a seed that is printed (DYN_SEED sets it). What the script needs comes from PyPI, once,
 # as for light_models.sh. Prints "ok NAME" for each case that agrees, "failed NAME: why", or "skipped NAME: reason".
 set -uo pipefail
-build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/onnxruntime.sh"
-seed=${DYN_SEED:-$RANDOM}
-echo "DYN_SEED=$seed"
-rounds=1
-[ "${DYN_TEST_LANE:-default}" != all ] || rounds=25
-[ $# -gt 0 ] || set -- --rounds $rounds --seed "$seed"
+. "$(dirname "$0")/random_cases.sh"
+begin_random rounds 1 25 "$@"
 need_onnxruntime contrib_operators "$build"
-with_onnxruntime python3 "$here/contrib_operators.py" --dynrun "$build/bin/dynrun" "$@"
+with_onnxruntime python3 "$here/contrib_operators.py" --dynrun "$build/bin/dynrun" "${arguments[@]}"

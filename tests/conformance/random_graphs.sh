@@ -7,4 +7,4 @@
 # "skipped NAME: reason".
 set -uo pipefail
 . "$(dirname "$0")/random_cases.sh"
-compare_random random_graphs 40 1500 "$@"
+compare_random random_graphs graphs 40 1500 "$@"

@@ -7,4 +7,4 @@
 # "skipped NAME: reason".
 set -uo pipefail
 . "$(dirname "$0")/random_cases.sh"
-compare_random random_loops 25 600 "$@"
+compare_random random_loops graphs 25 600 "$@"

@@ -6,13 +6,5 @@
 # Without arguments: 2,000 models where DYN_TEST_LANE is all, else 100, by a seed that is printed (DYN_SEED sets it). What the script needs comes from PyPI, once, as for
 # light_models.sh. Prints "ok NAME" for each model that agrees for all numbers of rows, "failed NAME: why", or "skipped NAME: reason".
 set -uo pipefail
-build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/onnxruntime.sh"
-seed=${DYN_SEED:-$RANDOM}
-echo "DYN_SEED=$seed"
-models=100
-[ "${DYN_TEST_LANE:-default}" != all ] || models=2000
-[ $# -gt 0 ] || set -- --models $models --seed "$seed"
-random_cases random_trees "$build" "$here/random_trees.py" "$@"
+. "$(dirname "$0")/random_cases.sh"
+compare_random random_trees models 100 2000 "$@"

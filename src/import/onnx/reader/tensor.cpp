@@ -193,9 +193,9 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files) {
     tensor.dtype = dtype_of(proto.data_type());
   } catch (const Error& error) { throw error.within("the tensor " + proto.name()); }
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
-  const std::int64_t elements =
-                         bytes_of(proto, tensor) / static_cast<std::int64_t>(size_of(tensor.dtype)),
-                     bytes = packed_bytes(tensor.dtype, bytes_of(proto, tensor));
+  const std::int64_t in_memory = bytes_of(proto, tensor),
+                     elements = in_memory / static_cast<std::int64_t>(size_of(tensor.dtype)),
+                     bytes = packed_bytes(tensor.dtype, in_memory);
   if (proto.data_location() == TensorProto::EXTERNAL) {
     tensor.bytes = read_external(proto, files, static_cast<std::uint64_t>(bytes));
   } else if (proto.has_raw_data()) {
