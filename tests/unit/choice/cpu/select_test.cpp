@@ -244,3 +244,15 @@ TEST_CASE("one thread is tried wherever the wake-up that it spares is no tie") {
   CHECK(least > 20 * machine.seconds_per_wakeup);
   CHECK(select(machine, candidates, shape, 2).seconds * (1 - plain_tie) <= least);
 }
+
+TEST_CASE("a long sum of few outputs is cut for the threads that there are") {
+  const ContractionShape shape{
+      .m = 64, .n = 24, .k = 100000, .b_packed = true, .a_level = 1, .b_level = 1};
+  for (const int threads : {1, 2, 8}) {
+    const Machine machine = round_machine(threads);
+    const Choice chosen = select(machine, make_candidates(machine), shape, threads);
+    CAPTURE(threads);
+    CHECK(chosen.threads == threads);
+    CHECK((chosen.program.regions.front().strategy.split_k > 1) == (threads > 1));
+  }
+}
