@@ -5,13 +5,14 @@
 
 As random_graphs.py, with one to three loops in each graph. Numbers of steps are constants, sizes, or follow from the inputs' data, as a count or through a condition. Bodies
 have a few operators of random_graphs.py on what goes on from step to step, on values from around the loop and on slices; some values grow at each step, and some bodies have
-a branch or a loop themselves. What the steps make is an output, or is read on.
+a branch or a loop themselves. What the steps make is an output, or is read on. Where it would come out otherwise by other roundings in the steps, another graph is drawn.
 """
 import collections
 import random
 
 import numpy
-from onnx import TensorProto, helper
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 import random_graphs
 from random_graphs import Graph, Refused, Value
@@ -53,6 +54,18 @@ class Body(Graph):
         return helper.make_graph(self.nodes, self.prefix, types + ports, results, self.initializers)
 
 
+def shake_bodies(graph, draw, inside=False):
+    """Changes each float constant of the bodies by about ten roundings."""
+    for initializer in graph.initializer if inside else []:
+        if initializer.data_type == TensorProto.FLOAT:
+            values = numpy_helper.to_array(initializer)
+            initializer.CopyFrom(numpy_helper.from_array(values * numpy.float32(1 + draw.choice([-1, 1]) * 1e-6), initializer.name))
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                shake_bodies(attribute.g, draw, True)
+
+
 class LoopGraph(Graph):
     def __init__(self, draw):
         super().__init__(draw)
@@ -66,6 +79,12 @@ class LoopGraph(Graph):
             except Refused:
                 continue
         super().grow(len(self.values) - len(self.inputs) + self.draw.randint(1, 3))
+
+    def shaken(self, model):
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
+        shake_bodies(copy.graph, random.Random(1))
+        return copy
 
     def whole(self, most):
         """An i64[] in 1 .. most that follows from data."""

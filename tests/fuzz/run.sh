@@ -34,8 +34,8 @@ work=$(mktemp -d)
 memory=$(mktemp -d -p /dev/shm dyn-fuzz-XXXXXX 2>/dev/null) || memory=$work
 trap 'rm -rf "$work" "$memory"' EXIT
 export TMPDIR=$memory
-# Freed memory is hardly kept, so that the limit is about one input.
-export ASAN_OPTIONS=quarantine_size_mb=64
+# Freed memory, and the stacks that asked for it, are hardly kept, so that the limit is about one input.
+export ASAN_OPTIONS=quarantine_size_mb=64:malloc_context_size=8
 
 # Words of the text format: operators and attributes, as docs/ir.md lists them, and what stands around them.
 dictionary() {

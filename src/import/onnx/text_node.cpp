@@ -60,7 +60,7 @@ void convert_texts(GraphState& state, NodeProto& node, NodeContext& context,
   if (context.texts(0) == nullptr) return conversion.convert(context);
   if (is_cast_to_texts(context)) return context.give(context.operand(0));
   if (std::ranges::find(movers, node.op_type()) == movers.end()) return conversion.convert(context);
-  const std::string name = node.input(0);
+  const std::string& name = node.input(0);
   const std::shared_ptr<Operand> given = context.operand(0);
   auto places = std::make_shared<Operand>(*given);
   places->texts = nullptr;
