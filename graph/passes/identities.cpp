@@ -93,4 +93,27 @@ void skip_inner_view(const Module& module, Node& node, const ProducerOf& produce
   node.inputs = inner->inputs;
 }
 
+bool slice_for_gather(Rewriter& rewriter, const Node& node) {
+  if (node.op->id != OpId::Gather) return false;
+  const Module& module = rewriter.module();
+  const Value& index = module.value(node.inputs[1]);
+  if (index.kind != ValueKind::Constant || !index.type.dims.empty()) return false;
+  TensorType type = rewriter.type(node.inputs[0]);
+  const int axis = *normalize_axis(attr_integer(node, "axis"), type.rank());
+  Dim& dim = type.dims[static_cast<std::size_t>(axis)];
+  DimTable& dims = *module.dims;
+  const Dim start = index.integer < 0 ? dim + index.integer : dims.constant(index.integer);
+  if (prove_less_equal(dims.constant(0), start) != true || prove_less_equal(start + 1, dim) != true)
+    return false;
+  dim = dims.constant(1);
+  rewriter.begin(node, node.origin);
+  const ValueId slice = rewriter.emit("slice", {node.inputs[0]}, std::move(type),
+                                      {{"axes", std::vector<Dim>{dims.constant(axis)}},
+                                       {"starts", std::vector<Dim>{start}},
+                                       {"ends", std::vector<Dim>{start + 1}}});
+  const TensorType result = rewriter.type(node.outputs[0]);
+  rewriter.emit("reshape", {slice}, result, {{"shape", result.dims}}, node.outputs[0]);
+  return true;
+}
+
 }  // namespace dyn::graph

@@ -18,6 +18,10 @@ ValueId identity_of(const Module& module, const Node& node);
 /// transpose of transpose.
 void skip_inner_view(const Module& module, Node& node, const ProducerOf& producer_of);
 
+/// Gives a slice, which copies nothing, in the place of a gather by one constant index. False where
+/// `node` is no such one, or where a run might have to refuse the index.
+bool slice_for_gather(Rewriter& rewriter, const Node& node);
+
 /// The constant that `node` computes from constants alone; no_value where it does not, or is no
 /// such operator.
 ValueId fold_constants(Rewriter& rewriter, const Node& node);

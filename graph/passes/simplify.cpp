@@ -77,6 +77,7 @@ class Simplifier {
       same_[node.outputs[0]] = same;
       return;
     }
+    if (slice_for_gather(rewriter_, node)) return;
     if (node.op->op_class == OpClass::View) producers_.emplace(node.outputs[0], node);
     rewriter_.keep(std::move(node));
   }
