@@ -2,4 +2,4 @@
 # file: targets/cpu/contraction/copies.cpp
 # target: test_cpu
 # test: dots of the columns of no whole vector equal plain loops
-s/isa, columns, block\.size, count,/isa, columns, builder.CreateSub(block.size, code.number(1)), count,/
+s/rest_move), columns, block\.size, count,/rest_move), columns, builder.CreateSub(block.size, code.number(1)), count,/

@@ -4,9 +4,9 @@
 #   bash tests/mutants/run.sh BUILD_DIR [--touched] [--jobs N] [NAME...]
 #
 # A mutant is a file NAME.sed here: an edit of one source file, and comments that say what it breaks, which file, which test program
-# has the test, which of its test cases must fail, and, where only some CPUs run what it breaks, a flag that they need. The tree stays as
-# it is: of BUILD_DIR, which must be built, only the units that hold the file are compiled again, from an edited copy, and linked with
-# everything else into a program of the mutant's own.
+# has the test, which of its test cases must fail, where only some CPUs run what it breaks a flag that they need, and whether code that
+# was compiled ahead of time is kept. The tree stays as it is: of BUILD_DIR, which must be built, only the units that hold the file are
+# compiled again, from an edited copy, and linked with everything else into a program of the mutant's own.
 #   --touched   those whose file the last commits or this tree's changes touch; of too many, and to make up the least, some by a seed
 # Prints "ok NAME", "failed NAME: reason" or "skipped mutants.cpu: reason" for each.
 # Bugs in GPU kernels (gpu/*.mutant) are edits of generated code and need no build: test_ptx plants them itself, in its
@@ -92,12 +92,14 @@ compile() {  # folder, object, file
   (cd "$build" && eval "$command")
 }
 
-# The mutant's objects stand first: of two definitions the first one counts. The program's own leave the command.
+# The mutant's objects stand first: of two definitions the first one counts. The program's own leave the command. Code that was compiled
+# ahead of time is the sound generator's: a mutant has none, unless it is about that.
 link() {  # folder, program, objects...
-  local command object
+  local command object no_table=CMakeFiles/dyn-aot.dir/generated/no_table.cpp.o
+  [ "$(field "$(basename "$1")" ahead_of_time)" != kept ] || no_table=
   command=$(command_for "tests/$2" | sed -E 's/^: && //; s/ && :$//')
   for object in "${@:3}"; do command=${command/ $object / }; done
-  command=${command/ -o tests\/$2/ $folder/*.o -o $folder/program -Wl,--allow-multiple-definition}
+  command=${command/ -o tests\/$2/ $folder/*.o $no_table -o $folder/program -Wl,--allow-multiple-definition}
   (cd "$build" && eval "$command")
 }
 
@@ -140,9 +142,26 @@ try_mutant() {  # name
   rm -rf "$folder"
 }
 
+# The test cases that mutants name exist, those of mutants that are not run too: tests get other names.
+check_names() {
+  local name target test case found missing=0
+  while IFS= read -r name; do
+    target=$(field "$name" target) test=$(field "$name" test) found=no
+    [ -f "$work/cases_$target" ] || "$build/tests/$target" --list-test-cases >"$work/cases_$target"
+    while IFS= read -r case; do
+      # shellcheck disable=SC2053  # a pattern
+      if [[ ${case,,} == ${test,,} ]]; then found=yes; break; fi
+    done <"$work/cases_$target"
+    [ $found = yes ] || { echo "failed $name: $target has no test case '$test' (a comma in a name needs a wildcard)"; missing=1; }
+  done < <(all_names)
+  return $missing
+}
+
+named=0
+check_names || named=1
 if [ $touched = yes ]; then choose_touched; fi
 [ ${#names[@]} -gt 0 ] || mapfile -t names < <(all_names)
 export -f try_mutant field mutant_object command_for objects_with compile link passes noticed
 export build root here work time_limit
 printf '%s\n' "${names[@]}" | xargs -P "$jobs" -I{} bash -c 'try_mutant {}' | tee "$work/results"
-[ "$(grep -cE '^(ok|skipped) ' "$work/results")" -eq ${#names[@]} ]
+[ "$(grep -cE '^(ok|skipped) ' "$work/results")" -eq ${#names[@]} ] && [ $named = 0 ]

@@ -24,6 +24,10 @@ int ExprBuilder::integer(DType dtype, std::int64_t value) {
 
 int ExprBuilder::dim(graph::Dim value) {
   if (const auto constant = value.constant()) return integer(DType::i64, *constant);
+  return loaded_dim(value);
+}
+
+int ExprBuilder::loaded_dim(graph::Dim value) {
   return add({.op = ExprOp::DimValue, .dtype = DType::i64, .dim = value});
 }
 

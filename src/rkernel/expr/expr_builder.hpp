@@ -20,7 +20,10 @@ class ExprBuilder {
   int add(const Expr& expr);
   int number(DType dtype, double value);  ///< of a float dtype
   int integer(DType dtype, std::int64_t value);
-  int dim(graph::Dim value);  ///< an i64
+  int dim(graph::Dim value);  ///< an i64; a constant where it is one
+  /// The same, read at run time even where it is a constant: where parts meet is no reason for code
+  /// of its own.
+  int loaded_dim(graph::Dim value);
   int index(int axis);
   int load(DType dtype, int operand, int gathered = -1);
   int apply(ExprOp op, DType dtype, int a, int b = -1, int c = -1);

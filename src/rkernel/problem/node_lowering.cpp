@@ -91,9 +91,7 @@ int GroupLowering::reduction(const Node& node) {
   for (std::size_t i = 0; i < group_.extents.size(); ++i) {
     if (group_.reduced[i]) count = count * group_.extents[i];
   }
-  const auto known = count.constant();
-  const int divisor = known ? build_.number(dtype, static_cast<double>(*known))
-                            : build_.apply(ExprOp::Cast, dtype, build_.dim(count));
+  const int divisor = build_.apply(ExprOp::Cast, dtype, build_.loaded_dim(count));
   return rounded(build_.apply(ExprOp::Div, dtype, sum, divisor), node.outputs[0]);
 }
 
@@ -110,7 +108,7 @@ int GroupLowering::coord_value(const Coord& coord) {
             ? index
             : build_.apply(ExprOp::Mul, DType::i64, index, build_.dim(term.factor)));
   }
-  if (sum < 0 || coord.offset.constant() != 0) add(build_.dim(coord.offset));
+  if (sum < 0 || coord.offset.constant() != 0) add(build_.loaded_dim(coord.offset));
   return sum;
 }
 
@@ -163,7 +161,8 @@ int GroupLowering::concat(const Node& node, const Coords& coords, const Guards& 
   int result = parts.back();
   const int place = coord_value(coords[axis]);
   for (std::size_t i = parts.size() - 1; i-- > 0;) {
-    const int before_end = build_.apply(ExprOp::Less, DType::boolean, place, build_.dim(ends[i]));
+    const int before_end =
+        build_.apply(ExprOp::Less, DType::boolean, place, build_.loaded_dim(ends[i]));
     result = build_.apply(ExprOp::Select, dtype, before_end, parts[i], result);
   }
   return result;
@@ -191,8 +190,9 @@ int GroupLowering::pad(const Node& node, const Coords& coords, const Guards& gua
     if (loaded) continue;
     const int place = coord_value(coords[i]);
     for (const int side :
-         {build_.apply(ExprOp::GreaterEqual, DType::boolean, place, build_.dim(before[i])),
-          build_.apply(ExprOp::Less, DType::boolean, place, build_.dim(before[i] + extent))}) {
+         {build_.apply(ExprOp::GreaterEqual, DType::boolean, place, build_.loaded_dim(before[i])),
+          build_.apply(ExprOp::Less, DType::boolean, place,
+                       build_.loaded_dim(before[i] + extent))}) {
       exists = exists < 0 ? side : build_.apply(ExprOp::And, DType::boolean, exists, side);
     }
   }

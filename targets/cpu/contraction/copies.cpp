@@ -1,6 +1,6 @@
 #include "targets/cpu/contraction/copies.hpp"
 
-#include "targets/cpu/move/moves.hpp"
+#include "targets/cpu/move/move_functions.hpp"
 #include "targets/cpu/move/window_copy.hpp"
 #include "targets/cpu/tile/widening.hpp"
 
@@ -8,6 +8,10 @@ namespace dyn::cpu {
 namespace {
 
 using codegen::Conditional;
+
+llvm::Value* move_function(const ContractionFunction& code, int slot) {
+  return code.builder().CreateIntToPtr(code.slot(slot), code.builder().getPtrTy());
+}
 
 WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, llvm::Value* k0,
                          llvm::Value* k_size) {
@@ -17,13 +21,15 @@ WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, 
   const codegen::WindowSlots& slots = code.source().slots.window(contraction.a);
   // What the parts after this one leave of the index along each batch axis.
   std::map<int, llvm::Value*> left;
-  WindowBlock block{{}, code.slot(slots.channels), code.slot(slots.channel_step)};
+  WindowBlock block;
+  block.form = window_form(rows, contraction.m);
+  block.channels = code.slot(slots.channels);
+  block.channel_step = code.slot(slots.channel_step);
   for (std::size_t i = rows.axes.size(); i-- > 0;) {
     const rkernel::WindowAxis& axis = rows.axes[i];
     const codegen::WindowAxisSlots& of = slots.axes[i];
     WindowAxisValues values{code.slot(of.size),   code.slot(of.stride), code.slot(of.dilation),
                             code.slot(of.before), code.slot(of.extent), code.slot(of.step)};
-    values.has_taps = axis.size.constant() != 1;
     if (axis.axis == contraction.m) {
       values.count = code.slot(of.count);
     } else {
@@ -33,9 +39,6 @@ WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, 
     }
     block.axes.insert(block.axes.begin(), values);
   }
-  block.unit_channels = rows.channel_step.constant() == 1;
-  block.run = rkernel::is_run(rows);
-  block.segment = rkernel::short_segment(rows);
   block.data = matrix_of_batch(code, ticket, contraction.a);
   block.first_row = ticket.rows.rows.start;
   block.rows = ticket.rows.rows.size;
@@ -58,13 +61,13 @@ BlockStrip locate_strip(const ContractionFunction& code, const Ticket& ticket, l
 void copy_window_block(const ContractionFunction& code, const Ticket& ticket,
                        const BlockOfK& block) {
   codegen::Builder& builder = code.builder();
-  const codegen::Isa& isa = code.source().isa;
   const RegionValues& region = ticket.region;
+  const StrategySlots& strategy = code.source().strategy;
+  llvm::Value* function = move_function(code, strategy.a_move);
   if (!block.strip) {
-    return emit_window_copy(builder, isa, window_block(code, ticket, block.start, block.size),
+    return call_window_copy(builder, function, window_block(code, ticket, block.start, block.size),
                             region.a_scratch, region.a_row);
   }
-  const StrategySlots& strategy = code.source().strategy;
   Conditional strip(builder, block.strip->is_read, "strip");
   block.strip->strip.emit_copy(code.scratch(code.region_slot(region, strategy.strip_scratch)),
                                code.scratch(code.region_slot(region, strategy.offsets_scratch)));
@@ -72,7 +75,7 @@ void copy_window_block(const ContractionFunction& code, const Ticket& ticket,
   WindowBlock others = block.strip->strip.block();
   others.first_row = builder.CreateAdd(others.first_row, block.strip->rows);
   others.rows = builder.CreateSub(others.rows, block.strip->rows);
-  emit_window_copy(builder, isa, others, region.a_scratch, region.a_row);
+  call_window_copy(builder, function, others, region.a_scratch, region.a_row);
 }
 
 // A's rows.
@@ -89,8 +92,8 @@ void copy_a_block(const ContractionFunction& code, const Ticket& ticket, const B
   const StridedMatrix rows{
       element_of(builder, dtype, block.factors.a, builder.CreateMul(block.start, stride_k)),
       block.factors.a_stride_m, stride_k, unit, dtype};
-  emit_row_copy(builder, source.isa, rows, ticket.rows.rows.size, block.size,
-                ticket.region.a_scratch, ticket.region.a_row);
+  call_move(builder, move_function(code, source.strategy.a_move), rows, ticket.rows.rows.size,
+            block.size, ticket.region.a_scratch, ticket.region.a_row);
 }
 
 // B's few columns as rows, where all lanes run along K.
@@ -105,15 +108,9 @@ void copy_b_rows(const ContractionFunction& code, const Ticket& ticket, const Bl
   const DType dtype = source.b().dtype;
   llvm::Value* corner =
       element_of(builder, dtype, block.factors.b, builder.CreateMul(block.start, stride_k));
-  llvm::Value* contiguous = builder.CreateICmpEQ(stride_k, code.number(1));
-  for (const bool unit : {true, false}) {
-    Conditional copy(builder, unit ? contiguous : builder.CreateNot(contiguous),
-                     unit ? "copy_b" : "turn_b");
-    emit_row_copy(builder, source.isa, {corner, stride_n, stride_k, unit, dtype},
-                  code.extent(contraction.n), block.size, ticket.region.b_scratch,
-                  ticket.region.a_row);
-    copy.close();
-  }
+  call_move(builder, move_function(code, source.strategy.b_move),
+            {corner, stride_n, stride_k, false, dtype}, code.extent(contraction.n), block.size,
+            ticket.region.b_scratch, ticket.region.a_row);
 }
 
 // B's panels; where B is read as it lies, the one that is cut.
@@ -133,8 +130,8 @@ void pack_b_block(const ContractionFunction& code, const Ticket& ticket, const B
   llvm::Value* corner = builder.CreateAdd(builder.CreateMul(block.start, stride_k),
                                           builder.CreateMul(column, stride_n));
   const StridedMatrix matrix{code.element(block.factors.b, corner), stride_k, stride_n, unit};
-  emit_panels(builder, source.isa, matrix, block.size, panels,
-              builder.CreateSub(code.extent(contraction.n), column), ticket.region.b_scratch);
+  call_move(builder, move_function(code, source.strategy.b_move), matrix, block.size,
+            builder.CreateSub(code.extent(contraction.n), column), ticket.region.b_scratch, panels);
 }
 
 }  // namespace
@@ -205,9 +202,9 @@ void copy_rest_of_b(const ContractionFunction& code, const Ticket& ticket, const
   }
   const StridedMatrix columns{element_of(builder, dtype, block.factors.b, corner), stride_k,
                               stride_n, source.b_packed() || unit, dtype};
-  emit_columns_as_rows(builder, source.isa, columns, block.size, count,
-                       code.scratch(code.region_slot(ticket.region, source.strategy.rest_place)),
-                       ticket.region.a_row);
+  call_move(builder, move_function(code, source.strategy.rest_move), columns, block.size, count,
+            code.scratch(code.region_slot(ticket.region, source.strategy.rest_place)),
+            ticket.region.a_row);
   rest.close();
 }
 

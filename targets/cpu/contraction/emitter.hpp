@@ -31,10 +31,14 @@ struct RestSlots {
 
 /// Slots of KernelArgs::ints that the program fills, after those of the problem.
 struct StrategySlots {
-  int regions;          ///< at least 1
-  int sums_row;         ///< elements between rows of a slice's sums in KernelArgs::shared:
-                        ///< [slice][batch][m][sums_row]
-  int merge_rows;       ///< rows of one ticket of the second stage
+  int regions;            ///< at least 1
+  int sums_row;           ///< elements between rows of a slice's sums in KernelArgs::shared:
+                          ///< [slice][batch][m][sums_row]
+  int merge_rows;         ///< rows of one ticket of the second stage
+  int a_move;             ///< address of the function that copies A's rows: a Move, or, where they
+                          ///< are windows, what window_copy_source() gives
+  int b_move, rest_move;  ///< addresses of Moves: of B's panels, or its rows where all lanes run
+                          ///< along K; of the rest of its columns
   int first_of_region;  ///< no slot, but the first of those below, which exist for the first region
   int slots_of_region;  ///< no slot, but how many these are: by so much a region's lie behind those
                         ///< of the one before it

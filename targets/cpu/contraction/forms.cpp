@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "targets/cpu/move/move_functions.hpp"
+#include "targets/cpu/move/window_copy.hpp"
 #include "targets/llvm/jit/listing.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
@@ -25,7 +27,7 @@ ContractionForms::ContractionForms(const rkernel::Problem& problem,
     const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
                         (context_->library().is_there() && form.lanes == LaneAxis::N);
     forms_.push_back({std::move(form), function, splits});
-    function += splits ? 2 * classes : classes;
+    function += (splits ? 2 : 1) * classes + 3;  // moves_of()
   }
 }
 
@@ -63,8 +65,32 @@ std::vector<codegen::KernelSource> ContractionForms::sources() const {
            }});
     }
     sources.insert(sources.end(), merges.begin(), merges.end());
+    const std::array<codegen::KernelSource, 3> moves = moves_of(bound.form);
+    sources.insert(sources.end(), moves.begin(), moves.end());
   }
   return sources;
+}
+
+// In the order of the slots that set_moves() fills.
+std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const ContractionForm& form) const {
+  const codegen::Isa& isa = context_->isa();
+  const rkernel::Contraction& contraction = *form.problem.contraction;
+  const auto operand = [&](int index) -> const rkernel::Operand& {
+    return form.problem.operands[static_cast<std::size_t>(index)];
+  };
+  const rkernel::Operand &a = operand(contraction.a), &b = operand(contraction.b);
+  return {a.window ? window_copy_source(isa, window_form(*a.window, contraction.m))
+                   : move_source(isa, MoveKind::RowCopy, a.dtype),
+          form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
+                                    : move_source(isa, MoveKind::Panels, DType::f32),
+          move_source(isa, MoveKind::ColumnsAsRows, b.dtype)};
+}
+
+void ContractionForms::set_moves(const BoundForm& bound, rkernel::Launch& launch) const {
+  std::size_t function = bound.first_function + (bound.splits ? 2 : 1) * bound.form.classes.size();
+  for (const int slot : {strategy_.a_move, strategy_.b_move, strategy_.rest_move})
+    launch.ints[static_cast<std::size_t>(slot)] =
+        reinterpret_cast<std::intptr_t>(functions_.at(function++));
 }
 
 // How many parts of a row of A lie together in the tensor that its window slides over.

@@ -2,6 +2,7 @@
 // A contraction in all forms that may compute it: their slots, their generated code, and the shapes
 // that choices are made for.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@
 
 namespace dyn::cpu {
 
-/// A form, and where its classes' functions begin; behind it lies that of their second stages,
-/// where K may be split.
+/// A form, and where its classes' functions begin; behind them lie those of their second stages,
+/// where K may be split, and the moves.
 struct BoundForm {
   ContractionForm form;
   std::size_t first_function = 0;
@@ -49,12 +50,15 @@ class ContractionForms {
                                    std::span<const std::int64_t> ints) const;
   rkernel::KernelFunction second_stage(const BoundForm& bound,
                                        std::span<const std::int64_t> ints) const;
+  /// Sets the addresses of the functions that move operands.
+  void set_moves(const BoundForm& bound, rkernel::Launch& launch) const;
   /// The code of both stages of a launch, as far as it is this contraction's.
   std::vector<rkernel::CodeListing> list_launched(const rkernel::Launch& launch) const;
 
  private:
   friend class ContractionKernel;  // hands its code on
 
+  std::array<codegen::KernelSource, 3> moves_of(const ContractionForm& form) const;
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   choice::WindowStrips strips_of_a(const rkernel::WindowRows& window,
                                    std::span<const std::int64_t> ints) const;

@@ -12,7 +12,8 @@ using rkernel::LoopKind;
 
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
-  for (int* slot : {&strategy.regions, &strategy.sums_row, &strategy.merge_rows})
+  for (int* slot : {&strategy.regions, &strategy.sums_row, &strategy.merge_rows, &strategy.a_move,
+                    &strategy.b_move, &strategy.rest_move})
     *slot = slots.add_strategy_slot();
   // Those of one region stand together, and last: KernelArgs::ints ends with one such group for
   // each region.

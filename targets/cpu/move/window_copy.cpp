@@ -1,6 +1,11 @@
 #include "targets/cpu/move/window_copy.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <string>
 
 #include "targets/llvm/code/loops.hpp"
 
@@ -83,17 +88,20 @@ class WindowCopier {
   Value* product_sum(Value* sum, Value* a, Value* b) {
     return builder_.CreateAdd(sum, builder_.CreateMul(a, b));
   }
-  bool is_run_axis(std::size_t axis) const { return block_.run && axis + 1 == block_.axes.size(); }
+  bool has_taps(std::size_t axis) const { return block_.form.axes[axis].has_taps; }
+  bool is_run_axis(std::size_t axis) const {
+    return block_.form.run && axis + 1 == block_.axes.size();
+  }
 
   /// Where the row's window begins along each axis.
   void locate(Value* row) {
     origins_.assign(block_.axes.size(), nullptr);
-    std::size_t first = 0;
-    while (first < block_.axes.size() && block_.axes[first].index != nullptr) ++first;
+    const auto first = static_cast<std::size_t>(
+        std::ranges::find_if(block_.form.axes, &WindowForm::Axis::of_m) - block_.form.axes.begin());
     for (std::size_t i = block_.axes.size(); i-- > 0;) {
       const WindowAxisValues& axis = block_.axes[i];
       Value* index = axis.index;
-      if (index == nullptr) {
+      if (block_.form.axes[i].of_m) {
         index = i == first ? row : builder_.CreateURem(row, axis.count);
         if (i != first) row = builder_.CreateUDiv(row, axis.count);
       }
@@ -103,8 +111,8 @@ class WindowCopier {
 
   Value* elements_of_window() {
     Value* elements = block_.channels;
-    for (const WindowAxisValues& axis : block_.axes)
-      if (axis.has_taps) elements = builder_.CreateMul(elements, axis.size);
+    for (std::size_t i = 0; i < block_.axes.size(); ++i)
+      if (has_taps(i)) elements = builder_.CreateMul(elements, block_.axes[i].size);
     return elements;
   }
 
@@ -113,10 +121,9 @@ class WindowCopier {
     Value* within = builder_.getTrue();
     for (std::size_t i = 0; i < block_.axes.size(); ++i) {
       const WindowAxisValues& axis = block_.axes[i];
-      Value* last =
-          axis.has_taps
-              ? product_sum(origins_[i], builder_.CreateSub(axis.size, number(1)), axis.dilation)
-              : origins_[i];
+      Value* last = has_taps(i) ? product_sum(origins_[i], builder_.CreateSub(axis.size, number(1)),
+                                              axis.dilation)
+                                : origins_[i];
       within = builder_.CreateAnd(within, builder_.CreateICmpSGE(origins_[i], number(0)));
       within = builder_.CreateAnd(within, builder_.CreateICmpSLT(last, axis.extent));
     }
@@ -137,7 +144,7 @@ class WindowCopier {
     const WindowAxisValues& along = block_.axes[axis];
     if (is_run_axis(axis))
       return move_whole(from, to, builder_.CreateMul(along.size, block_.channels));
-    if (!along.has_taps) return emit_whole(axis + 1, from, to);
+    if (!has_taps(axis)) return emit_whole(axis + 1, from, to);
     Value* first[]{from, to};
     CountedLoop taps(builder_, number(0), along.size, number(1), "whole_tap", first);
     Value* following[]{element(taps.carried(0), builder_.CreateMul(along.dilation, along.step)),
@@ -146,7 +153,7 @@ class WindowCopier {
   }
 
   Value* move_whole(Value* from, Value* to, Value* count) {
-    if (block_.segment > 0)
+    if (block_.form.segment > 0)
       move_segment(from, to);
     else
       move_channels(from, to, count);
@@ -164,7 +171,7 @@ class WindowCopier {
     const auto inside = [&](Value* place) {
       return builder_.CreateAnd(exists, builder_.CreateICmpULT(place, along.extent));
     };
-    if (!along.has_taps)
+    if (!has_taps(axis))
       return emit_taps(axis + 1, position, inside(origins_[axis]),
                        product_sum(offset, origins_[axis], along.step));
     CountedLoop taps(builder_, number(0), along.size, number(1), "tap");
@@ -202,7 +209,7 @@ class WindowCopier {
     Conditional any(builder_, builder_.CreateICmpSLT(low, high), "segment");
     Value* from = least(most(first, low), high);
     Value* until = least(most(last, from), high);
-    if (block_.segment > 0) {
+    if (block_.form.segment > 0) {
       Value* is_whole =
           builder_.CreateAnd(builder_.CreateICmpEQ(from, start), builder_.CreateICmpEQ(until, end));
       Conditional whole(builder_, is_whole, "whole_segment");
@@ -230,14 +237,14 @@ class WindowCopier {
 
   /// All of a segment of known length. A last vector that it does not fill overlaps the one before.
   void move_segment(Value* from, Value* to) {
-    const std::int64_t lanes = isa_.f32_lanes, vectors = block_.segment / lanes,
-                       rest = block_.segment % lanes;
+    const std::int64_t lanes = isa_.f32_lanes, vectors = block_.form.segment / lanes,
+                       rest = block_.form.segment % lanes;
     const auto move_vector = [&](std::int64_t offset) {
       move_element(builder_, vector_, from, to, number(offset));
     };
     for (std::int64_t i = 0; i < vectors; ++i) move_vector(i * lanes);
     if (rest == 0) return;
-    if (vectors > 0) return move_vector(block_.segment - lanes);
+    if (vectors > 0) return move_vector(block_.form.segment - lanes);
     for (std::int64_t i = 0; i < rest; ++i)
       move_element(builder_, builder_.getFloatTy(), from, to, number(i));
   }
@@ -253,7 +260,7 @@ class WindowCopier {
   }
 
   void move_channels(Value* from, Value* to, Value* count) {
-    if (block_.unit_channels) return move_elements(builder_, isa_, from, to, count);
+    if (block_.form.unit_channels) return move_elements(builder_, isa_, from, to, count);
     CountedLoop channels(builder_, number(0), count, number(1), "channel");
     Value* source = element(from, builder_.CreateMul(channels.index(), block_.channel_step));
     builder_.CreateAlignedStore(
@@ -269,6 +276,47 @@ class WindowCopier {
   llvm::FixedVectorType* vector_;
   std::vector<Value*> origins_;
 };
+
+// The values of a block, as a function takes them.
+template <class Visit>
+void for_each_value(WindowBlock& block, const Visit& visit) {
+  for (Value** value : {&block.first_row, &block.rows, &block.k0, &block.k_size, &block.channels,
+                        &block.channel_step})
+    visit(*value);
+  for (std::size_t i = 0; i < block.form.axes.size(); ++i) {
+    WindowAxisValues& axis = block.axes[i];
+    for (Value** value : {&axis.size, &axis.stride, &axis.dilation, &axis.before, &axis.extent,
+                          &axis.step, block.form.axes[i].of_m ? &axis.count : &axis.index})
+      visit(*value);
+  }
+}
+
+// (values, data, to, to_row)
+llvm::FunctionType* window_copy_type(Builder& builder) {
+  llvm::Type* const pointer = builder.getPtrTy();
+  return llvm::FunctionType::get(builder.getVoidTy(),
+                                 {pointer, pointer, pointer, builder.getInt64Ty()}, false);
+}
+
+void emit_window_copy(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa,
+                      const WindowForm& form) {
+  Builder builder(module.getContext());
+  llvm::Function* const function = llvm::Function::Create(
+      window_copy_type(builder), llvm::Function::ExternalLinkage, symbol, module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  WindowBlock block;
+  block.form = form;
+  block.axes.resize(form.axes.size());
+  unsigned place = 0;
+  for_each_value(block, [&](Value*& value) {
+    Value* const field =
+        builder.CreateConstGEP1_64(builder.getInt64Ty(), function->getArg(0), place++);
+    value = builder.CreateAlignedLoad(builder.getInt64Ty(), field, llvm::Align(8));
+  });
+  block.data = function->getArg(1);
+  WindowCopier(builder, isa, block, function->getArg(2), function->getArg(3)).emit();
+  builder.CreateRetVoid();
+}
 
 }  // namespace
 
@@ -286,9 +334,40 @@ void clear_elements(Builder& builder, const codegen::Isa& isa, Value* to, Value*
   });
 }
 
-void emit_window_copy(Builder& builder, const codegen::Isa& isa, const WindowBlock& block,
-                      Value* to, Value* to_row) {
-  WindowCopier(builder, isa, block, to, to_row).emit();
+WindowForm window_form(const rkernel::WindowRows& rows, int m) {
+  WindowForm form;
+  form.unit_channels = rows.channel_step.constant() == 1;
+  form.run = rkernel::is_run(rows);
+  form.segment = rkernel::short_segment(rows);
+  for (const rkernel::WindowAxis& axis : rows.axes)
+    form.axes.push_back({.has_taps = axis.size.constant() != 1, .of_m = axis.axis == m});
+  return form;
+}
+
+codegen::KernelSource window_copy_source(const codegen::Isa& isa, const WindowForm& form) {
+  std::string axes;
+  for (const WindowForm::Axis& axis : form.axes)
+    axes += fmt::format(" {}{}", axis.of_m ? "m" : "b", axis.has_taps ? "t" : "");
+  return {fmt::format("window copy{}{}{} segment {}", axes, form.unit_channels ? " unit" : "",
+                      form.run ? " run" : "", form.segment),
+          [&isa, form](llvm::Module& module, const std::string& symbol) {
+            emit_window_copy(module, symbol, isa, form);
+          }};
+}
+
+void call_window_copy(Builder& builder, Value* function, const WindowBlock& block, Value* to,
+                      Value* to_row) {
+  WindowBlock values = block;
+  std::vector<Value*> all;
+  for_each_value(values, [&](Value*& value) { all.push_back(value); });
+  llvm::BasicBlock& entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder first(&entry, entry.begin());
+  Value* const array = first.CreateAlloca(
+      llvm::ArrayType::get(builder.getInt64Ty(), static_cast<unsigned>(all.size())));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    builder.CreateAlignedStore(all[i], builder.CreateConstGEP1_64(builder.getInt64Ty(), array, i),
+                               llvm::Align(8));
+  builder.CreateCall(window_copy_type(builder), function, {array, block.data, to, to_row});
 }
 
 }  // namespace dyn::cpu

@@ -2,28 +2,41 @@
 // A block of a contraction's left side that has windows for rows, brought into scratch, as IR:
 // there is no matrix of all windows anywhere.
 
+#include <cstdint>
 #include <vector>
 
+#include "src/rkernel/problem/problem.hpp"
 #include "targets/llvm/code/types.hpp"
 #include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
 
 namespace dyn::cpu {
+
+/// What code that copies windows is specialised on.
+struct WindowForm {
+  struct Axis {
+    bool has_taps = false;  ///< else the size is 1
+    bool of_m = false;      ///< a part of m; else of a batch axis
+  };
+  std::vector<Axis> axes;      ///< outermost first
+  bool unit_channels = false;  ///< the channels' step is 1
+  bool run = false;            ///< rkernel::is_run
+  std::int64_t segment = 0;    ///< rkernel::short_segment
+};
+WindowForm window_form(const rkernel::WindowRows& rows, int m);
 
 /// One rkernel::WindowAxis.
 struct WindowAxisValues {
   llvm::Value *size = nullptr, *stride = nullptr, *dilation = nullptr, *before = nullptr,
               *extent = nullptr, *step = nullptr;
-  bool has_taps = false;         ///< else the size is 1
   llvm::Value* count = nullptr;  ///< of a part of m: how many windows there are
   llvm::Value* index = nullptr;  ///< of a part of a batch axis: the window
 };
 
 struct WindowBlock {
+  WindowForm form;
   std::vector<WindowAxisValues> axes;  ///< outermost first
   llvm::Value *channels = nullptr, *channel_step = nullptr;
-  bool unit_channels = false;                         ///< channel_step is 1
-  bool run = false;                                   ///< rkernel::is_run
-  std::int64_t segment = 0;                           ///< rkernel::short_segment
   llvm::Value* data = nullptr;                        ///< f32; element (0, ..., 0) of the batch
   llvm::Value *first_row = nullptr, *rows = nullptr;  ///< of m
   llvm::Value *k0 = nullptr, *k_size = nullptr;       ///< of k
@@ -35,9 +48,13 @@ void move_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Val
 void clear_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Value* to,
                     llvm::Value* count);
 
-/// to[row * to_row + k - k0] for all rows and all k of the block; what lies outside of the tensor
-/// is 0.
-void emit_window_copy(codegen::Builder& builder, const codegen::Isa& isa, const WindowBlock& block,
+/// A function that copies a block of windows of one form, whatever they are multiplied by:
+/// to[row * to_row + k - k0] for all rows and all k of the block, f32; what lies outside of the
+/// tensor is 0.
+codegen::KernelSource window_copy_source(const codegen::Isa& isa, const WindowForm& form);
+
+/// Calls such a function. Its arguments lie on the stack of the function that calls it.
+void call_window_copy(codegen::Builder& builder, llvm::Value* function, const WindowBlock& block,
                       llvm::Value* to, llvm::Value* to_row);
 
 }  // namespace dyn::cpu

@@ -42,6 +42,16 @@ void exchange(Builder& builder, std::vector<llvm::Value*>& rows, int distance, c
   }
 }
 
+/// LLVM looks for one shuffle that does what several do, by way of all that they read. There is
+/// none across this, and it is not looked for: half of the time that a transposition compiles.
+void end_shuffles(Builder& builder, std::vector<llvm::Value*>& rows) {
+  for (llvm::Value*& row : rows) {
+    llvm::Type* const type = row->getType();
+    if (!type->isFPOrFPVectorTy()) continue;
+    row = builder.CreateArithmeticFence(row, type);
+  }
+}
+
 }  // namespace
 
 // Each stage moves one bit of a row's number into the element's position, and one bit of the
@@ -57,6 +67,7 @@ std::vector<llvm::Value*> transpose(Builder& builder, std::span<llvm::Value* con
   for (int distance = lane / 2; distance >= 1; distance /= 2)
     exchange(builder, result, distance, interleaved_halves(count, lane, false),
              interleaved_halves(count, lane, true));
+  if (lane < count) end_shuffles(builder, result);
   for (int distance = lane; distance < count; distance *= 2)
     exchange(builder, result, distance, alternate_lanes(count, lane, false),
              alternate_lanes(count, lane, true));

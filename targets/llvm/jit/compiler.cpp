@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -14,11 +18,13 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/Scalar.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/jit/isa.hpp"
@@ -40,6 +46,57 @@ void initialize_llvm() {
 /// Compilations that go on.
 std::atomic<std::size_t> compilations{0};
 thread_local int compilations_of_this_thread = 0;
+
+/// LLVM's list of passes from its IR to a file, built once for many modules. Of the passes over the
+/// IR it has those that lower what generated code contains: the others look for what a front end
+/// leaves behind, and some of them harm. (Loop strength reduction rewrites the main loops'
+/// addressing until accumulators spill.)
+class FileWriter {
+  /// TargetPassConfig keeps its selection of instructions for the lists that LLVM builds itself.
+  struct Selection : llvm::TargetPassConfig {
+    static constexpr bool (llvm::TargetPassConfig::*passes)() = &Selection::addCoreISelPasses;
+  };
+
+ public:
+  FileWriter(llvm::LLVMTargetMachine& machine, llvm::CodeGenFileType type) : stream_(bytes_) {
+    llvm::TargetPassConfig* const config = machine.createPassConfig(passes_);
+    config->setDisableVerify(true);
+    passes_.add(config);
+    auto* const modules = new llvm::MachineModuleInfoWrapperPass(&machine);
+    passes_.add(modules);
+    add_ir_passes(machine);
+    config->addCodeGenPrepare();
+    config->addISelPrepare();
+    const bool failed = (config->*Selection::passes)();
+    config->addMachinePasses();
+    config->setInitialized();
+    if (failed ||
+        machine.addAsmPrinter(passes_, stream_, nullptr, type, modules->getMMI().getContext()))
+      throw Error(ErrorKind::internal, "LLVM cannot write this kind of file");
+    passes_.add(llvm::createFreeMachineFunctionPass());
+  }
+
+  std::string write(llvm::Module& module) {
+    bytes_.clear();
+    passes_.run(module);
+    return {bytes_.data(), bytes_.size()};
+  }
+
+ private:
+  void add_ir_passes(llvm::LLVMTargetMachine& machine) {
+    passes_.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+    passes_.add(llvm::createPreISelIntrinsicLoweringPass());
+    passes_.add(llvm::createAtomicExpandLegacyPass());
+    passes_.add(llvm::createUnreachableBlockEliminationPass());
+    passes_.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());
+    passes_.add(llvm::createExpandReductionsPass());
+    passes_.add(llvm::createInterleavedAccessPass());
+  }
+
+  llvm::SmallVector<char, 0> bytes_;
+  llvm::raw_svector_ostream stream_;
+  llvm::legacy::PassManager passes_;
+};
 
 }  // namespace
 
@@ -66,12 +123,12 @@ bool RoomForLlvm::is_taken() noexcept { return compilations_of_this_thread > 0; 
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 struct Compiler::Impl {
-  // Loop strength reduction rewrites the main loops' addressing until accumulators spill. A gate
-  // refuses it for one context; the command-line option would be the host program's as well.
-  class RefuseLoopStrengthReduction : public llvm::OptPassGate {
+  // It looks for chains of scalar operations that could be done in mask registers, where generated
+  // code has none, and takes longer than most passes.
+  class RefuseDomainReassignment : public llvm::OptPassGate {
    public:
     bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
-      return pass != "Loop Strength Reduction";
+      return pass != "X86 Domain Reassignment Pass";
     }
     bool isEnabled() const override { return true; }
   };
@@ -79,6 +136,7 @@ struct Compiler::Impl {
   Impl(const Isa& isa, CodeEffort effort) {
     const RoomForLlvm room;
     initialize_llvm();
+    context.setOptPassGate(gate);
     const std::string triple = "x86_64-unknown-linux-gnu";
     std::string error;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -87,20 +145,19 @@ struct Compiler::Impl {
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
     const auto level =
         effort == CodeEffort::Quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
-    machine.reset(target->createTargetMachine(triple, isa.llvm_cpu, isa.llvm_features, options,
-                                              llvm::Reloc::PIC_, llvm::CodeModel::Small, level,
-                                              true));
+    machine.reset(static_cast<llvm::LLVMTargetMachine*>(
+        target->createTargetMachine(triple, isa.llvm_cpu, isa.llvm_features, options,
+                                    llvm::Reloc::PIC_, llvm::CodeModel::Small, level, true)));
     if (!machine) throw Error(ErrorKind::internal, "LLVM cannot generate code for " + isa.name);
     vector_bits = std::to_string(isa.f32_lanes * 32);
   }
 
-  std::unique_ptr<llvm::Module> make_module(llvm::LLVMContext& context, const KernelSource& source,
-                                            const std::string& symbol) {
-    context.setOptPassGate(gate);
-    auto module = std::make_unique<llvm::Module>(symbol, context);
+  std::unique_ptr<llvm::Module> make_module(std::span<const KernelSource> sources,
+                                            std::span<const std::string> symbols) {
+    auto module = std::make_unique<llvm::Module>(symbols.front(), context);
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple().str());
-    source.emit(*module, symbol);
+    for (std::size_t i = 0; i < sources.size(); ++i) sources[i].emit(*module, symbols[i]);
     for (llvm::Function& function : *module) {
       if (function.isDeclaration()) continue;
       function.addFnAttr("prefer-vector-width", vector_bits);
@@ -111,29 +168,30 @@ struct Compiler::Impl {
     llvm::raw_string_ostream stream(text);
     if (llvm::verifyModule(*module, &stream)) {
       throw Error(ErrorKind::internal,
-                  fmt::format("generated code is not valid ({}): {}", source.key, text));
+                  fmt::format("generated code is not valid ({}): {}", sources.front().key, text));
     }
     return module;
   }
 
-  llvm::SmallVector<char, 0> generate(const KernelSource& source, const std::string& symbol,
-                                      llvm::CodeGenFileType type) {
+  std::string generate(std::span<const KernelSource> sources, std::span<const std::string> symbols,
+                       llvm::CodeGenFileType type, bool hidden = false) {
     const RoomForLlvm room;
-    llvm::LLVMContext context;
-    const auto module = make_module(context, source, symbol);
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream stream(bytes);
-    llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, stream, nullptr, type)) {
-      throw Error(ErrorKind::internal, "LLVM cannot write this kind of file");
+    const auto module = make_module(sources, symbols);
+    if (hidden) {
+      for (const std::string& symbol : symbols)
+        module->getFunction(symbol)->setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
-    passes.run(*module);
-    return bytes;
+    std::optional<FileWriter>& writer =
+        type == llvm::CodeGenFileType::ObjectFile ? objects : assemblies;
+    if (!writer) writer.emplace(*machine, type);
+    return writer->write(*module);
   }
 
-  RefuseLoopStrengthReduction gate;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  RefuseDomainReassignment gate;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::LLVMTargetMachine> machine;
   std::string vector_bits;
+  std::optional<FileWriter> objects, assemblies;
 };
 
 Compiler::Compiler(const Isa& isa, CodeEffort effort)
@@ -142,20 +200,22 @@ Compiler::~Compiler() = default;
 Compiler::Compiler(Compiler&&) noexcept = default;
 
 std::string Compiler::compile(const KernelSource& source, const std::string& symbol) {
-  const auto bytes = impl_->generate(source, symbol, llvm::CodeGenFileType::ObjectFile);
-  return {bytes.data(), bytes.size()};
+  return impl_->generate({&source, 1}, {&symbol, 1}, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string Compiler::library_object(std::span<const KernelSource> sources,
+                                     std::span<const std::string> symbols) {
+  return impl_->generate(sources, symbols, llvm::CodeGenFileType::ObjectFile, true);
 }
 
 std::string Compiler::assembly(const KernelSource& source, const std::string& symbol) {
-  const auto bytes = impl_->generate(source, symbol, llvm::CodeGenFileType::AssemblyFile);
-  return {bytes.data(), bytes.size()};
+  return impl_->generate({&source, 1}, {&symbol, 1}, llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string Compiler::ir(const KernelSource& source, const std::string& symbol) {
-  llvm::LLVMContext context;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  impl_->make_module(context, source, symbol)->print(stream, nullptr);
+  impl_->make_module({&source, 1}, {&symbol, 1})->print(stream, nullptr);
   return text;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Compiles one LLVM module to one relocatable object, for one ISA.
+// Compiles LLVM modules to relocatable objects, for one ISA.
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "targets/llvm/jit/jit.hpp"
@@ -32,6 +33,9 @@ class Compiler {
 
   /// Object bytes of `source`, its function named `symbol`.
   std::string compile(const KernelSource& source, const std::string& symbol);
+  /// One object of several sources, at least one, for a library that shows nobody their functions.
+  std::string library_object(std::span<const KernelSource> sources,
+                             std::span<const std::string> symbols);
   /// The same as assembly text, for tests of the code's shape.
   std::string assembly(const KernelSource& source, const std::string& symbol);
   /// The IR before code generation.

@@ -25,6 +25,7 @@
 
 #include "dyn/error.hpp"
 #include "targets/llvm/code/parallel_jobs.hpp"
+#include "targets/llvm/jit/ahead_of_time.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 #include "targets/llvm/jit/compiler.hpp"
@@ -169,7 +170,9 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     for (const KernelSource& source : sources) {
       if (!seen.insert(source.key).second) continue;
       ++report.kernels;
-      if (std::shared_ptr<const Function> known = find(source.key)) {
+      if (ahead_of_time(source) != nullptr) {
+        ++report.from_memory;
+      } else if (std::shared_ptr<const Function> known = find(source.key)) {
         ++report.from_memory;
         code.keep.push_back(std::move(known));
       } else {
@@ -179,8 +182,10 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     const std::vector<std::string> objects = build(missing, threads, report);
     link(missing, objects, code);
     code.addresses.reserve(sources.size());
-    for (const KernelSource& source : sources)
-      code.addresses.push_back(functions_.at(source.key).address);
+    for (const KernelSource& source : sources) {
+      void* const known = ahead_of_time(source);
+      code.addresses.push_back(known != nullptr ? known : functions_.at(source.key).address);
+    }
     return code;
   }
 
@@ -292,6 +297,10 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
       functions_[key] = {function, tracker, address};
       if (options_.perf_map) append_to_perf_map(objects[i], symbol, key, address);
     }
+  }
+
+  void* ahead_of_time(const KernelSource& source) const {
+    return dumps() ? nullptr : ahead_of_time_function(isa_, source.key);
   }
 
   bool dumps() const {

@@ -30,7 +30,8 @@ SlotTable::SlotTable(const rkernel::Problem& problem) {
   for (const rkernel::Axis& axis : problem.axes) extents_.push_back(add(axis.extent));
   for (const rkernel::Operand& operand : problem.operands) {
     OperandSlots slots;
-    slots.offset = add_unless_zero(operand.offset);
+    // Few tensors begin elsewhere than their buffer does, but no code is worth a class for that.
+    slots.offset = operand.offset.valid() ? add(operand.offset) : none;
     for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
     for (const rkernel::Guard& guard : operand.guards)
       slots.guards.push_back(add_guard(problem, guard));

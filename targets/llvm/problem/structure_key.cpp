@@ -23,12 +23,9 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
           fmt::format("{}{}", terms[term].axis, presence(slots.guard_factor(index, guard, term)));
   }
   if (operand.window) {
+    // What else decides how windows are copied is in the key of the function that copies them.
     for (const rkernel::WindowAxis& axis : operand.window->axes)
-      key += fmt::format("w{}{}", axis.axis, axis.size.constant() == 1 ? "" : "t");
-    if (const std::int64_t elements = rkernel::short_segment(*operand.window); elements > 0)
-      key += fmt::format("e{}", elements);
-    key += fmt::format("{}{}", rkernel::is_run(*operand.window) ? "r" : "",
-                       operand.window->channel_step.constant() == 1 ? "u" : "");
+      key += fmt::format("w{}", axis.axis);
   }
   if (!operand.guards.empty())
     key += operand.absent_outside ? "a" : fmt::format("f{:a}", operand.fill);
