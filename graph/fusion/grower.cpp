@@ -177,6 +177,16 @@ std::optional<Coords> Grower::root_place(int id, int input, const Coords& coords
   return place;
 }
 
+bool Grower::same_place(const Coords& a, const Coords& b) const {
+  const auto without_single = [&](Coord coord) {
+    std::erase_if(coord.terms, [&](const CoordTerm& term) {
+      return extents_[static_cast<std::size_t>(term.axis)].constant() == 1;
+    });
+    return coord;
+  };
+  return std::ranges::equal(a, b, {}, without_single, without_single);
+}
+
 bool Grower::spans(const Coords& coords, const std::vector<Dim>& dims) const {
   std::vector<bool> seen(extents_.size(), false);
   for (std::size_t i = 0; i < coords.size(); ++i) {

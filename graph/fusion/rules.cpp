@@ -192,8 +192,9 @@ bool two_places(const Grower& group, Candidate& candidate) {
   bool first = true;
   for (const Edge& edge : readers_of(group, candidate)) {
     if (!group.is_member(edge.node)) continue;
-    if (!std::exchange(first, false) &&
-        group.root_place(edge.node, edge.input, group.place_of(edge.node)) != candidate.place) {
+    if (std::exchange(first, false)) continue;
+    const auto place = group.root_place(edge.node, edge.input, group.place_of(edge.node));
+    if (!place || !group.same_place(*place, candidate.place)) {
       candidate.about = group.graph().node(edge.node).outputs[0];
       return true;
     }
@@ -273,7 +274,8 @@ bool operand_elsewhere(const Grower& group, Candidate& candidate) {
     if (operand.by_address) return true;
     const auto place = group.root_place(candidate.node, operand.input, candidate.place);
     const int producer = group.module().value(operand.root).producer;
-    return !place || (!group.graph().free(producer) && *place != group.place_of(producer));
+    return !place ||
+           (!group.graph().free(producer) && !group.same_place(*place, group.place_of(producer)));
   });
 }
 

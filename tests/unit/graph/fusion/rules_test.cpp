@@ -171,4 +171,20 @@ TEST_CASE("a node joins exactly the group in which it ends, by the last decision
 }
 
 }  // namespace
+TEST_CASE("along an axis of one element nothing is elsewhere") {
+  for (const char* const batch : {"1", "2", "N"}) {
+    for (const char* const product :
+         {"matmul(x, w: f32[6, 8])", "conv(x, v: f32[3, 6, 8]) before=[1] after=[1]"}) {
+      CAPTURE(batch);
+      CAPTURE(product);
+      graph::Module module = graph::parse(
+          fmt::format("dyn 1\ndim N in 1..9\ndim S in 1..9\nweights \"w.safetensors\"\n"
+                      "graph g(x: f32[{0}, S, 6]) -> (y: f32[{0}, S, 8]) {{\n"
+                      "  c = {1} + b: f32[8]\n  y = c * sigmoid(c)\n  return y\n}}\n",
+                      batch, product));
+      CHECK(run_pipeline(module, {}).groups.size() == 1);
+    }
+  }
+}
+
 }  // namespace dyn::testing
