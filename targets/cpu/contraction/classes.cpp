@@ -133,12 +133,9 @@ int inlined_rows(const codegen::Isa& isa, double operations) {
   });
 }
 
-// Tiles of a whole panel, and of a last one with at most a vector of columns, as far as the output
-// may have them.
-std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
-                             double operations) {
-  if (operations > choice::default_calibration().most_inlined_operations) return {};
-  const int rows = inlined_rows(isa, operations);
+// Tiles of `rows` rows and a whole panel, and of a last one with at most a vector of columns, as
+// far as the output may have them.
+std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa, int rows) {
   const std::optional<std::int64_t> n =
       problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
   std::vector<Tile> tiles;
@@ -147,6 +144,19 @@ std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa
   const std::int64_t rest = n ? *n % isa.panel_f32 : 1;
   if (rest > 0 && rest <= isa.f32_lanes) tiles.push_back({rows, isa.f32_lanes});
   return tiles;
+}
+
+// Strips pay for full tiles whatever the epilogue; else it must be one that fits beside the sums.
+void add_full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
+                    ContractionClass& shape_class) {
+  const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
+  const bool lies_in_strips = windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
+  const double operations = operations_of(problem, shape_class);
+  shape_class.sums_in_scratch = operations > choice::default_calibration().most_inlined_operations;
+  if (shape_class.sums_in_scratch && !lies_in_strips) return;
+  shape_class.full_tiles =
+      full_tiles(problem, isa, inlined_rows(isa, shape_class.sums_in_scratch ? 0 : operations));
+  shape_class.strips = lies_in_strips && !shape_class.full_tiles.empty();
 }
 
 ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem,
@@ -162,11 +172,7 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
                                                       : std::numeric_limits<std::int64_t>::max();
   if (lanes == rkernel::LaneAxis::N) {
     for (ContractionClass& shape_class : form.classes) {
-      shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
-      const auto& windows =
-          problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
-      shape_class.strips = !shape_class.full_tiles.empty() && windows &&
-                           rkernel::lie_in_strips(*windows, problem.contraction->m);
+      add_full_tiles(problem, isa, shape_class);
       shape_class.rest_as_rows = has_rest_as_rows(problem, isa);
       shape_class.dot_rest = !shape_class.rest_as_rows && may_have_rest(problem, isa);
     }

@@ -25,8 +25,10 @@ struct ContractionClass {
   bool may_have_dots() const { return dot_rest || rest_as_rows; }
   bool strips =
       false;  ///< full tiles read A's windows in strips of the tensor (rkernel::lie_in_strips)
-  std::vector<Tile> full_tiles;  ///< those whose epilogue is inlined: of a panel, of a vector, both
-                                 ///< or none; equal rows
+  std::vector<Tile> full_tiles;  ///< those that run in a loop of their own: of a panel, of a
+                                 ///< vector, both or none; equal rows
+  bool sums_in_scratch = false;  ///< their epilogue has many instructions, and reads the sums from
+                                 ///< scratch; else from registers
 };
 
 /// One way to compute a contraction: with lanes along n; along m, with the sides exchanged, so that

@@ -42,6 +42,7 @@ std::vector<codegen::KernelSource> ContractionForms::sources() const {
       for (const Tile& tile : shape_class.full_tiles)
         full += fmt::format(" {}x{}", tile.rows, tile.columns);
       if (shape_class.strips) full += " strips";
+      if (shape_class.sums_in_scratch) full += " scratch";
       sources.push_back(
           {fmt::format("contraction {}{}{} {} {} full{}",
                        shape_class.dot            ? "dot "

@@ -16,8 +16,8 @@ using llvm::Value;
 llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
   Builder builder(module.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
-  std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64, i64,     i64,
-                                 i64,     i64,     i64, i64,     i64, i64, pointer, i64};
+  std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64,     i64, i64,    i64,
+                                 i64,     i64,     i64, i64,     i64, pointer, i64, pointer};
   types.resize(types.size() + batch_axes, i64);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
   return llvm::Function::Create(type, llvm::Function::InternalLinkage, symbol, module);
@@ -34,6 +34,7 @@ class FullTilesEmitter {
         isa_(isa),
         tile_(tile),
         strips_(shape_class.strips),
+        sums_in_scratch_(shape_class.sums_in_scratch),
         masks_(masks),
         operands_(builder_, problem, slots, shape_class.lanes,
                   codegen::load_kernel_args(builder_, argument(kernel_argument)), isa.f32_lanes),
@@ -61,8 +62,11 @@ class FullTilesEmitter {
     const std::vector<Value*> sums = strips_ ? emit_segments(loop, tiles.carried(0), ahead, zeros)
                                              : loop.emit({tiles.carried(0)}, argument(b_argument),
                                                          argument(k_argument), ahead, zeros);
-    epilogue_.emit_registers(
-        {sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
+    if (sums_in_scratch_)
+      emit_from_scratch(sums, tiles.carried(1));
+    else
+      epilogue_.emit_registers(
+          {sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
     Value* next_rows =
         strips_ ? builder_.CreateGEP(builder_.getInt64Ty(), tiles.carried(0), tile_rows)
                 : builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0),
@@ -90,6 +94,7 @@ class FullTilesEmitter {
     columns_argument,
     offsets_argument,
     segments_argument,
+    scratch_argument,
     batch_argument
   };
 
@@ -143,6 +148,21 @@ class FullTilesEmitter {
     return segments.close(sums);
   }
 
+  void emit_from_scratch(const std::vector<Value*>& sums, Value* first_row) {
+    const rkernel::Contraction& contraction = *problem_.contraction;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      Value* place = builder_.CreateConstGEP1_64(builder_.getFloatTy(), argument(scratch_argument),
+                                                 i * static_cast<std::size_t>(isa_.f32_lanes));
+      builder_.CreateAlignedStore(sums[i], place, llvm::Align(4));
+    }
+    const auto number = [&](int value) {
+      return builder_.getInt64(static_cast<std::uint64_t>(value));
+    };
+    epilogue_.emit({contraction.m, contraction.n, first_row, number(tile_.rows),
+                    argument(column_argument), argument(columns_argument),
+                    argument(scratch_argument), number(tile_.columns)});
+  }
+
   // The lines of the next tile: a store that waits for its line holds up those behind it, and of a
   // row's few lines no prefetcher of the CPU sees a stream.
   void prefetch_outputs(Value* first_row) {
@@ -189,7 +209,7 @@ class FullTilesEmitter {
   const rkernel::Problem& problem_;
   const codegen::Isa& isa_;
   const Tile& tile_;
-  bool strips_, masks_;
+  bool strips_, sums_in_scratch_, masks_;
   codegen::Operands operands_;
   codegen::ExprCompiler compiler_;
   ContractionEpilogue epilogue_;
@@ -220,10 +240,10 @@ FullTiles::FullTiles(llvm::Module& module, const std::string& symbol,
 void FullTiles::call(Builder& builder, Value* kernel_args, const Run& run,
                      const std::vector<Value*>& batch) const {
   std::vector<Value*> arguments{
-      kernel_args,      run.a,     run.a_row_stride,   run.b,           run.b_k_stride,
-      run.panel_stride, run.k,     run.ahead.distance, run.ahead_share, run.ahead.step,
-      run.first_row,    run.tiles, run.first_column,   run.columns,     run.offsets,
-      run.segments};
+      kernel_args,      run.a,      run.a_row_stride,   run.b,           run.b_k_stride,
+      run.panel_stride, run.k,      run.ahead.distance, run.ahead_share, run.ahead.step,
+      run.first_row,    run.tiles,  run.first_column,   run.columns,     run.offsets,
+      run.segments,     run.scratch};
   arguments.insert(arguments.end(), batch.begin(), batch.end());
   builder.CreateCall(function_, arguments);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Runs of full tiles with the epilogue inlined: sums go from registers through the group's
+// Runs of full tiles: sums go from registers, or from a tile in scratch, through the group's
 // expressions to memory.
 
 #include <string>
@@ -30,7 +30,8 @@ class FullTiles {
     Ahead ahead;               ///< the first tile's
     llvm::Value* ahead_share;  ///< by which the distance grows from tile to tile
     llvm::Value *first_row, *tiles, *first_column,
-        *columns;  ///< `columns` exist: at most the tile's
+        *columns;          ///< `columns` exist: at most the tile's
+    llvm::Value* scratch;  ///< for a tile's sums (ContractionClass::sums_in_scratch)
   };
 
   /// Writes the function. Lanes run along n.

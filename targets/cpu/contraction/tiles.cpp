@@ -170,7 +170,8 @@ FullTiles::Run TileCode::full_run(const TileRowsOfA& a) const {
                      .first_row = ticket_.rows.rows.start,
                      .tiles = ticket_.rows.first_tiles,
                      .first_column = columns_.first,
-                     .columns = columns_.valid};
+                     .columns = columns_.valid,
+                     .scratch = code_.tiles()};
   if (!block_.strip) return run;
   const Strip& strip = block_.strip->strip;
   run.a = code_.scratch(region_slot(source_.strategy.strip_scratch));
