@@ -59,7 +59,10 @@ bool is_pinned(const Problem& problem, int axis) {
          });
 }
 
-/// True where axes i and i + 1 are one axis for every operand.
+bool is_single(const Axis& axis) { return axis.extent.constant() == 1; }
+
+/// True where axes i and i + 1 are one axis for every operand: along an axis of one element, any
+/// stride is.
 bool can_merge(const Problem& problem, std::size_t i) {
   if (problem.axes[i].kind != problem.axes[i + 1].kind) return false;
   const int last = static_cast<int>(i) + 1;
@@ -68,6 +71,7 @@ bool can_merge(const Problem& problem, std::size_t i) {
   // Rows of attention belong to one batch, since each batch has its own keys.
   if (problem.attention && last >= problem.attention->m) return false;
   if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
+  const bool any_stride = is_single(problem.axes[i]) || is_single(problem.axes[i + 1]);
   return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
     if (operand.window) {
       const auto has = [&](int axis) {
@@ -76,8 +80,8 @@ bool can_merge(const Problem& problem, std::size_t i) {
       };
       if (has(last - 1) || has(last)) return has(last - 1) && has(last);
     }
-    return prove_equal(operand.strides[i], problem.axes[i + 1].extent * operand.strides[i + 1]) ==
-           true;
+    return any_stride || prove_equal(operand.strides[i],
+                                     problem.axes[i + 1].extent * operand.strides[i + 1]) == true;
   });
 }
 
@@ -85,6 +89,9 @@ void merge(Problem& problem, std::size_t i) {
   const auto shift = [i](int& axis) {
     if (axis > static_cast<int>(i)) --axis;
   };
+  if (is_single(problem.axes[i + 1])) {
+    for (Operand& operand : problem.operands) operand.strides[i + 1] = operand.strides[i];
+  }
   problem.axes[i + 1].extent = problem.axes[i].extent * problem.axes[i + 1].extent;
   problem.axes.erase(problem.axes.begin() + static_cast<std::ptrdiff_t>(i));
   for (Operand& operand : problem.operands) {

@@ -187,4 +187,18 @@ TEST_CASE("along an axis of one element nothing is elsewhere") {
   }
 }
 
+TEST_CASE("an axis of one element joins its neighbour, whatever the strides") {
+  // The bias does not vary along the axis, the result does.
+  for (const char* const dims : {"N, S, 1", "N, 1, S", "1, N, S"}) {
+    CAPTURE(dims);
+    const Pipeline result = through_passes(
+        fmt::format("dyn 1\ndim N in 1..9\ndim S in 1..9\nweights \"w.safetensors\"\n"
+                    "graph g(x: f32[{0}, 6], z: f32[{0}, 1]) -> (y: f32[{0}, 8]) {{\n"
+                    "  y = matmul(x, w: f32[6, 8]) + z\n  return y\n}}\n",
+                    dims));
+    REQUIRE(result.problems.size() == 1);
+    CHECK(result.problems.front().axes.size() == 3);
+  }
+}
+
 }  // namespace dyn::testing
