@@ -71,6 +71,12 @@ bool can_merge(const Problem& problem, std::size_t i) {
   // Rows of attention belong to one batch, since each batch has its own keys.
   if (problem.attention && last >= problem.attention->m) return false;
   if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
+  // A contraction's right side does not vary along m.
+  if (problem.contraction && last == problem.contraction->m &&
+      problem.operands[static_cast<std::size_t>(problem.contraction->b)].strides[i].constant() !=
+          0 &&
+      !is_single(problem.axes[i]))
+    return false;
   const bool any_stride = is_single(problem.axes[i]) || is_single(problem.axes[i + 1]);
   return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
     if (operand.window) {
@@ -89,7 +95,7 @@ void merge(Problem& problem, std::size_t i) {
   const auto shift = [i](int& axis) {
     if (axis > static_cast<int>(i)) --axis;
   };
-  if (is_single(problem.axes[i + 1])) {
+  if (is_single(problem.axes[i + 1]) && !is_single(problem.axes[i])) {
     for (Operand& operand : problem.operands) operand.strides[i + 1] = operand.strides[i];
   }
   problem.axes[i + 1].extent = problem.axes[i].extent * problem.axes[i + 1].extent;

@@ -201,4 +201,12 @@ TEST_CASE("an axis of one element joins its neighbour, whatever the strides") {
   }
 }
 
+TEST_CASE("a batch with right sides of its own is no part of m") {
+  const Pipeline result = through_passes(
+      "dyn 1\ndim N in 1..9\ngraph g(x: f32[N, 1, 6], v: f32[N, 6, 8]) -> (y: f32[N, 1, 8]) {\n"
+      "  y = matmul(x, v)\n  return y\n}\n");
+  REQUIRE(result.problems.size() == 1);
+  CHECK(result.problems.front().axes.size() == 4);
+}
+
 }  // namespace dyn::testing
