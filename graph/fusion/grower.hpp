@@ -39,7 +39,7 @@ class Grower {
   /// Every index of every axis once.
   Coords whole_space() const;
   bool matches_extents(const std::vector<Dim>& dims) const;
-  /// Whether both are one place; along an axis of one element, every index is its only one.
+  /// True where both are one place; along an axis of one element, every index is its only one.
   bool same_place(const Coords& a, const Coords& b) const;
   /// True where the place runs over all of a tensor of these dims, and over every axis that is not
   /// reduced, each once. Reduced ones it must run over all or none, and a matmul's K never.

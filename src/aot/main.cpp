@@ -41,7 +41,7 @@ Compiled compile(const Isa& isa) {
   return result;
 }
 
-// What did not change keeps its time, and nothing is linked again.
+// A file that would be the same keeps its time, and nothing is linked again.
 void write(const std::filesystem::path& path, const std::string& bytes) {
   std::ifstream existing(path, std::ios::binary);
   if (existing && std::string(std::istreambuf_iterator<char>(existing),

@@ -34,8 +34,7 @@ std::vector<WindowForm> usual_windows() {
 
 std::vector<codegen::KernelSource> ahead_of_time_sources(const codegen::Isa& isa) {
   std::vector<codegen::KernelSource> sources = dot_loop_sources(isa);
-  for (const DType weights : {DType::f32, DType::bf16, DType::f16, DType::i8}) {
-    if (!codegen::can_widen(isa, weights)) continue;
+  for (const DType weights : codegen::widened_dtypes(isa)) {
     const std::vector<codegen::KernelSource> loops = main_loop_sources(isa, weights);
     sources.insert(sources.end(), loops.begin(), loops.end());
   }

@@ -252,19 +252,28 @@ def all_models():
     return json.loads((HERE / "models.json").read_text())
 
 
-def main():
-    if sys.argv[1:2] == ["--serve"]:
-        return serve(pathlib.Path(sys.argv[3]), int(sys.argv[4]))
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["fetch", "check", "time"])
+def parser_of(description, commands, rounds):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=commands)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--dynrun", default="build/release/bin/dynrun", help="the program")
     parser.add_argument("--models", nargs="+", metavar="NAME", help="default: all")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    return parser
+
+
+def chosen(arguments):
+    return [model for model in all_models() if not arguments.models or model["name"] in arguments.models]
+
+
+def main():
+    if sys.argv[1:2] == ["--serve"]:
+        return serve(pathlib.Path(sys.argv[3]), int(sys.argv[4]))
+    parser = parser_of(__doc__, ["fetch", "check", "time"], 5)
     parser.add_argument("--seconds", type=float, default=0.4)
     arguments = parser.parse_args()
-    models = [model for model in all_models() if not arguments.models or model["name"] in arguments.models]
+    models = chosen(arguments)
     if arguments.command == "fetch":
         return fetch(arguments.folder, models)
     return min(1, (check if arguments.command == "check" else time)(arguments, models))

@@ -7,7 +7,6 @@
 
 [--models NAME ...] [--threads 1 2] [--rounds 3]: the best of that many processes each.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -148,16 +147,8 @@ def main():
         words[0] = pathlib.Path(words[0])
         print(inner[sys.argv[1]](*words, int(sys.argv[-1])))
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["load", "fresh", "memory"])
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--dynrun", default="build/release/bin/dynrun", help="the program")
-    parser.add_argument("--models", nargs="+", metavar="NAME", help="default: all")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
-    models = [model for model in real_models.all_models() if not arguments.models or model["name"] in arguments.models]
-    table(arguments, {"load": load, "fresh": fresh, "memory": memory}[arguments.command], models)
+    arguments = real_models.parser_of(__doc__, ["load", "fresh", "memory"], 3).parse_args()
+    table(arguments, {"load": load, "fresh": fresh, "memory": memory}[arguments.command], real_models.chosen(arguments))
 
 
 if __name__ == "__main__":

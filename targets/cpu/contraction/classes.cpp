@@ -152,10 +152,10 @@ void add_full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
   const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
   const bool lies_in_strips = windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
   const double operations = operations_of(problem, shape_class);
-  shape_class.sums_in_scratch = operations > choice::default_calibration().most_inlined_operations;
-  if (shape_class.sums_in_scratch && !lies_in_strips) return;
-  shape_class.full_tiles =
-      full_tiles(problem, isa, inlined_rows(isa, shape_class.sums_in_scratch ? 0 : operations));
+  const bool is_long = operations > choice::default_calibration().most_inlined_operations;
+  if (is_long && !lies_in_strips) return;
+  shape_class.sums_in_scratch = is_long;
+  shape_class.full_tiles = full_tiles(problem, isa, inlined_rows(isa, is_long ? 0 : operations));
   shape_class.strips = lies_in_strips && !shape_class.full_tiles.empty();
 }
 

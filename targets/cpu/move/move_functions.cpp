@@ -71,8 +71,8 @@ codegen::KernelSource move_source(const codegen::Isa& isa, MoveKind kind, DType 
 std::vector<codegen::KernelSource> move_sources(const codegen::Isa& isa) {
   std::vector<codegen::KernelSource> sources{move_source(isa, MoveKind::Panels, DType::f32)};
   for (const MoveKind kind : {MoveKind::RowCopy, MoveKind::ColumnsAsRows}) {
-    for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i8})
-      if (codegen::can_widen(isa, dtype)) sources.push_back(move_source(isa, kind, dtype));
+    for (const DType dtype : codegen::widened_dtypes(isa))
+      sources.push_back(move_source(isa, kind, dtype));
   }
   return sources;
 }

@@ -41,6 +41,12 @@ bool can_widen(const Isa& isa, DType dtype) {
   return dtype != DType::f16 || isa.llvm_features.find("+f16c") != std::string::npos;
 }
 
+std::vector<DType> widened_dtypes(const Isa& isa) {
+  std::vector<DType> dtypes{DType::f32, DType::bf16, DType::f16, DType::i8};
+  std::erase_if(dtypes, [&](DType dtype) { return !can_widen(isa, dtype); });
+  return dtypes;
+}
+
 const Isa& select_isa(std::string_view name) {
   std::string names;
   for (const Isa& isa : all_isas()) {

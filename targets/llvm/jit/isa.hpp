@@ -31,5 +31,7 @@ bool cpu_has(const Isa& isa);
 /// True where there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can
 /// be converted.
 bool can_widen(const Isa& isa, DType dtype);
+/// Those of them, f32 first.
+std::vector<DType> widened_dtypes(const Isa& isa);
 
 }  // namespace dyn::codegen
