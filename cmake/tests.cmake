@@ -10,6 +10,7 @@ dyn_glob(support_sources SOURCES tests/support/*.cpp)
 list(REMOVE_ITEM support_sources ${fake_cuda_sources})
 add_library(dyn_test_support STATIC EXCLUDE_FROM_ALL ${support_sources} ${PROJECT_SOURCE_DIR}/tests/doctest.cpp)
 dyn_test_settings(dyn_test_support)
+target_include_directories(dyn_test_support SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn_test_support PRIVATE doctest::doctest fmt::fmt)
 
 # A driver over host memory. Under the name of the real one, so that a folder in LD_LIBRARY_PATH is enough to run on it.

@@ -33,15 +33,15 @@ std::vector<std::byte> random_matrix(DType dtype, std::int64_t elements, std::mt
 
 }  // namespace
 
-BenchMatmul::BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape, int copies,
-                         std::uint64_t seed)
+BenchMatmul::BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape,
+                         const std::vector<choice::GpuTile>& tiles, int copies, std::uint64_t seed)
     : device_(device),
       dtype_(dtype),
       shape_(shape),
       problem_(matmul_problem(dtype, shape.n, shape.k)),
       copies_stream_(device.make_stream()) {
   auto draft =
-      ptx::ContractionKernel::draft(problem_.problem, device.machine(), dtype, false, "cuda");
+      ptx::ContractionKernel::draft(problem_.problem, device.machine(), dtype, tiles, "cuda");
   if (!draft) throw Error(ErrorKind::internal, "no GPU kernel for a plain matrix product");
   rkernel::CompileReport report;
   auto functions = device.load(draft->sources(), 4, report);

@@ -23,10 +23,12 @@ struct MatmulOperands {
 
 class BenchMatmul {
  public:
-  /// `copies` sets of operands, with the same random values in each.
-  BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape, int copies,
-              std::uint64_t seed);
+  /// `copies` sets of operands, with the same random values in each; `tiles`: what dyn chooses
+  /// among.
+  BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape,
+              const std::vector<choice::GpuTile>& tiles, int copies, std::uint64_t seed);
 
+  double predicted_seconds() const { return launch_.predicted_seconds; }
   int copies() const { return static_cast<int>(operands_.size()); }
   const MatmulOperands& operands(int index) const {
     return operands_[static_cast<std::size_t>(index)];

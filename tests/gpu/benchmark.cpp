@@ -74,8 +74,7 @@ class Bench {
     const int copies = static_cast<int>(
         std::clamp(std::ceil(2.0 * static_cast<double>(device_->machine().l2_bytes) / bytes) + 1,
                    1.0, double{most_copies}));
-    const BenchMatmul matmul(*device_, bf16 ? DType::bf16 : DType::f32, shape, copies,
-                             settings_.seed);
+    const BenchMatmul matmul(*device_, dtype_of(bf16), shape, tiles(bf16), copies, settings_.seed);
     const double difference = cublas_ ? check(matmul, shape, bf16) : 0;
     const Times warm = measure(matmul, shape, bf16, 1), cold = measure(matmul, shape, bf16, copies);
     const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
@@ -90,7 +89,46 @@ class Bench {
     return cold.cublas / cold.dyn;
   }
 
+  /// Prints each candidate's predicted and measured time with the same operands again; returns the
+  /// measured time of dyn's choice over that of the fastest.
+  double candidates(const MatmulShape& shape, bool bf16) const {
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const choice::GpuTile& tile : tiles(bf16)) {
+      const BenchMatmul matmul(*device_, dtype_of(bf16), shape, {tile}, 1, settings_.seed);
+      const double seconds = own_seconds(matmul);
+      fastest = std::min(fastest, seconds);
+      print_candidate(shape, bf16, tile.to_string(), matmul.predicted_seconds(), seconds);
+    }
+    const BenchMatmul chosen(*device_, dtype_of(bf16), shape, tiles(bf16), 1, settings_.seed);
+    const double seconds = own_seconds(chosen);
+    print_candidate(shape, bf16, "dyn's choice", chosen.predicted_seconds(), seconds);
+    return seconds / fastest;
+  }
+
  private:
+  static DType dtype_of(bool bf16) { return bf16 ? DType::bf16 : DType::f32; }
+
+  std::vector<choice::GpuTile> tiles(bool bf16) const {
+    return choice::gpu_tiles(device_->machine(), dtype_of(bf16), false);
+  }
+
+  static void print_candidate(const MatmulShape& shape, bool bf16, const std::string& tile,
+                              double predicted, double measured) {
+    std::printf("%lld,%lld,%lld,%s,\"%s\",%.2f,%.2f\n", static_cast<long long>(shape.m),
+                static_cast<long long>(shape.n), static_cast<long long>(shape.k),
+                bf16 ? "bf16" : "f32", tile.c_str(), predicted * 1e6, measured * 1e6);
+    std::fflush(stdout);
+  }
+
+  double own_seconds(const BenchMatmul& matmul) const {
+    const auto own = [&](int) { matmul.launch(context_, stream_.handle(), 0); };
+    const int calls = std::max(
+        3, static_cast<int>(std::ceil(batch_seconds / std::max(1e-6, stream_.seconds(3, own)))));
+    double best = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < 5; ++round) best = std::min(best, stream_.seconds(calls, own));
+    return best;
+  }
+
   void run_cublas(const BenchMatmul& matmul, const MatmulShape& shape, bool bf16, int index) const {
     const MatmulOperands& set = matmul.operands(index);
     cublas_->multiply(bf16, static_cast<int>(shape.m), static_cast<int>(shape.n),
@@ -157,6 +195,20 @@ int benchmark(const Settings& settings) {
                 bf16 ? "bf16" : "f32", shapes.size(),
                 std::exp(logarithms / static_cast<double>(shapes.size())));
   }
+  return 0;
+}
+
+int candidates(const Settings& settings) {
+  if (settings.device != "cuda") throw std::invalid_argument("candidates: on a GPU only");
+  const std::vector<MatmulShape> shapes = read_shapes(settings.shapes);
+  const Bench bench(settings);
+  std::printf("M,N,K,precision,tile,predicted_us,measured_us\n");
+  double logarithms = 0;
+  for (const MatmulShape& shape : shapes) {
+    for (const bool bf16 : {false, true}) logarithms += std::log(bench.candidates(shape, bf16));
+  }
+  std::fprintf(stderr, "geometric mean of the chosen candidate's time over the fastest's: %.3f\n",
+               std::exp(logarithms / (2.0 * static_cast<double>(shapes.size()))));
   return 0;
 }
 

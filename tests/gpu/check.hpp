@@ -17,8 +17,9 @@ struct Settings {
   std::uint64_t seed = 1;
   int rounds = 4;        ///< random sizes of each kernel (tiles)
   bool emulate = false;  ///< compare with the emulator, too (tiles)
-  std::string shapes;    ///< file of lines "M N K" (benchmark)
+  std::string shapes;    ///< file of lines "M N K" (benchmark, candidates)
   std::string cublas = "libcublas.so";
+  std::string output = "recorded.json";  ///< file to write (record)
 };
 
 std::shared_ptr<ptx::PtxDevice> open(const Settings& settings);
@@ -27,6 +28,8 @@ std::shared_ptr<ptx::PtxDevice> open(const Settings& settings);
 int verify_operators(const Settings& settings);
 int verify_tiles(const Settings& settings);
 int benchmark(const Settings& settings);
+int candidates(const Settings& settings);
+int record(const Settings& settings);
 /// Compares the .npy files of two folders: |a - b| <= tolerance * the largest |a|.
 int compare_outputs(const std::string& expected, const std::string& actual, double tolerance);
 

@@ -14,16 +14,20 @@ namespace dyn::gpu_check {
 namespace {
 
 constexpr const char* usage =
-    "dyn-gpu-check operators | tiles | benchmark | devices [options]\n"
+    "dyn-gpu-check operators | tiles | benchmark | candidates | record | devices [options]\n"
     "dyn-gpu-check compare EXPECTED_DIR ACTUAL_DIR TOLERANCE\n"
     "  operators   every operator at every shape of its cases, against plain loops in double\n"
     "  tiles       every tile of the GPU's candidates, in every form, at random sizes, against "
     "plain loops in double\n"
     "  benchmark   matrix products of --shapes FILE beside cuBLAS\n"
+    "  candidates  predicted and measured time of each tile for --shapes FILE, as comma-separated "
+    "values\n"
+    "  record      what small kernels and scalar operators give, in --output FILE; with it the "
+    "emulator is tested (tests/golden/gpu)\n"
     "  devices     the GPUs, with the driver's numbers\n"
     "  compare     .npy files of two folders, by the largest value of each\n"
     "  --device cuda|emulator  --gpu INDEX|NAME  --precision f32|tf32|f16|bf16  --seed N  --rounds "
-    "N  --cublas LIBRARY\n"
+    "N  --cublas LIBRARY  --output FILE\n"
     "  --emulate yes|no: run tiles on the emulator, too, and count the runs that have its very "
     "bits\n"
     "Exit status: 0 all well, 1 failures, 2 a usage error, 77 no GPU.\n";
@@ -49,6 +53,8 @@ Settings parse(std::span<char*> arguments) {
       settings.shapes = value;
     else if (option == "--cublas")
       settings.cublas = value;
+    else if (option == "--output")
+      settings.output = value;
     else
       throw std::invalid_argument("there is no option " + option);
   }
@@ -83,6 +89,8 @@ int run(std::span<char*> arguments) {
   if (command == "operators") work = verify_operators;
   if (command == "tiles") work = verify_tiles;
   if (command == "benchmark") work = benchmark;
+  if (command == "candidates") work = candidates;
+  if (command == "record") work = record;
   if (work == nullptr && command != "devices")
     throw std::invalid_argument("there is no command '" + command + "'");
   const Settings settings = parse(arguments.subspan(1));

@@ -37,6 +37,7 @@ if [ $? -eq 77 ]; then exit 77; fi
 date -u +%F > "$output/date.txt"
 nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,ecc.mode.current --format=csv > "$output/nvidia-smi.txt" 2>&1
 
+part record "$check" record --output "$output/recorded.json"
 for precision in f32 tf32 f16 bf16; do
   part "tiles-$precision" "$check" tiles --precision $precision
   part "emulator-$precision" "$check" tiles --precision $precision --rounds 1 --emulate yes
@@ -69,6 +70,7 @@ fi
 echo "4096 4096 4096" > "$output/square_shapes.txt"
 part benchmark-square "$check" benchmark --shapes "$output/square_shapes.txt"
 part benchmark-transformer "$check" benchmark --shapes "$here/transformer_shapes.txt"
+part candidates "$check" candidates --shapes "$here/transformer_shapes.txt"
 cat "$output/benchmark-square.txt" "$output/benchmark-transformer.txt"
 
 if [ ${#failed[@]} -gt 0 ]; then

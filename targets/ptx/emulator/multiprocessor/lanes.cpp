@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace dyn::ptx::emulation {
 namespace {
@@ -79,6 +80,46 @@ int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c) {
   return source <= most ? source : lane;
 }
 
+namespace {
+
+// Terms of one element of a product of matrices, as tensor cores add them.
+class TensorCoreSum {
+ public:
+  void add(double x, double y) {
+    const double term = x * y;
+    terms_[static_cast<std::size_t>(count_++)] = term;
+    finite_ = finite_ && std::isfinite(term);
+    if (term != 0) top_ = std::max(top_, exponent(x) + exponent(y));
+  }
+
+  // Terms are aligned to the largest exponent, as the factors' exponents give it, and cut 25 bits
+  // below; their sum is exact, and cut to f32. A Hopper GPU does so, to the bit
+  // (tests/golden/gpu).
+  float result() const {
+    const std::span<const double> terms(terms_.data(), static_cast<std::size_t>(count_));
+    if (!finite_) return static_cast<float>(std::accumulate(terms.begin(), terms.end(), 0.0));
+    const double steps = std::ldexp(1.0, bits_below - top_);
+    std::int64_t cut = 0;
+    for (const double term : terms) cut += static_cast<std::int64_t>(term * steps);
+    const double sum = static_cast<double>(cut) / steps;
+    const auto rounded = static_cast<float>(sum);
+    return std::fabs(double{rounded}) > std::fabs(sum) ? std::nextafter(rounded, 0.0f) : rounded;
+  }
+
+ private:
+  // That of a number that is not 0; as doubles, subnormal numbers of f32 have one too.
+  static int exponent(double value) {
+    return static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ffu) - 1023;
+  }
+
+  static constexpr int bits_below = 25, least_exponent = -512;
+  std::array<double, 17> terms_ = {};
+  int count_ = 0, top_ = least_exponent;
+  bool finite_ = true;
+};
+
+}  // namespace
+
 void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands,
               std::span<std::array<float, 4>, warp_lanes> results) {
   constexpr int m = 16, n = 8;
@@ -103,11 +144,12 @@ void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands,
   for (int lane = 0; lane < warp_lanes; ++lane) {
     for (int i = 0; i < 4; ++i) {
       const Place place = c_place(lane, i);
-      double sum = std::bit_cast<float>(
-          operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)]);
-      for (int j = 0; j < k; ++j) sum += a[place.row][j] * b[j][place.column];
-      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] =
-          static_cast<float>(sum);
+      TensorCoreSum sum;
+      sum.add(std::bit_cast<float>(
+                  operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)]),
+              1);
+      for (int j = 0; j < k; ++j) sum.add(a[place.row][j], b[j][place.column]);
+      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] = sum.result();
     }
   }
 }

@@ -5,21 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/device/kernel_text.hpp"
 #include "tests/support/emulated.hpp"
 
 namespace dyn::test {
-
-/// A kernel. `body` is the text after the entry, in which %p0, %p1, ... are the operands, %t is the
-/// thread, %lane its lane, %b the block, and %shared the shared memory.
-struct KernelText {
-  int threads = 32, shared_bytes = 0, operands = 1;
-  std::string body;
-
-  /// The module, with all device operations declared.
-  std::string module() const;
-  /// The same kernel with each `from` in its body replaced; fails the test where there is none.
-  KernelText with(const std::string& from, const std::string& to) const;
-};
 
 /// The statement in such a body with which all threads of a block wait for each other.
 inline const std::string barrier = "call void @dyn.dev.barrier.sync()";

@@ -1,0 +1,62 @@
+// The emulator gives what real GPUs gave (tests/golden/gpu).
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/device/recorded.hpp"
+#include "tests/unit/ptx/emulator/fixture.hpp"
+
+using namespace dyn;
+using namespace dyn::test;
+
+namespace {
+
+std::vector<nlohmann::json> recorded_files() {
+  std::vector<nlohmann::json> files;
+  const std::filesystem::path folder = std::filesystem::path(DYN_SOURCE_DIR) / "tests/golden/gpu";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    files.push_back(nlohmann::json::parse(file));
+  }
+  return files;
+}
+
+Words words_of(const nlohmann::json& lines) {
+  Words words;
+  for (const std::string line : lines) {
+    for (std::size_t at = 0; at < line.size(); at += 8)
+      words.push_back(static_cast<std::uint32_t>(std::stoul(line.substr(at, 8), nullptr, 16)));
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("emulator: small kernels have the bits of a GPU") {
+  const auto files = recorded_files();
+  CHECK(!files.empty());
+  for (const nlohmann::json& file : files) {
+    INFO(file.at("gpu").get<std::string>());
+    CHECK(file.at("kernels").size() == recorded_kernels().size());
+    for (const RecordedKernel& kernel : recorded_kernels()) {
+      INFO(kernel.name);
+      CHECK(words_of(file.at("kernels").at(kernel.name)) ==
+            run(shared_emulator().emulator(), kernel));
+    }
+  }
+}
+
+TEST_CASE("emulator: scalar operators have the bits of a GPU") {
+  for (const nlohmann::json& file : recorded_files()) {
+    INFO(file.at("gpu").get<std::string>());
+    CHECK(file.at("functions").size() == recorded_functions().size());
+    for (const graph::ScalarOpInfo& function : recorded_functions()) {
+      INFO(function.text);
+      CHECK(file.at("functions").at(std::string(function.text)) ==
+            hash_of(results_of(function, "emulator")));
+    }
+  }
+}
