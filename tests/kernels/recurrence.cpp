@@ -233,8 +233,23 @@ Options options_of(const std::string& isa, int threads) {
 
 using BatchAndSteps = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-void check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::string& isa,
-                 Random& random) {
+/// Whether the layer turns a few roundings of its inputs into more than a tenth of what is
+/// tolerated: unbounded gates can be a chaotic map, whose results no arithmetic in f32 gives.
+bool is_shaken(const Run& run) {
+  Run moved = run;
+  std::vector<float>& x = moved.floats["x"];
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 2 == 0 ? 1 + 0x1p-22f : 1 - 0x1p-22f;
+  moved.expect();
+  for (std::size_t i = 0; i < run.y.size(); ++i) {
+    const double tolerated = tolerance_of(run.layer) * (1 + std::fabs(run.y[i]));
+    if (!(std::fabs(moved.y[i] - run.y[i]) <= tolerated / 10)) return true;
+  }
+  return false;
+}
+
+/// Returns how many runs were compared with the layer in double: all but the shaken ones.
+int check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::string& isa,
+                Random& random) {
   const std::string text = text_of(layer);
   CAPTURE(text);
   CAPTURE(layer.hidden);
@@ -244,6 +259,7 @@ void check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::stri
   Options plain = test_options();
   plain.device = "reference";
   const Graph reference = Graph::from_text(text, plain);
+  int compared = 0;
   for (const auto& [batch, steps] : sizes) {
     CAPTURE(batch);
     CAPTURE(steps);
@@ -254,10 +270,13 @@ void check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::stri
       run.floats["r"].assign(given.begin(), given.end());
     }
     run.expect();
-    check_close(outputs["y"], run.y, tolerance_of(layer));
-    check_close(outputs["last"], run.last, tolerance_of(layer));
-    if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance_of(layer));
-    if (batch <= 3) check_close(outputs_of(reference, run)["y"], run.y, tolerance_of(layer));
+    if (!is_shaken(run)) {
+      ++compared;
+      check_close(outputs["y"], run.y, tolerance_of(layer));
+      check_close(outputs["last"], run.last, tolerance_of(layer));
+      if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance_of(layer));
+      if (batch <= 3) check_close(outputs_of(reference, run)["y"], run.y, tolerance_of(layer));
+    }
     for (std::size_t i = 1; i < graphs.size(); ++i) {
       const Outputs others = outputs_of(graphs[i], run);
       CHECK(same_bits(others["y"], outputs["y"]));
@@ -269,6 +288,7 @@ void check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::stri
     CHECK(last_of_row(outputs_of(graphs[0], alone), alone, 0) == last_of_row(outputs, run, row));
   }
   CHECK(graphs[0].kernels_compiled_since_load() == 0);
+  return compared;
 }
 
 TEST_SUITE("fast") {
@@ -277,25 +297,29 @@ TEST_SUITE("fast") {
     for (const auto& isa : codegen::all_isas()) {
       if (!codegen::cpu_has(isa)) continue;
       CAPTURE(isa.name);
-      for (int i = 0, count = test_rounds(30, 3); i < count; ++i)
-        check_layer(random_layer(random),
-                    {{1, 9},
-                     {0, 3},
-                     {3, 0},
-                     {random.integer(2, 3), 4},
-                     {13, 7},
-                     {random.integer(14, 40), 30}},
-                    isa.name, random);
+      int compared = 0;
+      const int count = test_rounds(30, 3);
+      for (int i = 0; i < count; ++i)
+        compared += check_layer(random_layer(random),
+                                {{1, 9},
+                                 {0, 3},
+                                 {3, 0},
+                                 {random.integer(2, 3), 4},
+                                 {13, 7},
+                                 {random.integer(14, 40), 30}},
+                                isa.name, random);
+      CHECK(compared >= 2 * count);  // runs without rows or steps are always
     }
   }
 
   TEST_CASE("threads that share the columns of a recurrent layer") {
     Random random("shared columns");
-    for (int i = 0, count = test_rounds(12, 3); i < count; ++i) {
+    int compared = 0;
+    for (int left = test_rounds(12, 3); left > 0; left = compared > 0 ? left - 1 : left) {
       Layer layer = random_layer(random);
       layer.symbolic = false;
       layer.hidden = random.integer(96, 170);
-      check_layer(layer, {{1, 120}, {random.integer(2, 3), 50}}, "", random);
+      compared += check_layer(layer, {{1, 120}, {random.integer(2, 3), 50}}, "", random);
     }
   }
 

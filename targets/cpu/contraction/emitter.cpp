@@ -4,16 +4,15 @@
 #include <llvm/IR/Module.h>
 
 #include <ranges>
-#include <span>
 #include <variant>
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/contraction/full_tiles.hpp"
+#include "targets/cpu/contraction/epilogue_function.hpp"
 #include "targets/cpu/contraction/tiles.hpp"
-#include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -26,23 +25,17 @@ using codegen::CountedLoop;
 class TicketEmitter final : public rkernel::Emitter {
  public:
   /// What it is made from must outlive it.
-  TicketEmitter(const ContractionFunction& code, std::span<const FullTiles> full_tiles,
-                codegen::Operands& operands, ContractionEpilogue& epilogue, Ticket ticket)
+  TicketEmitter(const ContractionFunction& code, llvm::Value* epilogue, Ticket ticket)
       : code_(code),
         source_(code.source()),
         builder_(code.builder()),
-        full_tiles_(full_tiles),
-        operands_(operands),
         epilogue_(epilogue),
         ticket_(std::move(ticket)) {}
 
   void open(int layer, const rkernel::Loop& loop) override {
     const rkernel::Contraction& contraction = source_.contraction();
-    if (layer == threads_layer) {  // the ticket is one iteration of all of its loops
-      const bool is_batch =
-          loop.axis != contraction.m && loop.axis != contraction.n && loop.axis != contraction.k;
-      if (is_batch) operands_.set_index(loop.axis, ticket_.index.at(loop.axis));
-    } else if (layer == l2_layer) {
+    if (layer == threads_layer) return;  // the ticket is one iteration of all of its loops
+    if (layer == l2_layer) {
       open_depth();
     } else if (loop.axis == contraction.n) {
       open_columns();
@@ -68,7 +61,8 @@ class TicketEmitter final : public rkernel::Emitter {
     code.emit_products(tile, is_last);
     Conditional last(builder_, builder_.CreateAnd(is_last, builder_.CreateNot(tile.is_split)),
                      "epilogue");
-    epilogue_.emit(code.outputs_of(tile));
+    call_epilogue(builder_, epilogue_, code_.kernel_args(), code.outputs_of(tile),
+                  code_.batch_of(ticket_));
     last.close();
   }
 
@@ -109,8 +103,7 @@ class TicketEmitter final : public rkernel::Emitter {
   void open_rows() {
     const TileCode code = tile_code();
     const TileRowsOfA a = code.locate_rows_of_a();
-    CountedLoop loop(builder_, code.run_full_tiles(full_tiles_, a), ticket_.rows.tiles,
-                     code_.number(1), "rows");
+    CountedLoop loop(builder_, code.run_full_tiles(a), ticket_.rows.tiles, code_.number(1), "rows");
     const RowTile tile = code.locate_row_tile(a, loop.index());
     opened_.push_back({std::move(loop), tile});
   }
@@ -118,47 +111,57 @@ class TicketEmitter final : public rkernel::Emitter {
   const ContractionFunction& code_;
   const ContractionSource& source_;
   codegen::Builder& builder_;
-  std::span<const FullTiles> full_tiles_;
-  codegen::Operands& operands_;
-  ContractionEpilogue& epilogue_;
+  llvm::Value* const epilogue_;
   const Ticket ticket_;
   std::vector<Opened> opened_;  ///< loops below the threads layer, outermost first
 };
 
 void emit_tickets(const ContractionSource& source, codegen::Builder& builder,
-                  llvm::Function* function, std::span<const FullTiles> full_tiles) {
+                  llvm::Function* function) {
   const codegen::KernelArgsValues args = codegen::load_kernel_args(builder, function->getArg(0));
-  codegen::Operands operands(builder, source.problem(), source.slots, source.shape_class.lanes,
-                             args, source.isa.f32_lanes);
-  codegen::ExprCompiler compiler(builder, source.problem(), operands,
-                                 codegen::MathOptions{.fma = source.isa.fma});
-  ContractionEpilogue epilogue(builder, source.problem(), source.isa, operands, compiler);
+  codegen::Operands operands(
+      builder, source.problem(), source.slots,
+      std::vector(source.problem().operands.size(), codegen::StrideClass::Any), args,
+      source.isa.f32_lanes);
   const ContractionFunction code(source, builder, function, operands, args);
+  llvm::Value* epilogue =
+      builder.CreateIntToPtr(code.slot(source.strategy.epilogue), builder.getPtrTy());
   CountedLoop tickets(builder, function->getArg(1),
                       builder.CreateAdd(function->getArg(1), function->getArg(2)), code.number(1),
                       "ticket");
-  TicketEmitter emitter(code, full_tiles, operands, epilogue, locate_ticket(code, tickets.index()));
+  TicketEmitter emitter(code, epilogue, locate_ticket(code, tickets.index()));
   rkernel::walk(source.kernel, emitter);
   tickets.close();
   builder.CreateRetVoid();
 }
 
-}  // namespace
-
 void emit_contraction(llvm::Module& module, const std::string& symbol,
-                      const rkernel::RKernel& kernel, const codegen::Isa& isa,
-                      const codegen::SlotTable& slots, const StrategySlots& strategy,
+                      const rkernel::Problem& factors, const codegen::Isa& isa,
                       const ContractionClass& shape_class) {
+  const rkernel::RKernel kernel = contraction_rkernel(factors, isa, 1, shape_class.dot);
   rkernel::legalise(kernel, {.vector_registers = isa.vector_registers});
-  const ContractionSource source{kernel, isa, slots, strategy, shape_class};
-  std::vector<FullTiles> full_tiles;
-  for (const Tile& tile : shape_class.full_tiles) {
-    full_tiles.emplace_back(module, fmt::format("{}_full{}", symbol, tile.columns),
-                            source.problem(), isa, slots, shape_class, tile);
-  }
+  const ContractionSlots slots(factors);
+  const ContractionSource source{kernel, isa, slots.table, slots.strategy, shape_class};
   codegen::Builder builder(module.getContext());
   llvm::Function* function = create_kernel_function(builder, module, symbol);
-  emit_tickets(source, builder, function, full_tiles);
+  emit_tickets(source, builder, function);
+}
+
+}  // namespace
+
+codegen::KernelSource contraction_source(const rkernel::Problem& factors, const codegen::Isa& isa,
+                                         const ContractionClass& shape_class) {
+  return {fmt::format("contraction {}{}{}{} {}",
+                      shape_class.dot            ? "dot "
+                      : shape_class.dot_rest     ? "rest "
+                      : shape_class.rest_as_rows ? "rows "
+                                                 : "",
+                      shape_class.strips ? "strips " : "", int{shape_class.a_unit},
+                      int{shape_class.b_unit},
+                      codegen::structure_key(factors, ContractionSlots(factors).table)),
+          [&factors, &isa, &shape_class](llvm::Module& module, const std::string& symbol) {
+            emit_contraction(module, symbol, factors, isa, shape_class);
+          }};
 }
 
 }  // namespace dyn::cpu

@@ -8,11 +8,8 @@
 #include "src/rkernel/tree/layer.hpp"
 #include "targets/cpu/contraction/classes.hpp"
 #include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
 #include "targets/llvm/problem/slots.hpp"
-
-namespace llvm {
-class Module;
-}
 
 namespace dyn::cpu {
 
@@ -29,9 +26,11 @@ struct RestSlots {
   int table;          ///< address of the dot loops by rows
 };
 
-/// Slots of KernelArgs::ints that the program fills, after those of the problem.
+/// Slots of KernelArgs::ints that the program fills, behind those of the two factors.
 struct StrategySlots {
   int regions;            ///< at least 1
+  int regions_begin;      ///< the slot where those of the first region begin
+  int slices;             ///< of K, for the second stage
   int sums_row;           ///< elements between rows of a slice's sums in KernelArgs::shared:
                           ///< [slice][batch][m][sums_row]
   int merge_rows;         ///< rows of one ticket of the second stage
@@ -39,9 +38,12 @@ struct StrategySlots {
                           ///< are windows, what window_copy_source() gives
   int b_move, rest_move;  ///< addresses of Moves: of B's panels, or its rows where all lanes run
                           ///< along K; of the rest of its columns
-  int first_of_region;  ///< no slot, but the first of those below, which exist for the first region
-  int slots_of_region;  ///< no slot, but how many these are: by so much a region's lie behind those
-                        ///< of the one before it
+  int epilogue;  ///< address of the function that follows a tile's sums (epilogue_source())
+  int full_panel, full_vector;  ///< addresses of the functions of full tiles of a panel and of a
+                                ///< vector (full_tiles_source()); 0: none
+  int full_rows;                ///< rows of these
+  int first_of_region;  ///< no slot, but what regions_begin holds: they lie behind all others
+  int slots_of_region;  ///< no slot, but how many a region has. Those below count from its first
   int first_ticket;     ///< the region's; tickets of regions follow each other
   int m_begin, m_size;  ///< its rows
   int first_panel, panels;     ///< its columns
@@ -69,25 +71,30 @@ struct StrategySlots {
                              ///< from one to the next
   RestSlots rest_first, rest_second;  ///< their groups
 };
-StrategySlots add_strategy_slots(codegen::SlotTable& slots);
+
+/// The slots of a contraction, and those of its strategy among and behind them.
+struct ContractionSlots {
+  explicit ContractionSlots(const rkernel::Problem& problem);
+  codegen::SlotTable table;
+  StrategySlots strategy;
+};
+
+/// The problem without what follows the sums: all that the code of its tickets knows.
+rkernel::Problem factors_only(rkernel::Problem problem);
 
 /// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
 inline constexpr int l2_layer = 2, threads_layer = 3;
 rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa,
                                      int threads, bool dot);
 
-/// Writes the second stage of a split K: tickets are blocks of rows of all of the batch. Lanes run
-/// along n.
-void emit_contraction_merge(llvm::Module& module, const std::string& symbol,
-                            const rkernel::Problem& problem, const codegen::Isa& isa,
-                            const codegen::SlotTable& slots, const StrategySlots& strategy,
-                            const ContractionClass& shape_class);
+/// The tickets of problems with these factors (factors_only()) and this class, by a walk over their
+/// rKernel. What follows the sums is behind StrategySlots::epilogue.
+codegen::KernelSource contraction_source(const rkernel::Problem& factors, const codegen::Isa& isa,
+                                         const ContractionClass& shape_class);
 
-/// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its
-/// rKernel.
-void emit_contraction(llvm::Module& module, const std::string& symbol,
-                      const rkernel::RKernel& kernel, const codegen::Isa& isa,
-                      const codegen::SlotTable& slots, const StrategySlots& strategy,
-                      const ContractionClass& shape_class);
+/// The second stage of a split K: tickets are blocks of rows of all of the batch. Lanes run along
+/// n.
+codegen::KernelSource contraction_merge_source(const rkernel::Problem& factors,
+                                               const codegen::Isa& isa);
 
 }  // namespace dyn::cpu

@@ -1,14 +1,13 @@
 #include "targets/cpu/contraction/forms.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
+#include "targets/cpu/contraction/epilogue_function.hpp"
+#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/move/move_functions.hpp"
 #include "targets/cpu/move/window_copy.hpp"
 #include "targets/llvm/jit/listing.hpp"
-#include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
 
@@ -17,62 +16,39 @@ using rkernel::LaneAxis;
 ContractionForms::ContractionForms(const rkernel::Problem& problem,
                                    std::shared_ptr<const ContractionContext> context,
                                    std::size_t constant_level)
-    : context_(std::move(context)),
-      slots_(problem),
-      strategy_(add_strategy_slots(slots_)),
-      constant_level_(constant_level) {
-  std::size_t function = 0;
+    : context_(std::move(context)), slots_(problem), constant_level_(constant_level) {
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
-    const std::size_t classes = form.classes.size();
     const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
                         (context_->library().is_there() && form.lanes == LaneAxis::N);
-    forms_.push_back({std::move(form), function, splits});
-    function += (splits ? 2 : 1) * classes + 3;  // moves_of()
+    rkernel::Problem factors = factors_only(form.problem);
+    forms_.push_back({std::move(form), std::move(factors), splits, {}, {}});
   }
+  for (BoundForm& bound : forms_) add_sources(bound);  // they refer to forms in their places
 }
 
-std::vector<codegen::KernelSource> ContractionForms::sources() const {
-  std::vector<codegen::KernelSource> sources;
-  for (const BoundForm& bound : forms_) {
-    const rkernel::Problem& problem = bound.form.problem;
-    const std::string structure = codegen::structure_key(problem, slots_);
-    std::vector<codegen::KernelSource> merges;
-    for (const ContractionClass& shape_class : bound.form.classes) {
-      std::string full;
-      for (const Tile& tile : shape_class.full_tiles)
-        full += fmt::format(" {}x{}", tile.rows, tile.columns);
-      if (shape_class.strips) full += " strips";
-      if (shape_class.sums_in_scratch) full += " scratch";
-      sources.push_back(
-          {fmt::format("contraction {}{}{} {} {} full{}",
-                       shape_class.dot            ? "dot "
-                       : shape_class.dot_rest     ? "rest "
-                       : shape_class.rest_as_rows ? "rows "
-                                                  : "",
-                       int{shape_class.a_unit}, int{shape_class.b_unit},
-                       codegen::class_letters(shape_class.lanes), structure, full),
-           [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
-             emit_contraction(module, symbol,
-                              contraction_rkernel(problem, context_->isa(), 1, shape_class.dot),
-                              context_->isa(), slots_, strategy_, shape_class);
-           }});
-      if (!bound.splits) continue;
-      merges.push_back(
-          {fmt::format("contraction merge {} {}", codegen::class_letters(shape_class.lanes),
-                       structure),
-           [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
-             emit_contraction_merge(module, symbol, problem, context_->isa(), slots_, strategy_,
-                                    shape_class);
-           }});
+void ContractionForms::add_sources(BoundForm& bound) {
+  const codegen::Isa& isa = context_->isa();
+  const rkernel::Problem& problem = forms_.front().form.problem;
+  const auto add = [&](codegen::KernelSource source) {
+    sources_.push_back(std::move(source));
+    return sources_.size() - 1;
+  };
+  for (const ContractionClass& shape_class : bound.form.classes) {
+    BoundForm::Functions functions;
+    functions.tickets = add(contraction_source(bound.factors, isa, shape_class));
+    functions.epilogue = add(epilogue_source(problem, isa, slots_.table, shape_class.lanes));
+    if (bound.splits) functions.merge = add(contraction_merge_source(bound.factors, isa));
+    for (const Tile& tile : shape_class.full_tiles) {
+      auto& place = tile.columns == isa.f32_lanes ? functions.full_vector : functions.full_panel;
+      place = add(full_tiles_source(problem, isa, slots_.table, shape_class, tile));
     }
-    sources.insert(sources.end(), merges.begin(), merges.end());
-    const std::array<codegen::KernelSource, 3> moves = moves_of(bound.form);
-    sources.insert(sources.end(), moves.begin(), moves.end());
+    bound.classes.push_back(functions);
   }
-  return sources;
+  std::array<codegen::KernelSource, 3> moves = moves_of(bound.form);
+  for (std::size_t i = 0; i < moves.size(); ++i) bound.moves[i] = add(std::move(moves[i]));
 }
 
-// In the order of the slots that set_moves() fills.
+// In the order of BoundForm::moves.
 std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const ContractionForm& form) const {
   const codegen::Isa& isa = context_->isa();
   const rkernel::Contraction& contraction = *form.problem.contraction;
@@ -87,17 +63,28 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
           move_source(isa, MoveKind::ColumnsAsRows, b.dtype)};
 }
 
-void ContractionForms::set_moves(const BoundForm& bound, rkernel::Launch& launch) const {
-  std::size_t function = bound.first_function + (bound.splits ? 2 : 1) * bound.form.classes.size();
-  for (const int slot : {strategy_.a_move, strategy_.b_move, strategy_.rest_move})
+void ContractionForms::set_functions(const BoundForm& bound, std::span<const std::int64_t> ints,
+                                     rkernel::Launch& launch) const {
+  const StrategySlots& strategy = slots_.strategy;
+  const BoundForm::Functions& functions = functions_for(bound, ints);
+  const auto set = [&](int slot, std::optional<std::size_t> function) {
     launch.ints[static_cast<std::size_t>(slot)] =
-        reinterpret_cast<std::intptr_t>(functions_.at(function++));
+        function ? reinterpret_cast<std::intptr_t>(functions_.at(*function)) : 0;
+  };
+  set(strategy.a_move, bound.moves[0]);
+  set(strategy.b_move, bound.moves[1]);
+  set(strategy.rest_move, bound.moves[2]);
+  set(strategy.epilogue, functions.epilogue);
+  set(strategy.full_panel, functions.full_panel);
+  set(strategy.full_vector, functions.full_vector);
+  launch.ints[static_cast<std::size_t>(strategy.full_rows)] = bound.form.inlined_rows;
 }
 
 // How many parts of a row of A lie together in the tensor that its window slides over.
 std::int64_t ContractionForms::runs_of_a(const rkernel::WindowRows& window,
                                          std::span<const std::int64_t> ints) const {
-  const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
+  const codegen::WindowSlots& slots =
+      slots_.table.window(forms_.front().form.problem.contraction->a);
   std::int64_t runs =
       window.channel_step.constant() == 1 ? 1 : codegen::value_of(slots.channels, ints);
   for (const codegen::WindowAxisSlots& axis : slots.axes)
@@ -109,7 +96,8 @@ std::int64_t ContractionForms::runs_of_a(const rkernel::WindowRows& window,
 
 choice::WindowStrips ContractionForms::strips_of_a(const rkernel::WindowRows& window,
                                                    std::span<const std::int64_t> ints) const {
-  const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
+  const codegen::WindowSlots& slots =
+      slots_.table.window(forms_.front().form.problem.contraction->a);
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   const codegen::WindowAxisSlots &down = slots.axes[window.axes.size() - 2],
                                  &along = slots.axes.back();
@@ -134,12 +122,13 @@ std::int64_t ContractionForms::elements_of_a(const ContractionForm& form,
         window &&
         (axis == contraction.k ||
          std::ranges::find(window->axes, axis, &rkernel::WindowAxis::axis) != window->axes.end());
-    if (axis != contraction.n && !slides) elements *= codegen::value_of(slots_.extent(axis), ints);
+    if (axis != contraction.n && !slides)
+      elements *= codegen::value_of(slots_.table.extent(axis), ints);
   }
   if (!window) return elements;
-  for (const codegen::WindowAxisSlots& axis : slots_.window(contraction.a).axes)
+  for (const codegen::WindowAxisSlots& axis : slots_.table.window(contraction.a).axes)
     elements *= codegen::value_of(axis.extent, ints);
-  return elements * codegen::value_of(slots_.window(contraction.a).channels, ints);
+  return elements * codegen::value_of(slots_.table.window(contraction.a).channels, ints);
 }
 
 choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
@@ -153,7 +142,7 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
   choice::ContractionShape shape;
   shape.lanes = form.lanes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    const std::int64_t extent = value(slots_.extent(axis));
+    const std::int64_t extent = value(slots_.table.extent(axis));
     if (axis == contraction.m)
       shape.m = extent;
     else if (axis == contraction.n)
@@ -167,11 +156,11 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
   shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
   shape.b_packed = packed(contraction.b);
   shape.must_copy_a =
-      packed(contraction.a) || value(slots_.stride(contraction.a, contraction.k)) != 1;
-  shape.a_row_bytes = 4 * value(slots_.stride(contraction.a, contraction.m));
+      packed(contraction.a) || value(slots_.table.stride(contraction.a, contraction.k)) != 1;
+  shape.a_row_bytes = 4 * value(slots_.table.stride(contraction.a, contraction.m));
   if (!shape.b_packed) {
-    shape.must_pack_b = value(slots_.stride(contraction.b, contraction.n)) != 1;
-    shape.b_row_bytes = 4 * value(slots_.stride(contraction.b, contraction.k));
+    shape.must_pack_b = value(slots_.table.stride(contraction.b, contraction.n)) != 1;
+    shape.b_row_bytes = 4 * value(slots_.table.stride(contraction.b, contraction.k));
   }
   shape.epilogue_operations = form.epilogue_operations;
   shape.epilogue_bytes = form.epilogue_bytes;
@@ -226,19 +215,29 @@ std::vector<choice::ContractionShape> ContractionForms::shapes_of(
 
 std::vector<rkernel::CodeListing> ContractionForms::list_launched(
     const rkernel::Launch& launch) const {
-  return codegen::list_launched(context_->isa(), sources(), functions_, launch);
+  const StrategySlots& strategy = slots_.strategy;
+  std::vector<const void*> functions{reinterpret_cast<const void*>(launch.function),
+                                     reinterpret_cast<const void*>(launch.merge)};
+  for (const int slot : {strategy.epilogue, strategy.full_panel, strategy.full_vector})
+    functions.push_back(reinterpret_cast<const void*>(launch.ints[static_cast<std::size_t>(slot)]));
+  return codegen::list_functions(context_->isa(), sources_, functions_, functions);
+}
+
+const BoundForm::Functions& ContractionForms::functions_for(
+    const BoundForm& bound, std::span<const std::int64_t> ints) const {
+  return bound.classes[class_for(bound.form, slots_.table, ints)];
 }
 
 rkernel::KernelFunction ContractionForms::function(const BoundForm& bound,
                                                    std::span<const std::int64_t> ints) const {
   return reinterpret_cast<rkernel::KernelFunction>(
-      functions_.at(bound.first_function + class_for(bound.form, slots_, ints)));
+      functions_.at(functions_for(bound, ints).tickets));
 }
 
 rkernel::KernelFunction ContractionForms::second_stage(const BoundForm& bound,
                                                        std::span<const std::int64_t> ints) const {
-  return reinterpret_cast<rkernel::KernelFunction>(functions_.at(
-      bound.first_function + bound.form.classes.size() + class_for(bound.form, slots_, ints)));
+  return reinterpret_cast<rkernel::KernelFunction>(
+      functions_.at(functions_for(bound, ints).merge.value()));
 }
 
 void set_work(const choice::ContractionShape& shape, const ContractionForm& form,

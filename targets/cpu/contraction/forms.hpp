@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,19 @@
 
 namespace dyn::cpu {
 
-/// A form, and where its classes' functions begin; behind them lie those of their second stages,
-/// where K may be split, and the moves.
+/// A form with its factors alone, which its code knows, and the places of its functions among those
+/// of all forms.
 struct BoundForm {
+  struct Functions {
+    std::size_t tickets = 0, epilogue = 0;
+    std::optional<std::size_t> merge;  ///< where K may be split
+    std::optional<std::size_t> full_panel, full_vector;
+  };
   ContractionForm form;
-  std::size_t first_function = 0;
+  rkernel::Problem factors;
   bool splits = false;
+  std::vector<Functions> classes;    ///< of each of the form's
+  std::array<std::size_t, 3> moves;  ///< of A, B and the rest of B's columns
 };
 
 /// Immutable once its kernel has its code; thread-safe. The sources refer to it.
@@ -31,11 +39,11 @@ class ContractionForms {
   ContractionForms(const ContractionForms&) = delete;
   ContractionForms& operator=(const ContractionForms&) = delete;
 
-  std::vector<codegen::KernelSource> sources() const;
+  const std::vector<codegen::KernelSource>& sources() const noexcept { return sources_; }
 
   const ContractionContext& context() const noexcept { return *context_; }
-  const codegen::SlotTable& slots() const noexcept { return slots_; }
-  const StrategySlots& strategy_slots() const noexcept { return strategy_; }
+  const codegen::SlotTable& slots() const noexcept { return slots_.table; }
+  const StrategySlots& strategy_slots() const noexcept { return slots_.strategy; }
   /// The form of the problem as it came, with lanes along N.
   const BoundForm& front() const { return forms_.front(); }
   const BoundForm& with_lanes(rkernel::LaneAxis lanes) const;
@@ -50,15 +58,19 @@ class ContractionForms {
                                    std::span<const std::int64_t> ints) const;
   rkernel::KernelFunction second_stage(const BoundForm& bound,
                                        std::span<const std::int64_t> ints) const;
-  /// Sets the addresses of the functions that move operands.
-  void set_moves(const BoundForm& bound, rkernel::Launch& launch) const;
+  /// Sets the addresses of the functions that the code for these slots' values calls.
+  void set_functions(const BoundForm& bound, std::span<const std::int64_t> ints,
+                     rkernel::Launch& launch) const;
   /// The code of both stages of a launch, as far as it is this contraction's.
   std::vector<rkernel::CodeListing> list_launched(const rkernel::Launch& launch) const;
 
  private:
   friend class ContractionKernel;  // hands its code on
 
+  void add_sources(BoundForm& bound);
   std::array<codegen::KernelSource, 3> moves_of(const ContractionForm& form) const;
+  const BoundForm::Functions& functions_for(const BoundForm& bound,
+                                            std::span<const std::int64_t> ints) const;
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   choice::WindowStrips strips_of_a(const rkernel::WindowRows& window,
                                    std::span<const std::int64_t> ints) const;
@@ -66,12 +78,12 @@ class ContractionForms {
                          std::span<const std::int64_t> ints) const;
 
   std::shared_ptr<const ContractionContext> context_;
-  codegen::SlotTable slots_;
-  StrategySlots strategy_;
+  ContractionSlots slots_;
   std::size_t constant_level_;
   std::vector<BoundForm>
       forms_;  ///< as the problem came, then with sides exchanged where that may pay
-  std::vector<void*> functions_;  ///< of sources()
+  std::vector<codegen::KernelSource> sources_;
+  std::vector<void*> functions_;  ///< of sources_
 };
 
 /// Sets what does not depend on who computes it: operations and bytes.

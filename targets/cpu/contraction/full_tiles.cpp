@@ -1,11 +1,13 @@
 #include "targets/cpu/contraction/full_tiles.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -13,14 +15,18 @@ namespace {
 using codegen::Builder;
 using llvm::Value;
 
-llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
-  Builder builder(module.getContext());
+llvm::FunctionType* full_tiles_type(Builder& builder, std::size_t batch_axes) {
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
   std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64,     i64, i64,    i64,
                                  i64,     i64,     i64, i64,     i64, pointer, i64, pointer};
   types.resize(types.size() + batch_axes, i64);
-  auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
-  return llvm::Function::Create(type, llvm::Function::InternalLinkage, symbol, module);
+  return llvm::FunctionType::get(builder.getVoidTy(), types, false);
+}
+
+llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
+  Builder builder(module.getContext());
+  return llvm::Function::Create(full_tiles_type(builder, batch_axes),
+                                llvm::Function::ExternalLinkage, symbol, module);
 }
 
 class FullTilesEmitter {
@@ -227,25 +233,32 @@ std::vector<int> batch_axes(const rkernel::Problem& problem) {
   return axes;
 }
 
-FullTiles::FullTiles(llvm::Module& module, const std::string& symbol,
-                     const rkernel::Problem& problem, const codegen::Isa& isa,
-                     const codegen::SlotTable& slots, const ContractionClass& shape_class,
-                     const Tile& tile)
-    : function_(create(module, symbol, batch_axes(problem).size())),
-      tile_(tile),
-      masks_(tile.columns == isa.f32_lanes || isa.mask_registers) {
-  FullTilesEmitter(function_, problem, isa, slots, shape_class, tile_, masks_).emit();
+codegen::KernelSource full_tiles_source(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                        const codegen::SlotTable& slots,
+                                        const ContractionClass& shape_class, const Tile& tile) {
+  const auto emit = [&problem, &isa, &slots, &shape_class, tile](llvm::Module& module,
+                                                                 const std::string& symbol) {
+    llvm::Function* function = create(module, symbol, batch_axes(problem).size());
+    FullTilesEmitter(function, problem, isa, slots, shape_class, tile,
+                     masks_columns(isa, tile.columns == isa.f32_lanes))
+        .emit();
+  };
+  return {fmt::format(
+              "contraction tiles {}x{}{}{} {} {}", tile.rows, tile.columns,
+              shape_class.strips ? " strips" : "", shape_class.sums_in_scratch ? " scratch" : "",
+              codegen::class_letters(shape_class.lanes), codegen::structure_key(problem, slots)),
+          emit};
 }
 
-void FullTiles::call(Builder& builder, Value* kernel_args, const Run& run,
-                     const std::vector<Value*>& batch) const {
+void call_full_tiles(Builder& builder, Value* function, Value* kernel_args, const FullTiles& run,
+                     std::span<Value* const> batch) {
   std::vector<Value*> arguments{
       kernel_args,      run.a,      run.a_row_stride,   run.b,           run.b_k_stride,
       run.panel_stride, run.k,      run.ahead.distance, run.ahead_share, run.ahead.step,
       run.first_row,    run.tiles,  run.first_column,   run.columns,     run.offsets,
       run.segments,     run.scratch};
   arguments.insert(arguments.end(), batch.begin(), batch.end());
-  builder.CreateCall(function_, arguments);
+  builder.CreateCall(full_tiles_type(builder, batch.size()), function, arguments);
 }
 
 }  // namespace dyn::cpu

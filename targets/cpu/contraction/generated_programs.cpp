@@ -153,7 +153,7 @@ rkernel::Launch GeneratedPrograms::launch(std::span<const std::int64_t> ints,
   rkernel::Launch launch;
   launch.ints.assign(ints.begin(), ints.end());
   write_program(context, forms_.strategy_slots(), shape, choice.program, launch);
-  forms_.set_moves(bound, launch);
+  forms_.set_functions(bound, ints, launch);
   launch.function = forms_.function(bound, ints);
   if (strategy.split_k > 1 && launch.tickets > 0) {
     write_merge(context, forms_.strategy_slots(), shape, strategy, choice.threads, launch);

@@ -123,7 +123,7 @@ class RegionWriter {
       : context_(context),
         slots_(slots),
         shape_(shape),
-        first_(static_cast<std::int64_t>(number) * slots.slots_of_region),
+        first_(slots.first_of_region + static_cast<std::int64_t>(number) * slots.slots_of_region),
         launch_(launch) {}
 
   void write(const Region& region) {
@@ -222,7 +222,7 @@ class RegionWriter {
   const ContractionContext& context_;
   const StrategySlots& slots_;
   const ContractionShape& shape_;
-  const std::int64_t first_;  ///< added to the slots of the first region
+  const std::int64_t first_;  ///< the region's first slot
   rkernel::Launch& launch_;
 };
 
@@ -233,6 +233,7 @@ void write_program(const ContractionContext& context, const StrategySlots& slots
                    rkernel::Launch& launch) {
   const std::size_t regions = program.regions.size();
   launch.ints[static_cast<std::size_t>(slots.regions)] = static_cast<std::int64_t>(regions);
+  launch.ints[static_cast<std::size_t>(slots.regions_begin)] = slots.first_of_region;
   launch.ints.resize(static_cast<std::size_t>(slots.first_of_region) +
                      regions * static_cast<std::size_t>(slots.slots_of_region));
   for (std::size_t i = 0; i < regions; ++i)
@@ -247,6 +248,7 @@ void write_merge(const ContractionContext& context, const StrategySlots& slots,
   const std::int64_t row_blocks =
       std::clamp<std::int64_t>(ceil_div(tickets_per_thread * threads, shape.batch), 1, shape.m);
   const std::int64_t merge_rows = ceil_div(shape.m, row_blocks);
+  launch.ints[static_cast<std::size_t>(slots.slices)] = strategy.split_k;
   launch.ints[static_cast<std::size_t>(slots.sums_row)] = sums_row;
   launch.ints[static_cast<std::size_t>(slots.merge_rows)] = merge_rows;
   launch.merge_tickets = shape.batch * ceil_div(shape.m, merge_rows);

@@ -1,13 +1,18 @@
 // The second stage of a contraction whose K was split: sums of the slices, in their order, then the
 // epilogue.
 
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
+#include <utility>
+#include <vector>
+
 #include "targets/cpu/contraction/emitter.hpp"
+#include "targets/cpu/contraction/epilogue_function.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
-#include "targets/cpu/tile/epilogue.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -18,23 +23,22 @@ using llvm::Value;
 class ContractionMergeEmitter {
  public:
   ContractionMergeEmitter(llvm::Module& module, const std::string& symbol,
-                          const rkernel::Problem& problem, const codegen::Isa& isa,
-                          const codegen::SlotTable& slots, const StrategySlots& strategy,
-                          const ContractionClass& shape_class)
+                          const rkernel::Problem& factors, const codegen::Isa& isa)
       : builder_(module.getContext()),
-        problem_(problem),
-        contraction_(*problem.contraction),
+        factors_(factors),
+        contraction_(*factors.contraction),
         isa_(isa),
+        slots_(factors),
         function_(create_kernel_function(builder_, module, symbol)),
-        operands_(builder_, problem, slots, shape_class.lanes,
-                  codegen::load_kernel_args(builder_, function_->getArg(0)), isa.f32_lanes),
-        compiler_(builder_, problem, operands_, codegen::MathOptions{.fma = isa.fma}),
-        epilogue_(builder_, problem, isa, operands_, compiler_),
-        strategy_(strategy) {}
+        operands_(builder_, factors, slots_.table,
+                  std::vector(factors.operands.size(), codegen::StrideClass::Any),
+                  codegen::load_kernel_args(builder_, function_->getArg(0)), isa.f32_lanes) {}
 
   void emit() {
     const Sums sums = load_sums();
-    Value* block_rows = operands_.slot(strategy_.merge_rows);
+    Value* epilogue =
+        builder_.CreateIntToPtr(operands_.slot(slots_.strategy.epilogue), builder_.getPtrTy());
+    Value* block_rows = operands_.slot(slots_.strategy.merge_rows);
     Value* blocks = builder_.CreateUDiv(
         builder_.CreateAdd(sums.rows, builder_.CreateSub(block_rows, number(1))), block_rows);
     CountedLoop tickets(builder_, function_->getArg(1),
@@ -42,14 +46,16 @@ class ContractionMergeEmitter {
                         "ticket");
     Value* first = builder_.CreateMul(builder_.CreateURem(tickets.index(), blocks), block_rows);
     Value* beyond = builder_.CreateAdd(first, block_rows);
-    const Batch batch = enter_batch(builder_.CreateUDiv(tickets.index(), blocks));
+    const Batch batch = locate_batch(builder_.CreateUDiv(tickets.index(), blocks));
     CountedLoop rows(
         builder_, first,
         builder_.CreateSelect(builder_.CreateICmpSLT(beyond, sums.rows), beyond, sums.rows),
         number(1), "row");
     add_slices(sums, batch, rows.index());
-    epilogue_.emit({contraction_.m, contraction_.n, rows.index(), number(1), number(0),
-                    extent(contraction_.n), function_->getArg(3), sums.row});
+    call_epilogue(builder_, epilogue, function_->getArg(0),
+                  {contraction_.m, contraction_.n, rows.index(), number(1), number(0),
+                   extent(contraction_.n), function_->getArg(3), sums.row},
+                  batch.indices);
     rows.close();
     tickets.close();
     builder_.CreateRetVoid();
@@ -61,7 +67,8 @@ class ContractionMergeEmitter {
     Value *start, *rows, *row;
   };
   struct Batch {
-    Value *index, *count;  ///< a matrix's place, and how many there are
+    Value *index, *count;         ///< a matrix's place, and how many there are
+    std::vector<Value*> indices;  ///< along each axis of the batch
   };
 
   llvm::ConstantInt* number(std::int64_t value) {
@@ -78,20 +85,20 @@ class ContractionMergeEmitter {
   Sums load_sums() {
     Value* start = codegen::load_shared_memory(builder_, function_->getArg(0));
     Value* rows = extent(contraction_.m);
-    return {start, rows, operands_.slot(strategy_.sums_row)};
+    return {start, rows, operands_.slot(slots_.strategy.sums_row)};
   }
 
-  // Sets the index along each axis of the batch.
-  Batch enter_batch(Value* index) {
+  Batch locate_batch(Value* index) {
     Value *left = index, *count = number(1);
-    const std::vector<int> axes = batch_axes(problem_);
-    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-      Value* trips = extent(*axis);
-      operands_.set_index(*axis, builder_.CreateURem(left, trips));
+    const std::vector<int> axes = batch_axes(factors_);
+    std::vector<Value*> indices(axes.size());
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      Value* trips = extent(axes[i]);
+      indices[i] = builder_.CreateURem(left, trips);
       left = builder_.CreateUDiv(left, trips);
       count = builder_.CreateMul(count, trips);
     }
-    return {index, count};
+    return {index, count, std::move(indices)};
   }
 
   // Adds up one row of all slices into scratch.
@@ -103,8 +110,8 @@ class ContractionMergeEmitter {
         llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
     CountedLoop columns(builder_, number(0), sums.row, number(isa_.f32_lanes), "column");
     Value* zero = llvm::Constant::getNullValue(vector);
-    CountedLoop slices(builder_, number(0), operands_.slot(strategy_.k_slices), number(1), "slice",
-                       std::span(&zero, 1));
+    CountedLoop slices(builder_, number(0), operands_.slot(slots_.strategy.slices), number(1),
+                       "slice", std::span(&zero, 1));
     Value* offset =
         builder_.CreateAdd(builder_.CreateMul(slices.index(), slice_size), columns.index());
     Value* next = builder_.CreateFAdd(
@@ -117,23 +124,23 @@ class ContractionMergeEmitter {
   }
 
   codegen::Builder builder_;
-  const rkernel::Problem& problem_;
+  const rkernel::Problem& factors_;
   const rkernel::Contraction& contraction_;
   const codegen::Isa& isa_;
+  const ContractionSlots slots_;
   llvm::Function* function_;
   codegen::Operands operands_;
-  codegen::ExprCompiler compiler_;
-  ContractionEpilogue epilogue_;
-  const StrategySlots& strategy_;
 };
 
 }  // namespace
 
-void emit_contraction_merge(llvm::Module& module, const std::string& symbol,
-                            const rkernel::Problem& problem, const codegen::Isa& isa,
-                            const codegen::SlotTable& slots, const StrategySlots& strategy,
-                            const ContractionClass& shape_class) {
-  ContractionMergeEmitter(module, symbol, problem, isa, slots, strategy, shape_class).emit();
+codegen::KernelSource contraction_merge_source(const rkernel::Problem& factors,
+                                               const codegen::Isa& isa) {
+  return {fmt::format("contraction merge {}",
+                      codegen::structure_key(factors, ContractionSlots(factors).table)),
+          [&factors, &isa](llvm::Module& module, const std::string& symbol) {
+            ContractionMergeEmitter(module, symbol, factors, isa).emit();
+          }};
 }
 
 }  // namespace dyn::cpu

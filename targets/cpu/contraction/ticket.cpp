@@ -33,7 +33,22 @@ llvm::Value* ContractionFunction::load_base(llvm::Value* pointers, int operand) 
   return builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
 }
 
+std::vector<llvm::Value*> ContractionFunction::batch_of(const Ticket& ticket) const {
+  std::vector<llvm::Value*> indices;
+  for (const int axis : batch_axes(source_.problem())) indices.push_back(ticket.index.at(axis));
+  return indices;
+}
+
 namespace {
+
+// The slots of a region.
+llvm::Value* slots_of_region(const ContractionFunction& code, llvm::Value* region) {
+  codegen::Builder& builder = code.builder();
+  const StrategySlots& strategy = code.source().strategy;
+  llvm::Value* behind = builder.CreateMul(region, code.number(strategy.slots_of_region));
+  return builder.CreateGEP(builder.getInt64Ty(), code.ints(),
+                           builder.CreateAdd(code.slot(strategy.regions_begin), behind));
+}
 
 // How many regions after the first have their first ticket at or before this one.
 llvm::Value* find_region(const ContractionFunction& code, llvm::Value* ticket) {
@@ -42,12 +57,8 @@ llvm::Value* find_region(const ContractionFunction& code, llvm::Value* ticket) {
   llvm::Value* none[]{code.number(0)};
   codegen::CountedLoop regions(builder, code.number(1), code.slot(strategy.regions), code.number(1),
                                "region", none);
-  llvm::Value* index =
-      builder.CreateAdd(builder.CreateMul(regions.index(), code.number(strategy.slots_of_region)),
-                        code.number(strategy.first_ticket));
-  llvm::Value* first = builder.CreateAlignedLoad(
-      builder.getInt64Ty(), builder.CreateGEP(builder.getInt64Ty(), code.ints(), index),
-      llvm::Align(8));
+  llvm::Value* first =
+      code.region_slot(slots_of_region(code, regions.index()), strategy.first_ticket);
   llvm::Value* next[]{builder.CreateAdd(
       regions.carried(0),
       builder.CreateZExt(builder.CreateICmpSGE(ticket, first), builder.getInt64Ty()))};
@@ -58,9 +69,7 @@ RegionValues load_region(const ContractionFunction& code, llvm::Value* region) {
   codegen::Builder& builder = code.builder();
   const StrategySlots& strategy = code.source().strategy;
   const ContractionClass& shape_class = code.source().shape_class;
-  llvm::Value* ints =
-      builder.CreateGEP(builder.getInt64Ty(), code.ints(),
-                        builder.CreateMul(region, code.number(strategy.slots_of_region)));
+  llvm::Value* ints = slots_of_region(code, region);
   const auto load = [&](int slot) { return code.region_slot(ints, slot); };
   const auto load_flag = [&](int slot) { return builder.CreateICmpNE(load(slot), code.number(0)); };
   const auto load_pointer = [&](int slot) {

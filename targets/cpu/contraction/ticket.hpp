@@ -99,6 +99,8 @@ class ContractionFunction {
   llvm::Value* stride(int operand, int axis) const {
     return slot(source_.slots.stride(operand, axis));
   }
+  /// The ticket's index along each batch axis, in their order.
+  std::vector<llvm::Value*> batch_of(const Ticket& ticket) const;
   llvm::Value* region_slot(llvm::Value* region_ints, int index) const {
     return builder_.CreateAlignedLoad(
         builder_.getInt64Ty(),

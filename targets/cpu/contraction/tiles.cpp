@@ -126,52 +126,49 @@ TileRowsOfA TileCode::locate_rows_of_a() const {
   return {start, stride, share_next_columns()};
 }
 
-llvm::Value* TileCode::run_full_tiles(std::span<const FullTiles> full_tiles,
-                                      const TileRowsOfA& a) const {
-  llvm::Value* width = code_.number(source_.isa.panel_f32);
+llvm::Value* TileCode::run_full_tiles(const TileRowsOfA& a) const {
+  const codegen::Isa& isa = source_.isa;
+  if (source_.exchanged() || source_.shape_class.dot) return code_.number(0);
   const RegionValues& region = ticket_.region;
-  llvm::Value* done = code_.number(0);
-  for (const FullTiles& full : full_tiles) {
-    llvm::Value* fits = full.tile().columns < source_.isa.panel_f32
-                            ? columns_.is_half
-                            : builder_.CreateNot(columns_.is_half);
-    if (!full.masks())
-      fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(columns_.valid, columns_.columns));
-    for (llvm::Value* condition :
-         {builder_.CreateICmpEQ(columns_.columns, width),
-          builder_.CreateICmpEQ(builder_.CreateMul(region.k_blocks, region.k_slices),
-                                code_.number(1)),
-          builder_.CreateICmpEQ(ticket_.rows.first_rows, code_.number(full.tile().rows))}) {
-      fits = builder_.CreateAnd(fits, condition);
-    }
-    if (block_.strip) fits = builder_.CreateAnd(fits, block_.strip->is_read);
-    Conditional run(builder_, builder_.CreateAnd(fits, builder_.CreateNot(columns_.is_rest)),
-                    "full_tiles");
-    std::vector<llvm::Value*> batch;
-    for (const int axis : batch_axes(source_.problem())) batch.push_back(ticket_.index.at(axis));
-    full.call(builder_, code_.kernel_args(), full_run(a), batch);
-    llvm::Value *inside[]{ticket_.rows.first_tiles}, *outside[]{done};
-    done = run.close(inside, outside)[0];
+  llvm::Value* function =
+      builder_.CreateSelect(columns_.is_half, code_.slot(source_.strategy.full_vector),
+                            code_.slot(source_.strategy.full_panel));
+  llvm::Value* fits = builder_.CreateICmpNE(function, code_.number(0));
+  llvm::Value* is_whole = builder_.CreateICmpEQ(columns_.valid, columns_.columns);
+  if (!masks_columns(isa, false))
+    fits = builder_.CreateAnd(fits, builder_.CreateOr(columns_.is_half, is_whole));
+  for (llvm::Value* condition :
+       {builder_.CreateICmpEQ(columns_.columns, code_.number(isa.panel_f32)),
+        builder_.CreateICmpEQ(builder_.CreateMul(region.k_blocks, region.k_slices),
+                              code_.number(1)),
+        builder_.CreateICmpEQ(ticket_.rows.first_rows, code_.slot(source_.strategy.full_rows)),
+        builder_.CreateNot(columns_.is_rest)}) {
+    fits = builder_.CreateAnd(fits, condition);
   }
-  return done;
+  if (block_.strip) fits = builder_.CreateAnd(fits, block_.strip->is_read);
+  Conditional run(builder_, fits, "full_tiles");
+  call_full_tiles(builder_, builder_.CreateIntToPtr(function, builder_.getPtrTy()),
+                  code_.kernel_args(), full_tiles(a), code_.batch_of(ticket_));
+  llvm::Value *inside[]{ticket_.rows.first_tiles}, *outside[]{code_.number(0)};
+  return run.close(inside, outside)[0];
 }
 
-FullTiles::Run TileCode::full_run(const TileRowsOfA& a) const {
-  FullTiles::Run run{.a = a.start,
-                     .a_row_stride = a.stride,
-                     .b = columns_.b.start,
-                     .b_k_stride = columns_.b.k_stride,
-                     .panel_stride = columns_.b.panel_stride,
-                     .k = block_.size,
-                     .offsets = llvm::ConstantPointerNull::get(builder_.getPtrTy()),
-                     .segments = code_.number(1),
-                     .ahead = ahead_of_tile(a.next, code_.number(0)),
-                     .ahead_share = a.next.share,
-                     .first_row = ticket_.rows.rows.start,
-                     .tiles = ticket_.rows.first_tiles,
-                     .first_column = columns_.first,
-                     .columns = columns_.valid,
-                     .scratch = code_.tiles()};
+FullTiles TileCode::full_tiles(const TileRowsOfA& a) const {
+  FullTiles run{.a = a.start,
+                .a_row_stride = a.stride,
+                .b = columns_.b.start,
+                .b_k_stride = columns_.b.k_stride,
+                .panel_stride = columns_.b.panel_stride,
+                .k = block_.size,
+                .offsets = llvm::ConstantPointerNull::get(builder_.getPtrTy()),
+                .segments = code_.number(1),
+                .ahead = ahead_of_tile(a.next, code_.number(0)),
+                .ahead_share = a.next.share,
+                .first_row = ticket_.rows.rows.start,
+                .tiles = ticket_.rows.first_tiles,
+                .first_column = columns_.first,
+                .columns = columns_.valid,
+                .scratch = code_.tiles()};
   if (!block_.strip) return run;
   const Strip& strip = block_.strip->strip;
   run.a = code_.scratch(region_slot(source_.strategy.strip_scratch));

@@ -65,7 +65,7 @@ class TileCode {
 
   TileRowsOfA locate_rows_of_a() const;
   /// The tiles whose epilogue is inlined, all at once; returns how many these were.
-  llvm::Value* run_full_tiles(std::span<const FullTiles> full_tiles, const TileRowsOfA& a) const;
+  llvm::Value* run_full_tiles(const TileRowsOfA& a) const;
   RowTile locate_row_tile(const TileRowsOfA& a, llvm::Value* index) const;
 
   /// Adds the products of the block of K; `is_last`: is_last_block().
@@ -81,7 +81,7 @@ class TileCode {
   };
 
   NextColumns share_next_columns() const;
-  FullTiles::Run full_run(const TileRowsOfA& a) const;
+  FullTiles full_tiles(const TileRowsOfA& a) const;
   codegen::Part rows_of_tile(llvm::Value* index) const;
   llvm::Value* sums_of_slice(const codegen::Part& rows) const;
   Ahead ahead_of_tile(const NextColumns& next, llvm::Value* tile) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "dyn/error.hpp"
 #include "targets/cpu/contraction/emitter.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
@@ -10,14 +11,23 @@ namespace dyn::cpu {
 
 using rkernel::LoopKind;
 
+namespace {
+
+constexpr std::size_t factors = 2;  ///< the first operands
+constexpr int slots_of_program = 12;
+
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
-  for (int* slot : {&strategy.regions, &strategy.sums_row, &strategy.merge_rows, &strategy.a_move,
-                    &strategy.b_move, &strategy.rest_move})
-    *slot = slots.add_strategy_slot();
+  int reserved = slots.first_reserved();
+  for (int* slot :
+       {&strategy.regions, &strategy.regions_begin, &strategy.slices, &strategy.sums_row,
+        &strategy.merge_rows, &strategy.a_move, &strategy.b_move, &strategy.rest_move,
+        &strategy.epilogue, &strategy.full_panel, &strategy.full_vector, &strategy.full_rows})
+    *slot = reserved++;
   // Those of one region stand together, and last: KernelArgs::ints ends with one such group for
   // each region.
   strategy.first_of_region = slots.size();
+  const auto add = [&] { return slots.add_strategy_slot() - strategy.first_of_region; };
   for (int* slot : {&strategy.first_ticket,   &strategy.m_begin,       &strategy.m_size,
                     &strategy.first_panel,    &strategy.panels,        &strategy.k_slices,
                     &strategy.m_blocks,       &strategy.n_blocks,      &strategy.tile_rows,
@@ -28,17 +38,34 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
                     &strategy.reads_strip,    &strategy.strip_scratch, &strategy.offsets_scratch,
                     &strategy.turned_scratch, &strategy.rest_columns,  &strategy.rest_place,
                     &strategy.rest_row}) {
-    *slot = slots.add_strategy_slot();
+    *slot = add();
   }
   for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {
     for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles})
-      *slot = slots.add_strategy_slot();
+      *slot = add();
   }
   for (RestSlots* rest : {&strategy.rest_first, &strategy.rest_second}) {
-    for (int* slot : {&rest->columns, &rest->rows, &rest->table}) *slot = slots.add_strategy_slot();
+    for (int* slot : {&rest->columns, &rest->rows, &rest->table}) *slot = add();
   }
   strategy.slots_of_region = slots.size() - strategy.first_of_region;
   return strategy;
+}
+
+}  // namespace
+
+ContractionSlots::ContractionSlots(const rkernel::Problem& problem)
+    : table(problem, factors, slots_of_program), strategy(add_strategy_slots(table)) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  if (std::max(contraction.a, contraction.b) >= static_cast<int>(factors))
+    throw Error(ErrorKind::internal,
+                "the factors of contraction " + problem.name + " are not its first operands");
+}
+
+rkernel::Problem factors_only(rkernel::Problem problem) {
+  problem.operands.resize(factors);
+  problem.exprs.clear();
+  problem.stores.clear();
+  return problem;
 }
 
 rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa,

@@ -181,8 +181,8 @@ std::optional<rkernel::Candidate> OneDnnProvider::make(const ContractionRequest&
     const StrategySlots& slots = forms_.strategy_slots();
     const rkernel::Strategy whole;
     write_merge(forms_.context(), slots, shape, whole, launch.threads, launch);
-    launch.ints[static_cast<std::size_t>(slots.k_slices)] = whole.split_k;
     launch.ints[static_cast<std::size_t>(slots.sums_row)] = problem.c.row;
+    forms_.set_functions(bound, request.ints, launch);
     launch.merge = forms_.second_stage(bound, request.ints);
   }
   std::string words;

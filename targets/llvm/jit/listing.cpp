@@ -1,5 +1,7 @@
 #include "targets/llvm/jit/listing.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "targets/llvm/jit/compiler.hpp"
@@ -29,10 +31,19 @@ std::vector<rkernel::CodeListing> list_launched(const Isa& isa,
                                                 std::span<const KernelSource> sources,
                                                 std::span<void* const> addresses,
                                                 const rkernel::Launch& launch) {
+  const std::array<const void*, 2> stages = {reinterpret_cast<const void*>(launch.function),
+                                             reinterpret_cast<const void*>(launch.merge)};
+  return list_functions(isa, sources, addresses, stages);
+}
+
+std::vector<rkernel::CodeListing> list_functions(const Isa& isa,
+                                                 std::span<const KernelSource> sources,
+                                                 std::span<void* const> addresses,
+                                                 std::span<const void* const> functions) {
   std::vector<rkernel::CodeListing> listings;
-  for (const rkernel::KernelFunction stage : {launch.function, launch.merge}) {
-    for (std::size_t i = 0; stage != nullptr && i < sources.size(); ++i) {
-      if (addresses[i] != reinterpret_cast<void*>(stage)) continue;
+  for (const void* function : functions) {
+    for (std::size_t i = 0; function != nullptr && i < sources.size(); ++i) {
+      if (addresses[i] != function) continue;
       listings.push_back(list_code(isa, sources[i]));
       break;
     }

@@ -27,5 +27,10 @@ std::vector<rkernel::CodeListing> list_launched(const Isa& isa,
                                                 std::span<const KernelSource> sources,
                                                 std::span<void* const> addresses,
                                                 const rkernel::Launch& launch);
+/// The same for any functions; nullptr: none.
+std::vector<rkernel::CodeListing> list_functions(const Isa& isa,
+                                                 std::span<const KernelSource> sources,
+                                                 std::span<void* const> addresses,
+                                                 std::span<const void* const> functions);
 
 }  // namespace dyn::codegen

@@ -26,24 +26,34 @@ StrideClass class_of(std::int64_t stride) noexcept {
   return stride == 1 ? StrideClass::Unit : StrideClass::Any;
 }
 
-SlotTable::SlotTable(const rkernel::Problem& problem) {
+SlotTable::SlotTable(const rkernel::Problem& problem) : SlotTable(problem, 0, 0) {}
+
+SlotTable::SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved) {
   for (const rkernel::Axis& axis : problem.axes) extents_.push_back(add(axis.extent));
-  for (const rkernel::Operand& operand : problem.operands) {
-    OperandSlots slots;
-    // Few tensors begin elsewhere than their buffer does, but no code is worth a class for that.
-    slots.offset = operand.offset.valid() ? add(operand.offset) : none;
-    for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
-    for (const rkernel::Guard& guard : operand.guards)
-      slots.guards.push_back(add_guard(problem, guard));
-    if (operand.window) slots.window = add_window(*operand.window);
-    if (operand.gathers) {
-      slots.gather = add(operand.gather_extent);
-      add(operand.gather_stride);
-    }
-    operands_.push_back(std::move(slots));
-  }
+  const std::span<const rkernel::Operand> operands(problem.operands);
+  for (const rkernel::Operand& operand : operands.first(first_operands))
+    add_operand(problem, operand);
+  first_reserved_ = size();
+  for (int i = 0; i < reserved; ++i) add_strategy_slot();
+  for (const rkernel::Operand& operand : operands.subspan(first_operands))
+    add_operand(problem, operand);
   for (const rkernel::Expr& expr : problem.exprs)
     dim_values_.push_back(expr.op == rkernel::ExprOp::DimValue ? add(expr.dim) : none);
+}
+
+void SlotTable::add_operand(const rkernel::Problem& problem, const rkernel::Operand& operand) {
+  OperandSlots slots;
+  // Few tensors begin elsewhere than their buffer does, but no code is worth a class for that.
+  slots.offset = operand.offset.valid() ? add(operand.offset) : none;
+  for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
+  for (const rkernel::Guard& guard : operand.guards)
+    slots.guards.push_back(add_guard(problem, guard));
+  if (operand.window) slots.window = add_window(*operand.window);
+  if (operand.gathers) {
+    slots.gather = add(operand.gather_extent);
+    add(operand.gather_stride);
+  }
+  operands_.push_back(std::move(slots));
 }
 
 WindowSlots SlotTable::add_window(const rkernel::WindowRows& rows) {

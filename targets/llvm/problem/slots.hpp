@@ -41,6 +41,9 @@ class SlotTable {
   static constexpr int none = -1;  ///< slot of a value that is provably 0
 
   explicit SlotTable(const rkernel::Problem& problem);
+  /// `reserved` strategy slots stand between those of axes and the first operands, and all others:
+  /// where code reads nothing else, problems that begin alike share it.
+  SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved);
 
   int extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
   int offset(int operand) const { return operand_slots(operand).offset; }
@@ -63,6 +66,7 @@ class SlotTable {
 
   /// A slot whose value the plan chooses (chunk sizes, tiles); evaluate() leaves 0 there.
   int add_strategy_slot();
+  int first_reserved() const noexcept { return first_reserved_; }
   int size() const noexcept { return static_cast<int>(program_slots_.size()); }
 
   /// The values of all slots for these symbols.
@@ -85,12 +89,14 @@ class SlotTable {
   const OperandSlots& operand_slots(int operand) const {
     return operands_[static_cast<std::size_t>(operand)];
   }
+  void add_operand(const rkernel::Problem& problem, const rkernel::Operand& operand);
   int add(graph::Dim dim);
   int add_unless_zero(graph::Dim dim);
   WindowSlots add_window(const rkernel::WindowRows& rows);
   GuardSlots add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard);
 
   std::vector<int> extents_, dim_values_;
+  int first_reserved_ = none;
   std::vector<OperandSlots> operands_;
   std::vector<int> program_slots_;  ///< by slot; none: a strategy slot
   graph::DimProgram program_;
