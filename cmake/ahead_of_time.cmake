@@ -1,4 +1,4 @@
-# Code that depends on the ISA alone is compiled when dyn is built: dyn-aot, made of the code generator, writes it.
+# Code that depends on the ISA alone, and that of common layers, is compiled when dyn is built: dyn-aot, made of the code generator, writes it.
 
 set(isas avx512 avx2 sse2)
 set(folder ${PROJECT_BINARY_DIR}/generated)
@@ -17,8 +17,9 @@ set(generator_objects)
 foreach(part base graph rkernel choice codegen vendor host cpu)
   list(APPEND generator_objects $<TARGET_OBJECTS:dyn_${part}>)
 endforeach()
-add_executable(dyn-aot src/aot/main.cpp ${folder}/no_table.cpp ${generator_objects})
-set_source_files_properties(src/aot/main.cpp ${folder}/no_table.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+file(GLOB aot_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/aot/*.cpp)
+add_executable(dyn-aot ${aot_sources} ${folder}/no_table.cpp ${generator_objects})
+set_source_files_properties(${aot_sources} ${folder}/no_table.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 dyn_compile_settings(dyn-aot)
 target_include_directories(dyn-aot SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-aot PRIVATE fmt::fmt TBB::tbb Threads::Threads ${llvm_libraries})

@@ -1,6 +1,6 @@
-// dyn-aot FOLDER ISA...: compiles ahead of time what depends on an ISA alone. It writes
-// FOLDER/aot_ISA.o for each, and FOLDER/aot_table.cpp, which names their functions. The build of
-// dyn runs it and links both into the library.
+// dyn-aot FOLDER ISA...: compiles ahead of time what depends on an ISA alone, and what common
+// layers are made of. It writes FOLDER/aot_ISA.o for each, and FOLDER/aot_table.cpp, which names
+// their functions. The build of dyn runs it and links both into the library.
 
 #include <fmt/format.h>
 
@@ -8,11 +8,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "src/aot/layer_code.hpp"
 #include "targets/cpu/ahead_of_time.hpp"
 #include "targets/llvm/code/parallel_jobs.hpp"
 #include "targets/llvm/jit/compiler.hpp"
@@ -27,8 +31,21 @@ struct Compiled {
   std::string declarations, entries, object;
 };
 
+// Each key once.
+std::vector<KernelSource> distinct(std::span<const KernelSource> sources) {
+  std::vector<KernelSource> kept;
+  std::set<std::string_view> keys;
+  for (const KernelSource& source : sources) {
+    if (keys.insert(source.key).second) kept.push_back(source);
+  }
+  return kept;
+}
+
 Compiled compile(const Isa& isa) {
-  const std::vector<KernelSource> sources = dyn::cpu::ahead_of_time_sources(isa);
+  const dyn::aot::LayerCode layers(isa);
+  std::vector<KernelSource> all = dyn::cpu::ahead_of_time_sources(isa);
+  all.insert(all.end(), layers.sources().begin(), layers.sources().end());
+  const std::vector<KernelSource> sources = distinct(all);
   Compiled result;
   std::vector<std::string> symbols;
   for (const KernelSource& source : sources) {

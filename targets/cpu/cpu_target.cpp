@@ -4,24 +4,17 @@
 #include <atomic>
 #include <map>
 #include <set>
-#include <variant>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/attention/kernel.hpp"
-#include "targets/cpu/contraction/kernel.hpp"
-#include "targets/cpu/loop/kernel.hpp"
+#include "targets/cpu/drafts.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/measure/vendor_figures.hpp"
-#include "targets/cpu/move/gather_panels.hpp"
-#include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
-#include "targets/cpu/recurrence/kernel.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/vendor/provider.hpp"
-#include "targets/host/kernel.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 
 namespace dyn::cpu {
@@ -53,9 +46,7 @@ class CpuTarget final : public rkernel::Target {
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
                             const rkernel::BufferFacts& buffers) override {
     rkernel::CompileReport report;
-    mark_packed(problems, buffers.constant);
-    gather_from_panels(problems, isa_.panel_f32);
-    narrow_weights(problems, options_.weights, isa_);
+    choose_forms(problems, buffers.constant, isa_, options_.weights);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
       return problem.contraction || problem.attention;
     });
@@ -65,11 +56,11 @@ class CpuTarget final : public rkernel::Target {
           options_.cache_dir, report));
     }
     if (contracts && !context_) context_ = make_context(problems, report);
-    const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
-    std::vector<Draft> drafts;
-    for (const rkernel::Problem& problem : problems)
-      drafts.push_back(draft_of(problem, constant_level));
-    std::vector<std::unique_ptr<rkernel::Kernel>> kernels = with_code(std::move(drafts), report);
+    KernelDrafts drafts(problems, {isa_, machine_, context_, attention_choices_,
+                                   machine_->level_of(packed_bytes(problems))});
+    const std::vector<void*> addresses = resolve(drafts.sources(), report);
+    compiled_ += report.compiled;
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels = std::move(drafts).with_code(addresses);
     for (const std::string& warning : report.warnings) warn(warning);
     return {std::move(problems), std::move(kernels), report};
   }
@@ -93,74 +84,6 @@ class CpuTarget final : public rkernel::Target {
  private:
   void warn(const std::string& message) const {
     if (options_.log) options_.log(LogLevel::warning, message);
-  }
-
-  /// A kernel of any kind; those of the host have their code.
-  using Draft = std::variant<std::unique_ptr<rkernel::Kernel>, AttentionKernel::Draft,
-                             RecurrenceKernel::Draft, ContractionKernel::Draft, LoopKernel::Draft>;
-
-  Draft draft_of(const rkernel::Problem& problem, std::size_t constant_level) const {
-    if (problem.host)
-      return host::make_kernel(problem,
-                               machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1));
-    if (problem.recurrence) return RecurrenceKernel::draft(problem, isa_, machine_);
-    if (problem.attention) return AttentionKernel::draft(problem, context_, attention_choices_);
-    if (problem.contraction) return ContractionKernel::draft(problem, context_, constant_level);
-    return LoopKernel::draft(problem, isa_, machine_);
-  }
-
-  /// Compiles the code of all at once.
-  std::vector<std::unique_ptr<rkernel::Kernel>> with_code(std::vector<Draft> drafts,
-                                                          rkernel::CompileReport& report) {
-    std::vector<codegen::KernelSource> sources;
-    std::vector<std::size_t> ends;  // of each draft's sources
-    for (const Draft& draft : drafts) {
-      const auto list = [&](const auto& one) {
-        if constexpr (requires { one.sources(); }) {
-          const std::vector<codegen::KernelSource> own = one.sources();
-          sources.insert(sources.end(), own.begin(), own.end());
-        }
-      };
-      std::visit(list, draft);
-      ends.push_back(sources.size());
-    }
-    const std::vector<void*> addresses = resolve(sources, report);
-    compiled_ += report.compiled;
-    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
-    auto next = addresses.begin();
-    for (std::size_t i = 0; i < drafts.size(); ++i) {
-      const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(ends[i]);
-      const auto finish = [&](auto&& one) -> std::unique_ptr<rkernel::Kernel> {
-        if constexpr (requires { one.sources(); })
-          return std::move(one).with_code({next, end});
-        else
-          return std::move(one);
-      };
-      kernels.push_back(std::visit(finish, std::move(drafts[i])));
-      next = end;
-    }
-    return kernels;
-  }
-
-  // A constant right side without batch axes is packed at load, and so are recurrence weights.
-  static void mark_packed(std::vector<rkernel::Problem>& problems,
-                          const std::function<bool(graph::ValueId)>& constant) {
-    for (rkernel::Problem& problem : problems) {
-      if (problem.recurrence) {
-        rkernel::Operand& r = problem.operands[static_cast<std::size_t>(problem.recurrence->r)];
-        if (constant(r.buffer) && has_packed_weights(problem)) r.form = rkernel::Form::Packed;
-      }
-      if (!problem.contraction) continue;
-      const rkernel::Contraction& contraction = *problem.contraction;
-      rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-      bool shared = constant(b.buffer);
-      for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-        if (axis != contraction.n && axis != contraction.k &&
-            b.strides[static_cast<std::size_t>(axis)].constant() != 0)
-          shared = false;
-      }
-      if (shared) b.form = rkernel::Form::Packed;
-    }
   }
 
   std::int64_t packed_bytes(const std::vector<rkernel::Problem>& problems) const {

@@ -1,0 +1,93 @@
+#include "targets/cpu/drafts.hpp"
+
+#include <utility>
+
+#include "targets/cpu/move/gather_panels.hpp"
+#include "targets/cpu/move/narrow_weights.hpp"
+#include "targets/host/kernel.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+// A constant right side without batch axes is packed at load, and so are recurrence weights.
+void mark_packed(std::vector<rkernel::Problem>& problems,
+                 const std::function<bool(graph::ValueId)>& constant) {
+  for (rkernel::Problem& problem : problems) {
+    if (problem.recurrence) {
+      rkernel::Operand& r = problem.operands[static_cast<std::size_t>(problem.recurrence->r)];
+      if (constant(r.buffer) && has_packed_weights(problem)) r.form = rkernel::Form::Packed;
+    }
+    if (!problem.contraction) continue;
+    const rkernel::Contraction& contraction = *problem.contraction;
+    rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
+    bool shared = constant(b.buffer);
+    for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+      if (axis != contraction.n && axis != contraction.k &&
+          b.strides[static_cast<std::size_t>(axis)].constant() != 0)
+        shared = false;
+    }
+    if (shared) b.form = rkernel::Form::Packed;
+  }
+}
+
+/// Appends the sources of a draft that has any.
+template <class Draft>
+void append_sources(const Draft& draft, std::vector<codegen::KernelSource>& sources) {
+  if constexpr (requires { draft.sources(); }) {
+    const std::vector<codegen::KernelSource> own = draft.sources();
+    sources.insert(sources.end(), own.begin(), own.end());
+  }
+}
+
+}  // namespace
+
+void choose_forms(std::vector<rkernel::Problem>& problems,
+                  const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
+                  DType weights) {
+  mark_packed(problems, constant);
+  gather_from_panels(problems, isa.panel_f32);
+  narrow_weights(problems, weights, isa);
+}
+
+KernelDrafts::KernelDrafts(std::span<const rkernel::Problem> problems,
+                           const KernelContext& context) {
+  for (const rkernel::Problem& problem : problems) drafts_.push_back(draft_of(problem, context));
+  for (const Draft& draft : drafts_) {
+    std::visit([&](const auto& one) { append_sources(one, sources_); }, draft);
+    ends_.push_back(sources_.size());
+  }
+}
+
+KernelDrafts::Draft KernelDrafts::draft_of(const rkernel::Problem& problem,
+                                           const KernelContext& context) {
+  const choice::Machine& machine = *context.machine;
+  if (problem.host)
+    return host::make_kernel(problem, machine.bandwidth_per_thread(machine.levels.size() - 1, 1));
+  if (problem.recurrence) return RecurrenceKernel::draft(problem, context.isa, context.machine);
+  if (problem.attention)
+    return AttentionKernel::draft(problem, context.contractions, context.attention);
+  if (problem.contraction)
+    return ContractionKernel::draft(problem, context.contractions, context.constant_level);
+  return LoopKernel::draft(problem, context.isa, context.machine);
+}
+
+std::vector<std::unique_ptr<rkernel::Kernel>> KernelDrafts::with_code(
+    std::span<void* const> addresses) && {
+  std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+  auto next = addresses.begin();
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
+    const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(ends_[i]);
+    const auto finish = [&](auto&& one) -> std::unique_ptr<rkernel::Kernel> {
+      if constexpr (requires { one.sources(); })
+        return std::move(one).with_code({next, end});
+      else
+        return std::move(one);
+    };
+    kernels.push_back(std::visit(finish, std::move(drafts_[i])));
+    next = end;
+  }
+  drafts_.clear();
+  return kernels;
+}
+
+}  // namespace dyn::cpu
