@@ -58,7 +58,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/run/allocat
 
 dyn_test(graph ${folders_graph})
 dyn_test(import ${folders_import} LIBRARIES dyn_conformance)
-dyn_test(codegen ${folders_codegen})
+dyn_test(codegen ${folders_codegen} LIBRARIES dyn_layers)
 dyn_test(cpu ${folders_cpu} LIBRARIES dyn_fit)
 
 # A developer's tool: it is not installed.

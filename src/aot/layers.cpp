@@ -59,9 +59,20 @@ constexpr Product others[] = {
      "matmul(transpose(x) perm=[0, 2, 1, 3], transpose(z) perm=[0, 2, 3, 1])", "M, H, W, N"},
     {"x: f32[M, H, W, N], z: f32[M, N, H, 64]",
      "transpose(matmul(x, transpose(z) perm=[0, 2, 1, 3])) perm=[0, 2, 1, 3]", "M, W, H, 64"},
-    {"x: f32[1, 256]", "matmul(x, w: f32[256, 64])", "1, 64"},
-    {"x: f32[1, 256]", "matmul(x, w: f32[256, 64]) + b: f32[64]", "1, 64"},
-    {"x: f32[1, 256]", "relu(matmul(x, w: f32[256, 64]) + b: f32[64])", "1, 64"},
+    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 64]) + b: f32[64]", "1, 1, 64"},
+    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 48]) + b: f32[48]", "1, 1, 48"},
+    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 40]) + b: f32[40]", "1, 1, 40"},
+    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 1]) + b: f32[1]", "1, 1, 1"},
+    {"x: f32[1, 1, 256]", "relu(matmul(x, w: f32[256, 64]) + b: f32[64])", "1, 1, 64"},
+    {"x: f32[256, M]", "matmul(transpose(x) perm=[1, 0], w: f32[256, 64]) + b: f32[64]", "M, 64"},
+    {"x: f32[M, 256, W]", "matmul(transpose(x) perm=[0, 2, 1], w: f32[256, 64]) + b: f32[64]",
+     "M, W, 64"},
+    {"x: f32[M, H, W, 24]", "conv(x, w: f32[1, 1, 24, 64]) strides=[2, 2] + b: f32[64]",
+     "M, floordiv(H - 1, 2) + 1, floordiv(W - 1, 2) + 1, 64"},
+    {"x: f32[M, H, W, 1]", "conv(x, w: f32[3, 3, 1, 64]) before=[1, 1] after=[1, 1] + b: f32[64]",
+     "M, H, W, 64"},
+    {"x: f32[M, H, W, 3]", "conv(x, w: f32[7, 7, 3, 64]) before=[3, 3] after=[3, 3] + b: f32[64]",
+     "M, H, W, 64"},
     {"x: f32[M, W, 256]", "matmul(transpose(x) perm=[1, 0, 2], w: f32[256, 64]) + b: f32[64]",
      "W, M, 64"},
     {"x: f32[M, W, 256]", "matmul(transpose(x) perm=[1, 0, 2], w: f32[256, 48]) + b: f32[48]",
@@ -72,6 +83,7 @@ constexpr Product others[] = {
 
 /// Loops: arguments, expression, the result's shape.
 constexpr Product loops[] = {
+    {"x: f32[M]", "reshape(x) shape=[M, 1]", "M, 1"},
     {"x: f32[M]", "relu(x)", "M"},
     {"x: f32[M]", "sigmoid(x)", "M"},
     {"x: f32[M]", "tanh(x)", "M"},
@@ -119,6 +131,46 @@ std::string text_of(std::string_view inputs, std::string_view result, std::strin
       inputs, result, body);
 }
 
+/// A recurrent layer as importers write it, over the inputs' share of its gates.
+struct Recurrent {
+  const char* kind;
+  int gates;
+  const char* attributes;
+};
+constexpr Recurrent recurrent[] = {
+    {"lstm", 4, ""}, {"gru", 3, " linear_before_reset=true"}, {"gru", 3, ""}};
+
+// `given`: the first states are inputs, else 0; `batch`: a dim or 1; `hidden`: the states, which
+// fill panels or do not.
+std::string text_of(const Recurrent& layer, bool both_directions, bool given,
+                    std::string_view batch, int hidden) {
+  const int directions = both_directions ? 2 : 1, columns = layer.gates * hidden;
+  const bool lstm = layer.gates == 4;
+  const std::string state = fmt::format("{}, {}, {}", directions, batch, hidden);
+  std::string inputs = fmt::format("x: f32[M, {}, {}]", batch, directions * columns);
+  std::string body = fmt::format(
+      "  b = slice(bias: f32[{0}, {1}]) axes=[1] starts=[{2}] ends=[{1}]\n"
+      "  end = range() start=M end=(M + 1) dtype=i32\n  lengths = expand(end) shape=[{3}]\n",
+      directions, 2 * columns, columns, batch);
+  if (given) {
+    inputs += fmt::format(", h: f32[{0}], c: f32[{0}]", state);
+  } else {
+    body += fmt::format("  h = expand(0.0) shape=[{0}]\n  c = expand(0.0) shape=[{0}]\n", state);
+  }
+  body += fmt::format("  p = expand(0.0) shape=[{}, {}]\n", directions, 3 * hidden);
+  body += fmt::format("  y, last{} = {}(x, r: f32[{}, {}, {}], b, lengths, h{}){}{}\n",
+                      lstm ? ", cell" : "", layer.kind, directions, hidden, columns,
+                      lstm ? ", c, p" : "", both_directions ? " direction=bidirectional" : "",
+                      layer.attributes);
+  const std::string results =
+      fmt::format("y: f32[M, {}, {}, {}], last: f32[{}]{}", directions, batch, hidden, state,
+                  lstm ? fmt::format(", cell: f32[{}]", state) : "");
+  return fmt::format(
+      "dyn 1\ndim M in 1..65536\ndim N in 1..4096\ngraph layer({}) -> ({}) {{\n{}  return y, "
+      "last{}\n}}\n",
+      inputs, results, body, lstm ? ", cell" : "");
+}
+
 std::string with_columns(std::string_view text, int count) {
   std::string result(text);
   const std::string number = std::to_string(count);
@@ -143,6 +195,16 @@ std::vector<std::string> common_layers() {
         texts.push_back(text_of(
             inputs, result,
             with_columns(fmt::format("  p = {}\n{}", product.expression, follower), count)));
+      }
+    }
+  }
+  for (const Recurrent& layer : recurrent) {
+    for (const bool both_directions : {false, true}) {
+      for (const bool given : {true, false}) {
+        for (const int hidden : {128, 100, 512, 500})
+          texts.push_back(text_of(layer, both_directions, given, "N", hidden));
+        for (const int hidden : {128, 100})
+          texts.push_back(text_of(layer, both_directions, given, "1", hidden));
       }
     }
   }

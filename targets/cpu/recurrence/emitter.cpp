@@ -127,7 +127,7 @@ class TicketEmitter {
     return code_.ceil_div(function_.extent(recurrence_.n), code_.isa().panel_f32);
   }
   Value* gate_bytes() {
-    if (is_packed()) return number(function_.shape_class.gate_bytes);
+    if (is_packed()) return function_.operands.slot(function_.strategy.gate_bytes);
     return builder_.CreateMul(builder_.CreateMul(panels_of_gate(), function_.extent(recurrence_.k)),
                               number(code_.isa().panel_f32 * float_bytes));
   }
@@ -250,12 +250,13 @@ class TicketEmitter {
 
 }  // namespace
 
-RecurrenceSlots add_recurrence_slots(codegen::SlotTable& slots) {
+RecurrenceSlots recurrence_slots(const codegen::SlotTable& slots) {
   RecurrenceSlots made;
-  for (int* slot : {&made.row_blocks, &made.parts, &made.teams, &made.team_bytes, &made.memory,
-                    &made.states, &made.next_states, &made.cells, &made.updates, &made.seen,
-                    &made.bias, &made.lengths, &made.panels})
-    *slot = slots.add_strategy_slot();
+  int next = slots.first_reserved();
+  for (int* slot : {&made.row_blocks, &made.parts, &made.teams, &made.gate_bytes, &made.team_bytes,
+                    &made.memory, &made.states, &made.next_states, &made.cells, &made.updates,
+                    &made.seen, &made.bias, &made.lengths, &made.panels})
+    *slot = next++;
   return made;
 }
 

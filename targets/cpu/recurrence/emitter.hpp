@@ -22,13 +22,16 @@ struct RecurrenceSlots {
   int row_blocks;  ///< parts of the batch for every direction
   int parts;       ///< parts of the columns: tickets of a team
   int teams;
+  int gate_bytes;  ///< from one gate's panels of packed weights to the next
   int team_bytes;  ///< of KernelArgs::shared for each team, where there are several parts
   int memory;      ///< byte of a ticket's scratch from which on a team of one part has its memory
   /// Bytes from the start of a team's memory: of states before and after a step, cells, and what
   /// one product of a step leaves for the next; biases, lengths, panels of weights.
   int states, next_states, cells, updates, seen, bias, lengths, panels;
 };
-RecurrenceSlots add_recurrence_slots(codegen::SlotTable& slots);
+/// They stand behind those of the axes.
+RecurrenceSlots recurrence_slots(const codegen::SlotTable& slots);
+inline constexpr int recurrence_slot_count = 14;
 
 /// Row: one row of the batch at a time, with as many columns as hide the latency of multiply-adds.
 /// Rows: tiles of rows share each load of the weights. Both add in the same order.
@@ -37,11 +40,10 @@ enum class RecurrenceForm : std::uint8_t { Row, Rows };
 /// What the generated code is specialised on, besides the structure of the problem.
 struct RecurrenceClass {
   RecurrenceForm form = RecurrenceForm::Row;
-  bool shared = false;  ///< a team has several tickets, each with a part of the columns
-  std::optional<std::int64_t> hidden;  ///< the size of the state, where it is known at load
-  std::int64_t gate_bytes = 0;         ///< from one gate's panels to the next; of packed weights
-  bool asks_ahead = false;             ///< for weights, before they are needed
-  bool r_unit = false;                 ///< weights that are not packed lie with stride 1 along n
+  bool shared = false;        ///< a team has several tickets, each with a part of the columns
+  bool whole_panels = false;  ///< states are known to fill panels
+  bool asks_ahead = false;    ///< for weights, before they are needed
+  bool r_unit = false;        ///< weights that are not packed lie with stride 1 along n
   std::vector<codegen::StrideClass> lanes;  ///< of each operand along n
 };
 

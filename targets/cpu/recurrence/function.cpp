@@ -12,24 +12,12 @@ using llvm::Value;
 
 namespace {
 
-std::vector<Value*> load_sizes(const rkernel::Problem& problem, const RecurrenceClass& shape_class,
-                               const codegen::SlotTable& slots, codegen::Builder& builder,
+std::vector<Value*> load_sizes(const rkernel::Problem& problem, const codegen::SlotTable& slots,
                                codegen::Operands& operands) {
-  const rkernel::Recurrence& recurrence = *problem.recurrence;
   std::vector<Value*> sizes;
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    const bool known = shape_class.hidden && (axis == recurrence.n || axis == recurrence.k);
-    sizes.push_back(known ? builder.getInt64(static_cast<std::uint64_t>(*shape_class.hidden))
-                          : operands.slot(slots.extent(axis)));
-  }
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
+    sizes.push_back(operands.slot(slots.extent(axis)));
   return sizes;
-}
-
-/// Known to run never.
-bool is_empty(Value* begin, Value* end) {
-  const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin),
-             *last = llvm::dyn_cast<llvm::ConstantInt>(end);
-  return first != nullptr && last != nullptr && first->getSExtValue() >= last->getSExtValue();
 }
 
 }  // namespace
@@ -53,7 +41,7 @@ RecurrenceFunction::RecurrenceFunction(llvm::Module& module, const std::string& 
       scratch(function->getArg(3)),
       shared(codegen::load_shared_memory(builder, function->getArg(0))),
       operands(builder, problem, slots, shape_class.lanes, args, isa.f32_lanes),
-      extents(load_sizes(problem, shape_class, slots, builder, operands)),
+      extents(load_sizes(problem, slots, operands)),
       row_stride(builder.CreateAdd(code.round_up(extent(recurrence.n), isa.f32_lanes),
                                    number(state_row(isa, 0)))) {}
 
@@ -82,21 +70,22 @@ void RecurrenceFunction::for_each_row(Value* count, const char* name,
 
 void RecurrenceFunction::for_each_columns(const ColumnRange& range, int vectors,
                                           const std::function<void(const Columns&)>& body) {
-  Value* whole = code.round_down(range.end, code.lanes());
+  // Ranges begin with a panel, and end with one where there are whole panels alone.
+  const bool whole_panels = shape_class.whole_panels;
+  Value* whole = whole_panels ? range.end : code.round_down(range.end, code.lanes());
   Value* step = number(std::int64_t{vectors} * code.lanes());
   Value* count = builder.CreateUDiv(builder.CreateSub(whole, range.begin), step);
   Value* together = builder.CreateAdd(range.begin, builder.CreateMul(count, step));
   const auto loop = [&](Value* begin, Value* end, int several, const char* name) {
-    if (is_empty(begin, end)) return;
     CountedLoop columns(builder, begin, end, number(std::int64_t{several} * code.lanes()), name);
     body({columns.index(), several});
     columns.close();
   };
   loop(range.begin, together, vectors, "columns");
-  if (vectors > 1) loop(together, whole, 1, "vector");
+  if (vectors > 1 && !(whole_panels && vectors * code.lanes() <= code.isa().panel_f32))
+    loop(together, whole, 1, "vector");
   // Only the last column of all may end within a vector.
-  Value* all = extent(recurrence.n);
-  if (is_empty(code.round_down(all, code.lanes()), all)) return;
+  if (whole_panels) return;
   Conditional rest(builder, builder.CreateICmpSLT(whole, range.end), "last_columns");
   body({whole, 1, code.first_lanes(builder.CreateSub(range.end, whole))});
   rest.close();

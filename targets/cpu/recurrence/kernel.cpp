@@ -25,8 +25,8 @@ using rkernel::Recurrence;
 constexpr std::int64_t least_shared_state = 96;
 
 std::string key_of(const RecurrenceClass& made) {
-  return fmt::format("{}{} of {}{}{} {}", made.form == RecurrenceForm::Row ? "row" : "rows",
-                     made.shared ? " shared" : "", made.hidden ? std::to_string(*made.hidden) : "?",
+  return fmt::format("{}{}{}{}{} {}", made.form == RecurrenceForm::Row ? "row" : "rows",
+                     made.shared ? " shared" : "", made.whole_panels ? " whole" : "",
                      made.asks_ahead ? " ahead" : "", made.r_unit ? " unit" : "",
                      codegen::class_letters(made.lanes));
 }
@@ -41,6 +41,16 @@ StrideClass class_along_lanes(const rkernel::Problem& problem, const rkernel::Op
   return options.size() == 1 ? options[0] : StrideClass::Any;
 }
 
+/// From one gate's panels of packed weights to the next.
+std::int64_t gate_bytes_of(const rkernel::Problem& problem, const codegen::Isa& isa) {
+  const rkernel::Operand& r = weights_of(problem);
+  const std::int64_t hidden =
+      problem.axes[static_cast<std::size_t>(problem.recurrence->n)].extent.constant().value();
+  return rkernel::PackedLayout{r.dtype, isa.panel_f32, hidden, hidden,
+                               packed_rows(isa, r.dtype, hidden, hidden)}
+      .bytes();
+}
+
 /// A form is the same for all strides: where one is not known to be 1, code for any is made.
 RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& isa,
                          const choice::Machine& machine, RecurrenceForm form, bool shared) {
@@ -48,18 +58,15 @@ RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& is
   RecurrenceClass made;
   made.form = form;
   made.shared = shared;
-  made.hidden = problem.axes[static_cast<std::size_t>(recurrence.n)].extent.constant();
+  const auto states = problem.axes[static_cast<std::size_t>(recurrence.n)].extent.constant();
+  made.whole_panels = states && *states % isa.panel_f32 == 0;
   for (const rkernel::Operand& operand : problem.operands)
     made.lanes.push_back(class_along_lanes(problem, operand));
   const rkernel::Operand& r = weights_of(problem);
   if (r.form == rkernel::Form::Packed) {
-    const std::int64_t hidden = made.hidden.value();
-    made.gate_bytes = rkernel::PackedLayout{r.dtype, isa.panel_f32, hidden, hidden,
-                                            packed_rows(isa, r.dtype, hidden, hidden)}
-                          .bytes();
     constexpr std::size_t l2 = 1;
-    made.asks_ahead =
-        machine.level_of(made.gate_bytes * rkernel::gates_of(recurrence.cell.kind)) > l2;
+    made.asks_ahead = machine.level_of(gate_bytes_of(problem, isa) *
+                                       rkernel::gates_of(recurrence.cell.kind)) > l2;
   } else {
     made.r_unit = class_along_lanes(problem, r) == StrideClass::Unit;
   }
@@ -112,8 +119,8 @@ RecurrenceKernel::RecurrenceKernel(const rkernel::Problem& problem, const codege
     : problem_(std::make_shared<rkernel::Problem>(problem)),
       isa_(isa),
       machine_(std::move(machine)),
-      slots_(*problem_),
-      strategy_(add_recurrence_slots(slots_)) {
+      slots_(*problem_, 0, recurrence_slot_count),
+      strategy_(recurrence_slots(slots_)) {
   for (const rkernel::Operand& operand : problem_->operands) {
     if (operand.dtype == DType::f32 || operand.dtype == DType::i32 ||
         operand.form == rkernel::Form::Packed)
@@ -147,7 +154,7 @@ std::vector<codegen::KernelSource> RecurrenceKernel::sources() const {
   const std::string structure = codegen::structure_key(*problem_, slots_);
   std::vector<codegen::KernelSource> sources;
   for (const RecurrenceClass& made : classes_) {
-    sources.push_back({fmt::format("recurrence {} {} {}", key_of(made), made.gate_bytes, structure),
+    sources.push_back({fmt::format("recurrence {} {}", key_of(made), structure),
                        [this, made](llvm::Module& module, const std::string& symbol) {
                          emit_recurrence(module, symbol, *problem_, isa_, slots_, strategy_, made);
                        }});
@@ -233,6 +240,8 @@ rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbol
   set(strategy_.parts, strategy.parts);
   set(strategy_.teams, teams);
   set(strategy_.team_bytes, meeting_bytes + memory);
+  if (weights_of(*problem_).form == rkernel::Form::Packed)
+    set(strategy_.gate_bytes, gate_bytes_of(*problem_, isa_));
   set(strategy_.memory, tile);
   launch.scratch_bytes = static_cast<std::size_t>(tile + (shared ? 0 : memory));
   const auto made = std::ranges::find_if(classes_, [&](const RecurrenceClass& each) {

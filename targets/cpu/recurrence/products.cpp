@@ -102,9 +102,6 @@ void CellProducts::prefetch(const Tile& tile, Value* place, int steps) const {
 // The test stands in the header, as in TileLoop: a second set of phis would go through the stack.
 CellProducts::Values CellProducts::emit_steps(const Tile& tile, const Values& state, Value* count,
                                               int steps) const {
-  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
-      known != nullptr && known->isZero())
-    return state;
   auto *before = builder_.GetInsertBlock(), *header = function_.block("header"),
        *body = function_.block("k"), *after = function_.block("after");
   builder_.CreateBr(header);
@@ -144,9 +141,10 @@ CellProducts::Values CellProducts::emit(const Tile& tile) const {
   }
   for (int row = 0; row < tile.rows; ++row) state.insert(state.end(), bias.begin(), bias.end());
   Value* k = function_.extent(function_.recurrence.k);
-  Value* whole = code_.round_down(k, unrolled);
+  const bool whole_panels = function_.shape_class.whole_panels;
+  Value* whole = whole_panels ? k : code_.round_down(k, unrolled);
   state = emit_steps(tile, state, whole, unrolled);
-  state = emit_steps(tile, state, builder_.CreateSub(k, whole), 1);
+  if (!whole_panels) state = emit_steps(tile, state, builder_.CreateSub(k, whole), 1);
   return {state.begin() + pointers, state.end()};
 }
 

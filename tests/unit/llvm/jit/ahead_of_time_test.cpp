@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "dyn/graph.hpp"
+#include "src/aot/layer_code.hpp"
 #include "targets/cpu/ahead_of_time.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/jit/ahead_of_time.hpp"
@@ -43,22 +45,42 @@ std::vector<float> products_of(void* function, const Isa& isa, const dyn::cpu::T
 
 }  // namespace
 
-TEST_CASE("the library has every function that depends on an ISA alone, and no other") {
-  std::size_t expected = 0;
+TEST_CASE("the library has what depends on an ISA alone, common layers, and nothing else") {
+  std::set<std::pair<std::string, std::string>> expected;
   std::set<void*> addresses;
   for (const Isa& isa : all_isas()) {
-    for (const KernelSource& source : ahead_of_time_sources(isa)) {
-      CAPTURE(isa.name);
+    CAPTURE(isa.name);
+    const dyn::aot::LayerCode layers(isa);
+    std::vector<KernelSource> sources = ahead_of_time_sources(isa);
+    const std::size_t without_layers = sources.size();
+    sources.insert(sources.end(), layers.sources().begin(), layers.sources().end());
+    CHECK(sources.size() > 2 * without_layers);
+    for (const KernelSource& source : sources) {
       CAPTURE(source.key);
       void* const address = ahead_of_time_function(isa, source.key);
       CHECK(address != nullptr);
       addresses.insert(address);
-      ++expected;
+      expected.emplace(isa.name, source.key);
     }
     CHECK(ahead_of_time_function(isa, "contraction") == nullptr);
   }
-  CHECK(addresses.size() == expected);
-  CHECK(ahead_of_time_table().size() == expected);
+  CHECK(addresses.size() == expected.size());
+  CHECK(ahead_of_time_table().size() == expected.size());
+}
+
+TEST_CASE("common layers of other sizes need no code of their own") {
+  const auto compiled = [](const std::string& text) {
+    dyn::Options options;
+    options.threads = 2;
+    options.random_weights = true;
+    options.cache_dir = "none";
+    return dyn::Graph::from_text(text, options).load_report().kernels_compiled;
+  };
+  CHECK(compiled("dyn 1\ndim B in 1..9\ngraph g(x: f32[B, 37]) -> (y: f32[B, 192]) {\n  y = "
+                 "relu(matmul(x, w: f32[37, 192]) + b: f32[192])\n  return y\n}\n") == 0);
+  CHECK(compiled("dyn 1\ndim N in 1..9\ndim H in 3..50\ngraph g(x: f32[N, H, 17, 40]) -> (y: "
+                 "f32[N, H, 17, 96]) {\n  t = conv(x, w: f32[3, 3, 40, 96]) before=[1, 1] "
+                 "after=[1, 1] + b: f32[96]\n  y = t * sigmoid(t)\n  return y\n}\n") == 0);
 }
 
 TEST_CASE("what the library has is compiled for a dump alone") {
