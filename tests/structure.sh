@@ -43,7 +43,7 @@ report "import sees graph"           "$(includes src/import "$(all_parts_but bas
 report "runtime does not see cli"    "$(includes src/runtime 'src/(cli|peak|peer)|tests/')"
 report "cli does not see tests"      "$(includes src/cli 'src/(peak|peer)|tests/')"
 report "fit sees choice"             "$(includes src/fit "$(all_parts_but base rkernel choice fit)|tests/")"
-report "aot sees cpu"                "$(includes src/aot "$(all_parts_but base rkernel choice llvm cpu)|tests/")"
+report "aot sees cpu"                "$(includes src/aot "$(all_parts_but base rkernel choice llvm cpu aot)|tests/")"
 report "peak stands alone"           "$(includes src/peak "$(all_parts_but peak)|dyn/|graph/|tests/")"
 report "peer sees vendor"            "$(includes src/peer "$(all_parts_but peer vendor)|dyn/|graph/|tests/")"
 report "vendor stands alone"         "$(includes targets/vendor "$(all_parts_but vendor)|dyn/|graph/|tests/")"

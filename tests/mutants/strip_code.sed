@@ -1,5 +1,5 @@
 # Code that reads strips is taken for code that does not.
-# file: targets/cpu/contraction/forms.cpp
+# file: targets/cpu/contraction/emitter.cpp
 # target: test_runtime
 # test: convolutions that differ in what their code knows*
-s/if (shape_class.strips) full += " strips";//
+s/shape_class.strips ? "strips " : ""/""/

@@ -9,7 +9,10 @@
 
 #include "dyn/error.hpp"
 #include "targets/cpu/contraction/epilogue_function.hpp"
+#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/contraction/tiles.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
@@ -148,6 +151,52 @@ void emit_contraction(llvm::Module& module, const std::string& symbol,
 }
 
 }  // namespace
+
+rkernel::Problem factors_only(rkernel::Problem problem) {
+  problem.operands.resize(factor_count);
+  problem.exprs.clear();
+  problem.stores.clear();
+  return problem;
+}
+
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                     int threads, bool dot) {
+  using rkernel::Analysis;
+  using rkernel::LoopKind;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const Tile largest =
+      dot ? std::ranges::max(dot_tiles(isa), {}, &Tile::rows) : largest_panel_tile(isa);
+  rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
+  kernel.layers.push_back(
+      register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
+  kernel.layers.push_back({"L1",
+                           {{contraction.n, LoopKind::TemporalSpatial, 0},
+                            {contraction.m, LoopKind::TemporalSpatial, 0}},
+                           {},
+                           Analysis::Analytical,
+                           1});
+  rkernel::Layer l2{"L2",
+                    {{contraction.k, LoopKind::TemporalReduction, 0}},
+                    {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}},
+                    Analysis::Analytical,
+                    1};
+  l2.carried = {
+      {"sum", {contraction.m, contraction.n}, 0, "sum + a * b", "sum over slices, in their order"}};
+  if (dot) {
+    l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::RowCopy});
+  } else if (problem.operands[static_cast<std::size_t>(contraction.b)].form !=
+             rkernel::Form::Packed) {
+    l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::Panels});
+  }
+  kernel.layers.push_back(std::move(l2));
+  rkernel::Layer top{"threads", {}, {}, Analysis::Analytical, threads};
+  for (const int axis : batch_axes(problem)) top.loops.push_back({axis, LoopKind::Parallel, 1});
+  top.loops.push_back({contraction.k, LoopKind::Parallel, 0});
+  top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
+  top.loops.push_back({contraction.m, LoopKind::Parallel, 0});
+  kernel.layers.push_back(std::move(top));
+  return kernel;
+}
 
 codegen::KernelSource contraction_source(const rkernel::Problem& factors, const codegen::Isa& isa,
                                          const ContractionClass& shape_class) {

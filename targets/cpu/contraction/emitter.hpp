@@ -72,6 +72,9 @@ struct StrategySlots {
   RestSlots rest_first, rest_second;  ///< their groups
 };
 
+/// A contraction's factors are its first operands.
+inline constexpr std::size_t factor_count = 2;
+
 /// The slots of a contraction, and those of its strategy among and behind them.
 struct ContractionSlots {
   explicit ContractionSlots(const rkernel::Problem& problem);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dyn/error.hpp"
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
 #include "src/choice/cost/copy_cost.hpp"
@@ -227,6 +228,55 @@ class RegionWriter {
 };
 
 }  // namespace
+
+namespace {
+
+constexpr int slots_of_program = 12;
+
+StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
+  StrategySlots strategy;
+  int reserved = slots.first_reserved();
+  for (int* slot :
+       {&strategy.regions, &strategy.regions_begin, &strategy.slices, &strategy.sums_row,
+        &strategy.merge_rows, &strategy.a_move, &strategy.b_move, &strategy.rest_move,
+        &strategy.epilogue, &strategy.full_panel, &strategy.full_vector, &strategy.full_rows})
+    *slot = reserved++;
+  // Those of one region stand together, and last: KernelArgs::ints ends with one such group for
+  // each region.
+  strategy.first_of_region = slots.size();
+  const auto add = [&] { return slots.add_strategy_slot() - strategy.first_of_region; };
+  for (int* slot : {&strategy.first_ticket,   &strategy.m_begin,       &strategy.m_size,
+                    &strategy.first_panel,    &strategy.panels,        &strategy.k_slices,
+                    &strategy.m_blocks,       &strategy.n_blocks,      &strategy.tile_rows,
+                    &strategy.tile_panels,    &strategy.block_k,       &strategy.k_blocks,
+                    &strategy.copy_a,         &strategy.ask_ahead,     &strategy.direct_b,
+                    &strategy.wide_table,     &strategy.narrow_table,  &strategy.half_table,
+                    &strategy.a_row,          &strategy.a_scratch,     &strategy.b_scratch,
+                    &strategy.reads_strip,    &strategy.strip_scratch, &strategy.offsets_scratch,
+                    &strategy.turned_scratch, &strategy.rest_columns,  &strategy.rest_place,
+                    &strategy.rest_row}) {
+    *slot = add();
+  }
+  for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {
+    for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles})
+      *slot = add();
+  }
+  for (RestSlots* rest : {&strategy.rest_first, &strategy.rest_second}) {
+    for (int* slot : {&rest->columns, &rest->rows, &rest->table}) *slot = add();
+  }
+  strategy.slots_of_region = slots.size() - strategy.first_of_region;
+  return strategy;
+}
+
+}  // namespace
+
+ContractionSlots::ContractionSlots(const rkernel::Problem& problem)
+    : table(problem, factor_count, slots_of_program), strategy(add_strategy_slots(table)) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  if (std::max(contraction.a, contraction.b) >= static_cast<int>(factor_count))
+    throw Error(ErrorKind::internal,
+                "the factors of contraction " + problem.name + " are not its first operands");
+}
 
 void write_program(const ContractionContext& context, const StrategySlots& slots,
                    const ContractionShape& shape, const rkernel::Program& program,
