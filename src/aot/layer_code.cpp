@@ -29,10 +29,15 @@ LayerCode::LayerCode(const codegen::Isa& isa) {
       isa, std::make_shared<const choice::Machine>(machine),
       std::make_shared<const cpu::ContractionContext>(isa, machine, cpu::ContractionLoops{}),
       std::make_shared<const cpu::AttentionChoices>()};
-  for (const std::string& text : common_layers()) add(text, context);
+  for (const std::string& text : common_layers()) add(text, context, DType::f32);
+  for (const DType weights : codegen::widened_dtypes(isa)) {
+    for (const std::string& text : plain_layers()) {
+      if (weights != DType::f32) add(text, context, weights);
+    }
+  }
 }
 
-void LayerCode::add(const std::string& text, const cpu::KernelContext& context) {
+void LayerCode::add(const std::string& text, const cpu::KernelContext& context, DType weights) {
   modules_.push_back(std::make_unique<graph::Module>(graph::parse(text, "a common layer")));
   graph::Module& module = *modules_.back();
   const graph::Fusion fusion = graph::run_pipeline(
@@ -41,7 +46,7 @@ void LayerCode::add(const std::string& text, const cpu::KernelContext& context) 
   const auto is_constant = [&](graph::ValueId id) {
     return module.value(id).kind == graph::ValueKind::Weight;
   };
-  cpu::choose_forms(problems, is_constant, context.isa, DType::f32);
+  cpu::choose_forms(problems, is_constant, context.isa, weights);
   drafts_.push_back(std::make_unique<cpu::KernelDrafts>(problems, context));
   const auto sources = drafts_.back()->sources();
   sources_.insert(sources_.end(), sources.begin(), sources.end());

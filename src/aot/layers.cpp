@@ -35,6 +35,10 @@ constexpr const char* followers[] = {
     "  y = tanh(p + b: f32[{N}])\n",
     "  y = gelu(p + b: f32[{N}])\n",
     "  t = p + b: f32[{N}]\n  y = t * sigmoid(t)\n",
+    "  y = b: f32[{N}] + p\n",
+    "  y = relu(b: f32[{N}] + p)\n",
+    "  y = sigmoid(b: f32[{N}] + p)\n",
+    "  t = b: f32[{N}] + p\n  y = t * sigmoid(t)\n",
     "  t = p + b: f32[{N}]\n  y = t * minimum(maximum(t * 0.16666666666666666 + 0.5, 0.0), 1.0)\n",
     "  y = p + b: f32[{N}] + r\n",
     "  y = r + (p + b: f32[{N}])\n",
@@ -59,14 +63,11 @@ constexpr Product others[] = {
      "matmul(transpose(x) perm=[0, 2, 1, 3], transpose(z) perm=[0, 2, 3, 1])", "M, H, W, N"},
     {"x: f32[M, H, W, N], z: f32[M, N, H, 64]",
      "transpose(matmul(x, transpose(z) perm=[0, 2, 1, 3])) perm=[0, 2, 1, 3]", "M, W, H, 64"},
-    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 64]) + b: f32[64]", "1, 1, 64"},
-    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 48]) + b: f32[48]", "1, 1, 48"},
-    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 40]) + b: f32[40]", "1, 1, 40"},
-    {"x: f32[1, 1, 256]", "matmul(x, w: f32[256, 1]) + b: f32[1]", "1, 1, 1"},
-    {"x: f32[1, 1, 256]", "relu(matmul(x, w: f32[256, 64]) + b: f32[64])", "1, 1, 64"},
     {"x: f32[256, M]", "matmul(transpose(x) perm=[1, 0], w: f32[256, 64]) + b: f32[64]", "M, 64"},
     {"x: f32[M, 256, W]", "matmul(transpose(x) perm=[0, 2, 1], w: f32[256, 64]) + b: f32[64]",
      "M, W, 64"},
+    {"x: f32[M, H, 24]",
+     "conv(x, w: f32[3, 24, 64]) dilations=[2] before=[2] after=[2] + b: f32[64]", "M, H, 64"},
     {"x: f32[M, H, W, 24]", "conv(x, w: f32[1, 1, 24, 64]) strides=[2, 2] + b: f32[64]",
      "M, floordiv(H - 1, 2) + 1, floordiv(W - 1, 2) + 1, 64"},
     {"x: f32[M, H, W, 1]", "conv(x, w: f32[3, 3, 1, 64]) before=[1, 1] after=[1, 1] + b: f32[64]",
@@ -116,11 +117,25 @@ constexpr Product loops[] = {
     {"x: f32[M, N, W, 64], z: f32[M, 1, 1, 64]", "x * z", "M, N, W, 64"},
     {"x: f32[M, N, W, 64]", "max_pool(x) sizes=[2, 2] strides=[2, 2]",
      "M, floordiv(N, 2), floordiv(W, 2), 64"},
+    {"x: f32[M, N, W, 32]", "max_pool(x) sizes=[2, 2] strides=[2, 2]",
+     "M, floordiv(N, 2), floordiv(W, 2), 32"},
+    {"x: f32[1, N, W, 64]", "max_pool(x) sizes=[2, 2] strides=[2, 2]",
+     "1, floordiv(N, 2), floordiv(W, 2), 64"},
+    {"x: f32[1, N, W, 32]", "max_pool(x) sizes=[2, 2] strides=[2, 2]",
+     "1, floordiv(N, 2), floordiv(W, 2), 32"},
+    {"x: f32[M, N, 64]", "reduce_max(x) axes=[1]", "M, 1, 64"},
+    {"x: f32[N, 64]", "reduce_max(x) axes=[0]", "1, 64"},
+    {"x: f32[N, 64]", "reduce_mean(x) axes=[0]", "1, 64"},
     {"x: f32[M, N, W, 64]", "max_pool(x) sizes=[3, 3] strides=[2, 2] before=[1, 1] after=[1, 1]",
      "M, floordiv(N - 1, 2) + 1, floordiv(W - 1, 2) + 1, 64"},
     {"x: f32[M, N, 64]", "slice(x) axes=[2] starts=[0] ends=[32]", "M, N, 32"},
     {"x: f32[M, 64]", "slice(x) axes=[1] starts=[0] ends=[32]", "M, 32"},
     {"x: f32[M, N], z: f32[M, W]", "concat(x, z) axis=1", "M, N + W"},
+    {"x: f32[M, N], z: f32[M, W], v: f32[M, H]", "concat(x, z, v) axis=1", "M, N + W + H"},
+    {"x: f32[M, 64], z: f32[M, 32]", "concat(x, z) axis=1", "M, 96"},
+    {"x: f32[M, 64], z: f32[M, 32], v: f32[M, 32]", "concat(x, z, v) axis=1", "M, 128"},
+    {"x: f32[M, 64], z: f32[M, 32], v: f32[M, 32], u: f32[M, 32]", "concat(x, z, v, u) axis=1",
+     "M, 160"},
     {"x: i64[M, N]", "gather(w: f32[1000, 64], x) axis=0", "M, N, 64"},
 };
 
@@ -179,24 +194,34 @@ std::string with_columns(std::string_view text, int count) {
   return result;
 }
 
+// With each number of columns.
+void add(const Product& product, std::string_view follower, std::vector<std::string>& texts) {
+  const bool adds = follower.find(" r\n") != follower.npos ||
+                    follower.find("r + ") != follower.npos || follower.find(" r)") != follower.npos;
+  for (const int count : columns) {
+    const std::string result = with_columns(product.result, count);
+    std::string inputs = fmt::format("x: f32[{}]", product.x);
+    if (adds) inputs += fmt::format(", r: f32[{}]", result);
+    texts.push_back(
+        text_of(inputs, result,
+                with_columns(fmt::format("  p = {}\n{}", product.expression, follower), count)));
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> plain_layers() {
+  std::vector<std::string> texts;
+  for (const Product& product : products) {
+    for (const char* follower : {followers[0], followers[1]}) add(product, follower, texts);
+  }
+  return texts;
+}
 
 std::vector<std::string> common_layers() {
   std::vector<std::string> texts;
   for (const Product& product : products) {
-    for (const std::string_view follower : followers) {
-      for (const int count : columns) {
-        const std::string result = with_columns(product.result, count);
-        const bool adds = follower.find(" r\n") != follower.npos ||
-                          follower.find("r + ") != follower.npos ||
-                          follower.find(" r)") != follower.npos;
-        std::string inputs = fmt::format("x: f32[{}]", product.x);
-        if (adds) inputs += fmt::format(", r: f32[{}]", result);
-        texts.push_back(text_of(
-            inputs, result,
-            with_columns(fmt::format("  p = {}\n{}", product.expression, follower), count)));
-      }
-    }
+    for (const char* follower : followers) add(product, follower, texts);
   }
   for (const Recurrent& layer : recurrent) {
     for (const bool both_directions : {false, true}) {

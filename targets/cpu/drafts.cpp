@@ -30,6 +30,19 @@ void mark_packed(std::vector<rkernel::Problem>& problems,
   }
 }
 
+// No step is ever taken along one row: any stride will do, and contractions of one row share the
+// code of all others.
+void give_single_rows_a_stride(std::vector<rkernel::Problem>& problems) {
+  for (rkernel::Problem& problem : problems) {
+    if (!problem.contraction) continue;
+    const rkernel::Contraction& contraction = *problem.contraction;
+    const auto m = static_cast<std::size_t>(contraction.m);
+    rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
+    if (problem.axes[m].extent.constant() == 1 && a.strides[m].constant() == 0 && !a.window)
+      a.strides[m] = problem.axes[static_cast<std::size_t>(contraction.k)].extent;
+  }
+}
+
 /// Appends the sources of a draft that has any.
 template <class Draft>
 void append_sources(const Draft& draft, std::vector<codegen::KernelSource>& sources) {
@@ -45,6 +58,7 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
                   DType weights) {
   mark_packed(problems, constant);
+  give_single_rows_a_stride(problems);
   gather_from_panels(problems, isa.panel_f32);
   narrow_weights(problems, weights, isa);
 }
