@@ -45,8 +45,8 @@ constexpr const char* followers[] = {
     "  y = relu(p + b: f32[{N}] + r)\n",
     "  y = p * s: f32[{N}] + b: f32[{N}]\n",
     "  y = relu(p * s: f32[{N}] + b: f32[{N}])\n",
-    "  t = p * s: f32[{N}] + b: f32[{N}]\n  y = t * minimum(maximum(t * 0.16666666666666666 + 0.5, "
-    "0.0), 1.0)\n",
+    ("  t = p * s: f32[{N}] + b: f32[{N}]\n"
+     "  y = t * minimum(maximum(t * 0.16666666666666666 + 0.5, 0.0), 1.0)\n"),
 };
 
 /// A panel, a vector, both, a part of a vector, and few.
