@@ -169,6 +169,43 @@ TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
   }
 }
 
+TEST_CASE("scatter_elements adds rows of one index, and rows of several") {
+  constexpr int outer = 3, data_rows = 4, rows = 9, columns = 37;
+  const Floats data = random_fractions(outer * data_rows * columns),
+               updates = random_fractions(outer * rows * columns);
+  Integers indices;
+  for (int row = 0; row < outer * rows; ++row) {
+    const Integers one = random_integers(1, -data_rows, data_rows - 1);
+    Integers several = random_integers(columns, -data_rows, data_rows - 1);
+    if (row % 3 == 0) several.assign(columns, one[0]);
+    if (row % 3 == 1) several.assign(columns, one[0]), several.back() = 0;
+    indices.insert(indices.end(), several.begin(), several.end());
+  }
+  Floats expected = data;
+  for (int row = 0; row < outer * rows; ++row) {
+    for (int c = 0; c < columns; ++c) {
+      const auto from = static_cast<std::size_t>(row * columns + c);
+      const std::int64_t index = indices[from] < 0 ? indices[from] + data_rows : indices[from];
+      expected[static_cast<std::size_t>((row / rows * data_rows + index) * columns + c)] +=
+          updates[from];
+    }
+  }
+  const auto check = [&](const char* dtype, const Tensor& given) {
+    const std::string text =
+        std::string("dyn 1\ndim O\ndim A\ndim R\ndim C\ngraph g(d: f32[O, A, C], i: ") + dtype +
+        "[O, R, C], u: f32[O, R, C]) -> (y: f32[O, A, C]) {\n  y = scatter_elements(d, i, u) "
+        "axis=1 "
+        "reduction=add\n  return y\n}\n";
+    CHECK(elements<float>(run(text, {{"d", Tensor::view(data, {outer, data_rows, columns})},
+                                     {"i", given},
+                                     {"u", Tensor::view(updates, {outer, rows, columns})}})["y"]) ==
+          expected);
+  };
+  check("i64", Tensor::view(indices, {outer, rows, columns}));
+  const std::vector<std::int32_t> narrow(indices.begin(), indices.end());
+  check("i32", Tensor::view(narrow, {outer, rows, columns}));
+}
+
 TEST_CASE("an index that the data do not have is an error, and the model runs on") {
   const Graph graph = Graph::from_text(
       "dyn 1\ndim A\ndim R\ngraph g(d: f32[A], i: i64[R], u: f32[R]) -> (y: f32[A]) {\n  y = "
