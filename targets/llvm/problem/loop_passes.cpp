@@ -31,7 +31,9 @@ class Planner {
         scratch_(scratch),
         varies_(expr_axes(problem, slots, lane_classes)),
         level_(problem.exprs.size(), -1),
-        computed_in_(problem.exprs.size(), -1) {
+        computed_in_(problem.exprs.size(), -1),
+        needed_in_(problem.exprs.size(), -1),
+        cost_(problem.exprs.size(), -1) {
     plan_.problem = &problem;
   }
 
@@ -91,15 +93,15 @@ class Planner {
 
   void need(int expr, int index) {
     int& first = computed_in_[static_cast<std::size_t>(expr)];
-    if (first == index || is_reduction(at(expr).op)) return;
+    int& last = needed_in_[static_cast<std::size_t>(expr)];
+    if (last == index || is_reduction(at(expr).op)) return;
+    last = index;
     const bool in_lanes =
         (varies_[static_cast<std::size_t>(expr)] & axis_bit(problem_.lane_axis)) != 0;
     if (!in_lanes) return;
     LoopPass& current = plan_.passes[static_cast<std::size_t>(index)];
     if (first >= 0 && scratch_ && at(expr).dtype != DType::boolean &&
         cost(expr) > scratch_threshold) {
-      if (std::find(current.loaded.begin(), current.loaded.end(), expr) != current.loaded.end())
-        return;
       current.loaded.push_back(expr);
       if (std::find(plan_.scratch.begin(), plan_.scratch.end(), expr) == plan_.scratch.end()) {
         plan_.scratch.push_back(expr);
@@ -112,7 +114,14 @@ class Planner {
       if (arg >= 0) need(arg, index);
   }
 
-  double cost(int expr) const {
+  /// Of its value in one vector, computed anew with all that it reads.
+  double cost(int expr) {
+    double& known = cost_[static_cast<std::size_t>(expr)];
+    if (known < 0) known = cost_of(expr);
+    return known;
+  }
+
+  double cost_of(int expr) {
     if ((varies_[static_cast<std::size_t>(expr)] & axis_bit(problem_.lane_axis)) == 0) return 0;
     const int operand = at(expr).operand;
     double sum = instructions_of(
@@ -129,6 +138,8 @@ class Planner {
   bool scratch_;
   std::vector<AxisSet> varies_;
   std::vector<int> level_, computed_in_;
+  std::vector<int> needed_in_;  ///< the last pass that is known to need the expression
+  std::vector<double> cost_;    ///< below 0: not known
   LoopPasses plan_;
 };
 

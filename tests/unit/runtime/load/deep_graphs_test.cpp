@@ -59,6 +59,19 @@ TEST_CASE("a value that is reused at each of 10,000 steps loads in time, and is 
   }
 }
 
+TEST_CASE("a value that is reused at each of 40 steps, and again after its sum, loads in time") {
+  constexpr int steps = 40;
+  std::string body = "  v0 = x * 1.0\n";
+  for (int i = 0; i < steps; ++i) body += fmt::format("  v{1} = v{0} + v{0} * -0.01\n", i, i + 1);
+  body += fmt::format("  s = reduce_sum(v{0}) axes=[0]\n  y = v{0} - s\n", steps);
+  const std::vector<float> got = run(graph_of("x: f32[N]", body), given);
+  double sum = 0;
+  const double factor = std::pow(0.99, steps);
+  for (const float x : given) sum += x * factor;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    CHECK(got[i] == doctest::Approx(given[i] * factor - sum).epsilon(1e-5));
+}
+
 TEST_CASE("a chain of 16,000 multiplications loads, and is right") {
   const std::vector<float> got =
       run(chain(testing::test_rounds(16'000),
