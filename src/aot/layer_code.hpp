@@ -10,14 +10,15 @@
 
 namespace dyn::aot {
 
-/// The ISA may be another than this CPU's. Texts are those of common_layers().
+/// The ISA may be another than this CPU's. The texts are those of common_layers() and
+/// plain_layers().
 class LayerCode {
  public:
   explicit LayerCode(const codegen::Isa& isa);
   LayerCode(const LayerCode&) = delete;
   LayerCode& operator=(const LayerCode&) = delete;
 
-  /// Of all layers; several may have the same key. They refer to this.
+  /// The sources of all layers refer to this; several may have the same key.
   std::span<const codegen::KernelSource> sources() const noexcept { return sources_; }
 
  private:

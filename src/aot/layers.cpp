@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <span>
-
 #include <string_view>
 
 namespace dyn::aot {
@@ -26,8 +25,8 @@ constexpr Product products[] = {
     {"M, H, W, 3", "conv(x, w: f32[3, 3, 3, {N}]) before=[1, 1] after=[1, 1]", "M, H, W, {N}"},
 };
 
-/// What follows a product p; {N} columns, r of the result's shape.
-constexpr const char* followers[] = {
+/// Statements behind a product p of {N} columns.
+constexpr std::string_view followers[] = {
     "  y = p\n",
     "  y = p + b: f32[{N}]\n",
     "  y = relu(p + b: f32[{N}])\n",
@@ -40,13 +39,17 @@ constexpr const char* followers[] = {
     "  y = sigmoid(b: f32[{N}] + p)\n",
     "  t = b: f32[{N}] + p\n  y = t * sigmoid(t)\n",
     "  t = p + b: f32[{N}]\n  y = t * minimum(maximum(t * 0.16666666666666666 + 0.5, 0.0), 1.0)\n",
-    "  y = p + b: f32[{N}] + r\n",
-    "  y = r + (p + b: f32[{N}])\n",
-    "  y = relu(p + b: f32[{N}] + r)\n",
     "  y = p * s: f32[{N}] + b: f32[{N}]\n",
     "  y = relu(p * s: f32[{N}] + b: f32[{N}])\n",
     ("  t = p * s: f32[{N}] + b: f32[{N}]\n"
      "  y = t * minimum(maximum(t * 0.16666666666666666 + 0.5, 0.0), 1.0)\n"),
+};
+
+/// The same with r, an input of the result's shape.
+constexpr std::string_view residuals[] = {
+    "  y = p + b: f32[{N}] + r\n",
+    "  y = r + (p + b: f32[{N}])\n",
+    "  y = relu(p + b: f32[{N}] + r)\n",
 };
 
 /// A panel, a vector, both, a part of a vector, and few.
@@ -194,10 +197,9 @@ std::string with_columns(std::string_view text, int count) {
   return result;
 }
 
-// With each number of columns.
-void add(const Product& product, std::string_view follower, std::vector<std::string>& texts) {
-  const bool adds = follower.find(" r\n") != follower.npos ||
-                    follower.find("r + ") != follower.npos || follower.find(" r)") != follower.npos;
+// With each number of columns. `adds`: the follower reads r.
+void add(const Product& product, std::string_view follower, bool adds,
+         std::vector<std::string>& texts) {
   for (const int count : columns) {
     const std::string result = with_columns(product.result, count);
     std::string inputs = fmt::format("x: f32[{}]", product.x);
@@ -213,7 +215,8 @@ void add(const Product& product, std::string_view follower, std::vector<std::str
 std::vector<std::string> plain_layers() {
   std::vector<std::string> texts;
   for (const Product& product : products) {
-    for (const char* follower : {followers[0], followers[1]}) add(product, follower, texts);
+    for (const std::string_view follower : {followers[0], followers[1]})
+      add(product, follower, false, texts);
   }
   return texts;
 }
@@ -221,7 +224,8 @@ std::vector<std::string> plain_layers() {
 std::vector<std::string> common_layers() {
   std::vector<std::string> texts;
   for (const Product& product : products) {
-    for (const char* follower : followers) add(product, follower, texts);
+    for (const std::string_view follower : followers) add(product, follower, false, texts);
+    for (const std::string_view follower : residuals) add(product, follower, true, texts);
   }
   for (const Recurrent& layer : recurrent) {
     for (const bool both_directions : {false, true}) {

@@ -22,7 +22,7 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
                   DType weights);
 
-/// What all kernels of a target share.
+/// All kernels of a target share this.
 struct KernelContext {
   const codegen::Isa& isa;
   std::shared_ptr<const choice::Machine> machine;
@@ -36,7 +36,7 @@ class KernelDrafts {
   /// Problems as choose_forms() left them; they need not outlive the drafts.
   KernelDrafts(std::span<const rkernel::Problem> problems, const KernelContext& context);
 
-  /// Of all kernels, in their order. They refer to the drafts, and then to the kernels.
+  /// All kernels' sources, in their order, refer to the drafts, and then to the kernels.
   std::span<const codegen::KernelSource> sources() const noexcept { return sources_; }
   /// `addresses`: of sources(), in their order. No drafts are left.
   std::vector<std::unique_ptr<rkernel::Kernel>> with_code(std::span<void* const> addresses) &&;

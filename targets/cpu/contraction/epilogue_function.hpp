@@ -1,6 +1,6 @@
 #pragma once
-// What follows the sums of a contraction as a function of its own: contractions of one layout share
-// all other code.
+// A function of its own runs what follows the sums of a contraction: contractions of one layout
+// share all other code.
 
 #include <span>
 #include <vector>

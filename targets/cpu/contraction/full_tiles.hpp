@@ -15,7 +15,7 @@
 
 namespace dyn::cpu {
 
-/// What one call needs; strides as a MainLoop gets them. In a strip, `a` is its first element,
+/// The operands of one call; strides are those of a MainLoop. In a strip, `a` is its first element,
 /// every row's window begins `offsets` elements (i64, a row's behind the other's) from it, and of
 /// each of its `segments` k elements lie together, a_row_stride from one segment to the next.
 struct FullTiles {
@@ -34,7 +34,7 @@ codegen::KernelSource full_tiles_source(const rkernel::Problem& problem, const c
                                         const codegen::SlotTable& slots,
                                         const ContractionClass& shape_class, const Tile& tile);
 
-/// Whether the columns of such a tile may be fewer than its own.
+/// True where such a tile may have fewer columns than its own.
 inline bool masks_columns(const codegen::Isa& isa, bool is_vector) {
   return is_vector || isa.mask_registers;
 }

@@ -114,7 +114,7 @@ class Planner {
       if (arg >= 0) need(arg, index);
   }
 
-  /// Of its value in one vector, computed anew with all that it reads.
+  /// Instructions of one vector of the value, computed anew with all that it reads.
   double cost(int expr) {
     double& known = cost_[static_cast<std::size_t>(expr)];
     if (known < 0) known = cost_of(expr);
