@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -17,11 +18,30 @@ namespace {
   throw Error(ErrorKind::device, fmt::format("no memory for {} bytes of {}", bytes, what));
 }
 
-/// Small blocks in pages, large ones in huge pages.
+/// From here on a block lies in huge pages: one is cleared sooner than that many small ones.
+constexpr std::size_t least_huge_bytes = huge_page_bytes / 4;
+
 std::size_t rounded(std::size_t bytes, const char* what) {
-  const std::size_t unit = bytes >= huge_page_bytes ? huge_page_bytes : page_bytes;
-  if (bytes > std::numeric_limits<std::size_t>::max() / 2) no_memory(bytes, what);
+  const std::size_t unit = bytes >= least_huge_bytes ? huge_page_bytes : page_bytes;
+  if (bytes > std::numeric_limits<std::size_t>::max() / 4) no_memory(bytes, what);
   return (bytes + unit - 1) / unit * unit;
+}
+
+std::byte* anonymous_memory(std::size_t size, const char* what) {
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) no_memory(size, what);
+  return static_cast<std::byte*>(data);
+}
+
+/// Memory of whole huge pages at an aligned address, which they need and not every system gives.
+std::byte* huge_memory(std::size_t size, const char* what) {
+  std::byte* const wide = anonymous_memory(size + huge_page_bytes, what);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(wide) % huge_page_bytes;
+  const std::size_t before = past == 0 ? 0 : huge_page_bytes - past;
+  if (before > 0) ::munmap(wide, before);
+  if (before < huge_page_bytes) ::munmap(wide + before + size, huge_page_bytes - before);
+  ask_for_huge_pages(wide + before, size);
+  return wide + before;
 }
 
 }  // namespace
@@ -29,11 +49,8 @@ std::size_t rounded(std::size_t bytes, const char* what) {
 MemoryBlock::MemoryBlock(std::size_t bytes, const char* what) {
   if (bytes == 0) return;
   const std::size_t size = rounded(bytes, what);
-  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) no_memory(bytes, what);
-  data_ = data;
+  data_ = size < huge_page_bytes ? anonymous_memory(size, what) : huge_memory(size, what);
   size_ = size;
-  ask_for_huge_pages(data_, size_);
 }
 
 MemoryBlock::~MemoryBlock() {
@@ -51,13 +68,20 @@ MemoryBlock& MemoryBlock::operator=(MemoryBlock&& other) noexcept {
 
 void MemoryBlock::grow(std::size_t bytes, const char* what) {
   if (bytes <= size_) return;
-  if (data_ == nullptr) {
+  const std::size_t size = rounded(bytes, what);
+  // Small pages within a huge one's place would keep it from being one.
+  if (size_ == 0 || (size_ < huge_page_bytes && size >= huge_page_bytes)) {
     *this = MemoryBlock(bytes, what);
     return;
   }
-  const std::size_t size = rounded(bytes, what);
-  void* data = ::mremap(data_, size_, size, MREMAP_MAYMOVE);
-  if (data == MAP_FAILED) no_memory(bytes, what);
+  const bool is_huge = size >= huge_page_bytes;
+  void* const place = is_huge ? huge_memory(size, what) : nullptr;
+  const int flags = is_huge ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE;
+  void* const data = ::mremap(data_, size_, size, flags, place);
+  if (data == MAP_FAILED) {
+    if (is_huge) ::munmap(place, size);
+    no_memory(bytes, what);
+  }
   data_ = data;
   size_ = size;
   ask_for_huge_pages(data_, size_);

@@ -18,9 +18,9 @@ class MemoryBlock {
   std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
   std::size_t size() const noexcept { return size_; }
 
-  /// At least `bytes` long; pages that were touched stay so, so that growing step by step does not
-  /// fault twice. The address may change. Throws Error(device) and changes nothing where there is
-  /// no memory.
+  /// At least `bytes` long. What it holds may be lost, and the address may change; pages that were
+  /// touched stay so while they keep their size, so that growing step by step does not clear twice.
+  /// Throws Error(device) and changes nothing where there is no memory.
   void grow(std::size_t bytes, const char* what);
 
  private:

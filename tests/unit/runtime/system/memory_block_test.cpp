@@ -1,0 +1,64 @@
+// Memory from the system: it is zero at first, grows step by step, and large blocks are aligned.
+
+#include "src/runtime/system/memory_block.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "dyn/error.hpp"
+#include "src/base/huge_pages.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+bool is_aligned(const MemoryBlock& block, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(block.data()) % bytes == 0;
+}
+
+TEST_CASE("memory block: each size has its bytes, zero at first, and large ones are aligned") {
+  for (const std::size_t bytes : {std::size_t{1}, page_bytes + 1, huge_page_bytes / 4 - 1,
+                                  huge_page_bytes / 4, huge_page_bytes, huge_page_bytes * 3 + 1}) {
+    CAPTURE(bytes);
+    const MemoryBlock block(bytes, "a test");
+    REQUIRE(block.size() >= bytes);
+    CHECK(is_aligned(block, block.size() < huge_page_bytes ? page_bytes : huge_page_bytes));
+    for (std::size_t i = 0; i < block.size(); i += 512) REQUIRE(block.data()[i] == std::byte{0});
+    std::memset(block.data(), 1, block.size());
+  }
+}
+
+TEST_CASE("memory block: it grows through small and huge pages and never shrinks") {
+  MemoryBlock block;
+  std::size_t last = 0;
+  for (const std::size_t bytes :
+       {std::size_t{3}, 2 * page_bytes, std::size_t{100}, 9 * page_bytes, huge_page_bytes / 2,
+        huge_page_bytes + 1, huge_page_bytes, 5 * huge_page_bytes, 5 * huge_page_bytes + 1}) {
+    CAPTURE(bytes);
+    block.grow(bytes, "a test");
+    REQUIRE(block.size() >= std::max(bytes, last));
+    if (block.size() >= huge_page_bytes) CHECK(is_aligned(block, huge_page_bytes));
+    std::memset(block.data(), 2, block.size());
+    last = block.size();
+  }
+}
+
+TEST_CASE("memory block: where there is no memory the block stays as it is") {
+  for (const std::size_t had : {page_bytes, huge_page_bytes}) {
+    MemoryBlock block(had, "a test");
+    std::memset(block.data(), 7, block.size());
+    const std::size_t size = block.size();
+    for (const std::size_t bytes :
+         {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 8}) {
+      CHECK_THROWS_AS(block.grow(bytes, "a test"), Error);
+      CHECK(block.size() == size);
+      CHECK(block.data()[size - 1] == std::byte{7});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyn::runtime
