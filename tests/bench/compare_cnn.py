@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times CNNs in dyn beside ONNX Runtime and PyTorch, in alternating slices, and prints the ratios.
+"""Times CNNs in dyn beside ONNX Runtime, OpenVINO and PyTorch, in alternating slices, and prints the ratios.
 
-The models are torchvision's, with seeded random weights, exported to ONNX with every dim dynamic that the architecture leaves open: batch, and in ResNet-50 and
-GoogLeNet height and width. dyn and ONNX Runtime read the same file. All sides run in processes of their own, on the CPU, at the same threads, in f32: ONNX Runtime with
-all of its optimisations, PyTorch in eager mode, in the faster of its two memory formats. Before timing, the peers' outputs are compared with each other, and dyn's with
+The models are torchvision's, with seeded random weights, exported to ONNX with every dim dynamic that the architecture leaves open: batch, and height and width but in
+VGG-19 and AlexNet. dyn, ONNX Runtime and OpenVINO read the same file. All sides run in processes of their own, on the CPU, at the same threads, in f32: ONNX Runtime with
+all of its optimisations, OpenVINO for latency, PyTorch in eager mode, in the faster of its two memory formats. Before timing, the peers' outputs are compared with each other, and dyn's with
 ONNX Runtime's. A ratio is the median of the rounds' ratios: the best peer's time over dyn's.
 
-Needs, from PyPI: numpy onnx onnxruntime torch torchvision.
+Needs, from PyPI: numpy onnx onnxruntime torch torchvision, and openvino for that peer.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import numpy
 
 import alternating
 
-MODELS = ["resnet50", "googlenet", "vgg19", "alexnet"]
-ANY_SIZE = ["resnet50", "googlenet"]
+ANY_SIZE = ["resnet50", "googlenet", "mobilenet_v2", "shufflenet_v2_x1_0"]
+MODELS = [*ANY_SIZE, "vgg19", "alexnet"]
 PLAIN_SIZE = 224
 
 
@@ -79,6 +79,23 @@ def onnxruntime_runner(folder, threads):
     return onnxruntime.__version__, prepare
 
 
+def openvino_runner(folder, threads):
+    import openvino
+
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    core = openvino.Core()
+    requests = {}
+
+    def prepare(case):
+        if case[0] not in requests:
+            requests.clear()
+            requests[case[0]] = core.compile_model(path_of(case[0], folder), "CPU", settings).create_infer_request()
+        image = image_of(case)
+        return lambda: requests[case[0]].infer({"image": image}, share_inputs=True)["scores"]
+
+    return openvino.__version__.split("-")[0], prepare
+
+
 def pytorch_runner(memory_format):
     def runner(_, threads):
         import torch
@@ -103,7 +120,7 @@ def pytorch_runner(memory_format):
     return runner
 
 
-RUNNERS = {"onnxruntime": onnxruntime_runner, "pytorch": pytorch_runner("contiguous_format"), "pytorch_nhwc": pytorch_runner("channels_last")}
+RUNNERS = {"onnxruntime": onnxruntime_runner, "openvino": openvino_runner, "pytorch": pytorch_runner("contiguous_format"), "pytorch_nhwc": pytorch_runner("channels_last")}
 
 
 def dims_of(case):
