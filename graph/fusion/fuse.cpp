@@ -12,23 +12,23 @@
 namespace dyn::graph {
 namespace {
 
-void grow_from(FusionGraph& graph, Fusion& fusion, int id, bool record_decisions) {
+void grow_from(FusionGraph& graph, Fusion& fusion, int id, const FuseOptions& options) {
   if (graph.group_of(id) != no_group || graph.free(id)) return;
-  Grower grower(graph, id, static_cast<int>(fusion.groups.size()), record_decisions);
+  Grower grower(graph, id, static_cast<int>(fusion.groups.size()), options);
   grower.grow();
   fusion.groups.push_back(grower.finish());
 }
 
-void grow_all(FusionGraph& graph, Fusion& fusion, bool record_decisions) {
+void grow_all(FusionGraph& graph, Fusion& fusion, const FuseOptions& options) {
   for (const OpClass backbone : {OpClass::Host, OpClass::Recurrence, OpClass::Contraction,
                                  OpClass::Attention, OpClass::Reduction}) {
     for (const int id : graph.order()) {
-      if (graph.node(id).op->op_class == backbone) grow_from(graph, fusion, id, record_decisions);
+      if (graph.node(id).op->op_class == backbone) grow_from(graph, fusion, id, options);
     }
   }
   // A chain grows upwards from its last node.
   for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id)
-    grow_from(graph, fusion, *id, record_decisions);
+    grow_from(graph, fusion, *id, options);
 }
 
 /// Copies run right after what they copy.
@@ -69,7 +69,7 @@ void name_groups(const Module& module, Fusion& fusion) {
 Fusion fuse(Module& module, const FuseOptions& options) {
   FusionGraph graph(module);
   Fusion fusion;
-  grow_all(graph, fusion, options.record_decisions);
+  grow_all(graph, fusion, options);
   lay_out(module, graph, fusion, options);
   sort_by_time(graph, module, fusion);
   name_groups(module, fusion);

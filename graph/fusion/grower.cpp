@@ -36,12 +36,12 @@ bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
                     [](Dim x, Dim y) { return prove_equal(x, y) == true; });
 }
 
-Grower::Grower(FusionGraph& graph, int backbone_node, int group, bool record_decisions)
+Grower::Grower(FusionGraph& graph, int backbone_node, int group, const FuseOptions& options)
     : graph_(graph),
       module_(graph.module()),
       backbone_(backbone_node),
       group_(group),
-      records_(record_decisions) {
+      options_(options) {
   start();
 }
 
@@ -138,7 +138,8 @@ void Grower::consider(Candidate candidate) {
 }
 
 void Grower::record(const Candidate& candidate, const FusionRule& rule) {
-  if (records_) decisions_[candidate.node] = {candidate.node, &rule, candidate.about};
+  if (options_.record_decisions)
+    decisions_[candidate.node] = {candidate.node, &rule, candidate.about};
 }
 
 std::optional<Coords> Grower::place_of_reduction(int id) const {

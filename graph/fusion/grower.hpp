@@ -16,7 +16,7 @@ namespace dyn::graph {
 class Grower {
  public:
   /// A group of `backbone_node` alone.
-  Grower(FusionGraph& graph, int backbone_node, int group, bool record_decisions);
+  Grower(FusionGraph& graph, int backbone_node, int group, const FuseOptions& options);
 
   /// Adds consumers and producers until the rules let none join.
   void grow();
@@ -27,6 +27,7 @@ class Grower {
   const FusionGraph& graph() const noexcept { return graph_; }
   const Module& module() const noexcept { return module_; }
   Backbone kind() const noexcept { return kind_; }
+  const FuseOptions& options() const noexcept { return options_; }
   bool is_member(int id) const { return members_.contains(id); }
   /// Where a member's result is computed.
   const Coords& place_of(int member) const { return members_.at(member); }
@@ -67,7 +68,7 @@ class Grower {
   FusionGraph& graph_;
   const Module& module_;
   const int backbone_, group_;
-  const bool records_;
+  const FuseOptions options_;
   Backbone kind_ = Backbone::Elementwise;
   std::vector<Dim> extents_;
   std::vector<bool> reduced_;

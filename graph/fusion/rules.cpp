@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/fusion/grower.hpp"
+#include "graph/fusion/layout.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -81,6 +82,32 @@ bool group_is_full(const Grower& group, Candidate& candidate) {
   return !group.has_room_for(candidate.node);
 }
 
+/// A kernel that reads a concatenation chooses among its parts for each element. Up to here that
+/// costs less than another kernel would, where parts cannot lie side by side after all.
+constexpr std::size_t few_parts = 3;
+
+/// Whether other groups write all parts of a concatenation to memory, for it alone, and can write
+/// them side by side: readers then find one tensor.
+bool parts_lie_in_place(const Grower& group, Candidate& candidate) {
+  const FusionGraph& graph = group.graph();
+  const Node& node = node_of(group, candidate);
+  if (!group.options().place_parts || candidate.reads_member || node.op->id != OpId::Concat ||
+      node.inputs.size() <= few_parts)
+    return false;
+  const auto computed_elsewhere = [&](ValueId part) {
+    const int producer = graph.root_producer(part);
+    return producer >= 0 && !graph.free(producer) && !group.is_member(producer) &&
+           graph.group_of(producer) != no_group &&
+           graph.node(producer).op->op_class != OpClass::Host &&
+           graph.readers(graph.root(part)).size() == 1;
+  };
+  const std::vector<Dim>& dims = dims_of(group, candidate);
+  DimTable& table = *group.module().dims;
+  const View whole{node.outputs[0], table.constant(0), dense_strides(table, dims)};
+  return std::ranges::all_of(node.inputs, computed_elsewhere) &&
+         !views_in_concat(graph, node, whole).empty();
+}
+
 bool read_from_memory(const Grower& group, Candidate& candidate) {
   if (candidate.reads_member) return false;
   for (const Edge& edge : readers_of(group, candidate)) {
@@ -116,6 +143,8 @@ constexpr RefusingRule by_kind[] = {
      group_is_full},
     {"other-reduction", "it reduces other axes, or another index space, than the group",
      another_reduction},
+    {"parts-in-place", "its parts are computed elsewhere, and are written side by side where it is",
+     parts_lie_in_place},
     {"read-from-memory", "a member reads its result from memory, each element for many results",
      read_from_memory},
 };

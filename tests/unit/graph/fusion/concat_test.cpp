@@ -58,6 +58,16 @@ TEST_CASE("results are computed in their places") {
       true);
 }
 
+TEST_CASE("many parts that are computed elsewhere are not read one by one") {
+  check(
+      "j = concat(matmul(x, a), matmul(y, b), matmul(x, b), matmul(y, a)) axis=2\n  return tanh(j) "
+      "+ reduce_max(j) axes=[2] keepdims=true",
+      true);
+  // Some cannot lie side by side, and three are few.
+  check("j = concat(matmul(x, a), matmul(y, b), y, matmul(y, a)) axis=2\n  return tanh(j)", false);
+  check("j = concat(matmul(x, a), matmul(y, b), matmul(y, a)) axis=2\n  return tanh(j)", false);
+}
+
 TEST_CASE("a part that cannot be computed in its place keeps the copy of all") {
   check("return concat(matmul(x, a), y) axis=2", false);
   check("m = matmul(x, a)\n  return concat(m, m) axis=2", false);

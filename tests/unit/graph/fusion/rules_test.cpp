@@ -52,6 +52,10 @@ const RuleCase rule_cases[] = {
     {"taken", "  a = tanh(matmul(x, q))\n  y = reduce_sum(a) axes=[1]\n", "a", "reduce_sum_0"},
     {"other-reduction", "  a = reduce_max(x) axes=[1]\n  m = x - a\n  y = reduce_sum(m) axes=[0]\n",
      "y", "reduce_max_0"},
+    {"parts-in-place",
+     "  c = concat(matmul(x, q), matmul(x, w), matmul(x, q + 1.0), matmul(x, w + 1.0)) axis=1\n"
+     "  y = reduce_sum(c) axes=[1]\n",
+     "c", "reduce_sum_0"},
     {"read-from-memory", "  a = tanh(x)\n  y = matmul(a, q)\n", "a", "matmul_0", "y"},
     {"same-reduction", "  a = reduce_max(x) axes=[1]\n  m = x - a\n  y = reduce_sum(m) axes=[1]\n",
      "y", "reduce_max_0"},
@@ -115,8 +119,8 @@ TEST_CASE("every rule of fusion decides where it should, and says so") {
     REQUIRE(rule != all.end());
     const std::string text = text_of(c);
     CAPTURE(text);
-    const Pipeline pipeline =
-        through_passes(text, {.keep_attention = true}, {.record_decisions = true});
+    const Pipeline pipeline = through_passes(text, {.keep_attention = true},
+                                             {.place_parts = true, .record_decisions = true});
     const std::string expected = ((*rule)->joins ? "joined " : "refused ") + c.node + " at " +
                                  c.group + " by " + c.rule +
                                  (c.about.empty() ? "" : " (" + c.about + ")");
