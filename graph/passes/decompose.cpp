@@ -31,6 +31,7 @@ class Splitter {
   void concat();
   void attention();
   void matmul();
+  void power();
 
  private:
   const TensorType& type(ValueId id) const { return rewriter_.type(id); }
@@ -239,13 +240,37 @@ void Splitter::matmul() {
                  {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", false}}, output());
 }
 
+/// The exponent of a power that is a product of two or three factors, else 0. A product has a
+/// rounding for each factor but one, which shows in 16 bits.
+int factors_of_power(const Module& module, const Node& node) {
+  const Value& exponent = module.value(node.inputs[1]);
+  const DType dtype = module.value(node.outputs[0]).type.dtype;
+  if (exponent.kind != ValueKind::Constant || module.value(node.inputs[0]).type.dtype != dtype)
+    return 0;
+  for (const int count : {2, 3}) {
+    const bool is_exact = count == 2 || !is_float(dtype) || size_of(dtype) >= sizeof(float);
+    if (is_exact && (is_float(dtype) ? exponent.constant == count : exponent.integer == count))
+      return count;
+  }
+  return 0;
+}
+
+void Splitter::power() {
+  rewriter_.begin(node_, node_.origin);
+  const ValueId x = input(0);
+  if (factors_of_power(rewriter_.module(), node_) == 2)
+    map("mul", {x, x}, output());
+  else
+    map("mul", {map("mul", {x, x}), x}, output());
+}
+
 using Split = void (Splitter::*)();
 const std::unordered_map<OpId, Split> splits = {
     {OpId::Softmax, &Splitter::softmax},  {OpId::LayerNorm, &Splitter::layer_norm},
     {OpId::RmsNorm, &Splitter::rms_norm}, {OpId::Gelu, &Splitter::gelu},
     {OpId::Silu, &Splitter::silu},        {OpId::Split, &Splitter::split},
     {OpId::Concat, &Splitter::concat},    {OpId::Attention, &Splitter::attention},
-    {OpId::Matmul, &Splitter::matmul}};
+    {OpId::Matmul, &Splitter::matmul},    {OpId::Pow, &Splitter::power}};
 
 }  // namespace
 
@@ -258,7 +283,8 @@ void decompose(Module& module, const DecomposeOptions& options) {
     const bool contracted =
         node.op->id == OpId::Matmul && module.value(node.outputs[0]).type.dtype == DType::f32;
     const bool joins_few = node.op->id == OpId::Concat && node.inputs.size() <= most_parts;
-    if (whole || contracted || joins_few || split == splits.end()) {
+    const bool is_power = node.op->id == OpId::Pow && factors_of_power(module, node) == 0;
+    if (whole || contracted || joins_few || is_power || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {
       (Splitter(rewriter, node).*split->second)();

@@ -41,6 +41,26 @@ StrideClass class_along_lanes(const rkernel::Problem& problem, const rkernel::Op
   return options.size() == 1 ? options[0] : StrideClass::Any;
 }
 
+/// Strides along axes that a tensor may lack, such as a batch of 1 or a state that all rows share.
+std::vector<codegen::OperandAxis> strides_of_tensors(const Recurrence& recurrence) {
+  std::vector<codegen::OperandAxis> strides;
+  const auto add = [&](int operand, std::initializer_list<int> axes) {
+    for (const int axis : axes) {
+      if (operand >= 0) strides.push_back({operand, axis});
+    }
+  };
+  for (const int steps : {recurrence.gates, recurrence.y})
+    add(steps, {recurrence.d, recurrence.b, recurrence.t});
+  for (const int state : {recurrence.last_h, recurrence.last_c})
+    add(state, {recurrence.d, recurrence.b});
+  for (const int state : {recurrence.h, recurrence.c})
+    add(state, {recurrence.d, recurrence.b, recurrence.n});
+  add(recurrence.r, {recurrence.d});
+  add(recurrence.bias, {recurrence.d});
+  add(recurrence.peepholes, {recurrence.d});
+  return strides;
+}
+
 /// From one gate's panels of packed weights to the next.
 std::int64_t gate_bytes_of(const rkernel::Problem& problem, const codegen::Isa& isa) {
   const rkernel::Operand& r = weights_of(problem);
@@ -62,9 +82,14 @@ RecurrenceClass class_of(const rkernel::Problem& problem, const codegen::Isa& is
   made.whole_panels = states && *states % isa.panel_f32 == 0;
   for (const rkernel::Operand& operand : problem.operands)
     made.lanes.push_back(class_along_lanes(problem, operand));
+  // First states are read once.
+  for (const int state : {recurrence.h, recurrence.c}) {
+    if (state >= 0) made.lanes[static_cast<std::size_t>(state)] = StrideClass::Any;
+  }
   const rkernel::Operand& r = weights_of(problem);
   if (r.form == rkernel::Form::Packed) {
     constexpr std::size_t l2 = 1;
+    made.lanes[static_cast<std::size_t>(recurrence.r)] = StrideClass::Unit;
     made.asks_ahead = machine.level_of(gate_bytes_of(problem, isa) *
                                        rkernel::gates_of(recurrence.cell.kind)) > l2;
   } else {
@@ -108,8 +133,8 @@ bool has_packed_weights(const rkernel::Problem& problem) {
   if (!r.offset.constant()) return false;
   for (const int axis : {recurrence.d, recurrence.g, recurrence.n, recurrence.k}) {
     const auto stride = r.strides[static_cast<std::size_t>(axis)].constant();
-    if (!problem.axes[static_cast<std::size_t>(axis)].extent.constant() || !stride || *stride == 0)
-      return false;
+    const auto extent = problem.axes[static_cast<std::size_t>(axis)].extent.constant();
+    if (!extent || !stride || (*stride == 0 && *extent != 1)) return false;
   }
   return true;
 }
@@ -119,7 +144,7 @@ RecurrenceKernel::RecurrenceKernel(const rkernel::Problem& problem, const codege
     : problem_(std::make_shared<rkernel::Problem>(problem)),
       isa_(isa),
       machine_(std::move(machine)),
-      slots_(*problem_, 0, recurrence_slot_count),
+      slots_(*problem_, 0, recurrence_slot_count, strides_of_tensors(*problem_->recurrence)),
       strategy_(recurrence_slots(slots_)) {
   for (const rkernel::Operand& operand : problem_->operands) {
     if (operand.dtype == DType::f32 || operand.dtype == DType::i32 ||

@@ -1,5 +1,7 @@
 #include "targets/llvm/problem/slots.hpp"
 
+#include <algorithm>
+
 namespace dyn::codegen {
 
 char letter_of(StrideClass stride_class) noexcept {
@@ -28,24 +30,31 @@ StrideClass class_of(std::int64_t stride) noexcept {
 
 SlotTable::SlotTable(const rkernel::Problem& problem) : SlotTable(problem, 0, 0) {}
 
-SlotTable::SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved) {
+SlotTable::SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved,
+                     std::span<const OperandAxis> any) {
   for (const rkernel::Axis& axis : problem.axes) extents_.push_back(add(axis.extent));
-  const std::span<const rkernel::Operand> operands(problem.operands);
-  for (const rkernel::Operand& operand : operands.first(first_operands))
-    add_operand(problem, operand);
+  const int first = static_cast<int>(first_operands);
+  for (int i = 0; i < first; ++i) add_operand(problem, i, any);
   first_reserved_ = size();
   for (int i = 0; i < reserved; ++i) add_strategy_slot();
-  for (const rkernel::Operand& operand : operands.subspan(first_operands))
-    add_operand(problem, operand);
+  for (int i = first; i < static_cast<int>(problem.operands.size()); ++i)
+    add_operand(problem, i, any);
   for (const rkernel::Expr& expr : problem.exprs)
     dim_values_.push_back(expr.op == rkernel::ExprOp::DimValue ? add(expr.dim) : none);
 }
 
-void SlotTable::add_operand(const rkernel::Problem& problem, const rkernel::Operand& operand) {
+void SlotTable::add_operand(const rkernel::Problem& problem, int index,
+                            std::span<const OperandAxis> any) {
+  const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
   OperandSlots slots;
   // Few tensors begin elsewhere than their buffer does, but no code is worth a class for that.
   slots.offset = operand.offset.valid() ? add(operand.offset) : none;
-  for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
+  for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
+    const graph::Dim stride = operand.strides[static_cast<std::size_t>(axis)];
+    const bool is_kept =
+        stride.valid() && std::ranges::find(any, OperandAxis{index, axis}) != any.end();
+    slots.strides.push_back(is_kept ? add(stride) : add_unless_zero(stride));
+  }
   for (const rkernel::Guard& guard : operand.guards)
     slots.guards.push_back(add_guard(problem, guard));
   if (operand.window) slots.window = add_window(*operand.window);

@@ -34,6 +34,12 @@ struct WindowSlots {
   int channels, channel_step;
 };
 
+/// An operand's stride along an axis.
+struct OperandAxis {
+  int operand, axis;
+  bool operator==(const OperandAxis&) const = default;
+};
+
 /// The slots of one problem: extents, offsets, strides, guard bounds, gathers, dim values, and
 /// those that an emitter adds.
 class SlotTable {
@@ -43,7 +49,10 @@ class SlotTable {
   explicit SlotTable(const rkernel::Problem& problem);
   /// `reserved` strategy slots stand between those of axes and the first operands, and all others:
   /// where code reads nothing else, problems that begin alike share it.
-  SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved);
+  /// Strides that `any` names have slots even where they are 0: one more multiplication, and
+  /// problems with and without them share code.
+  SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved,
+            std::span<const OperandAxis> any = {});
 
   int extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
   int offset(int operand) const { return operand_slots(operand).offset; }
@@ -89,7 +98,7 @@ class SlotTable {
   const OperandSlots& operand_slots(int operand) const {
     return operands_[static_cast<std::size_t>(operand)];
   }
-  void add_operand(const rkernel::Problem& problem, const rkernel::Operand& operand);
+  void add_operand(const rkernel::Problem& problem, int index, std::span<const OperandAxis> any);
   int add(graph::Dim dim);
   int add_unless_zero(graph::Dim dim);
   WindowSlots add_window(const rkernel::WindowRows& rows);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/folded.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -26,7 +27,8 @@ void convert_concat(NodeContext& node) {
   if (give_known_concat(node)) return;
   constexpr int needs_axis = 4;
   const int axis =
-      node.axis(node.integer("axis", node.opset() < needs_axis ? 1 : 0), node.type(0).rank());
+      node.axis(node.integer("axis", node.opset() < needs_axis ? 1 : 0), node.type_of(0).rank());
+  if (give_folded_concat(node, axis)) return;
   Operand joined{node.add("concat", node.values(), {node.dim("axis", axis)}), nullptr, std::nullopt,
                  node.node().output(0)};
   const graph::TensorType& type = node.builder().type(joined.id);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/folded.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {
@@ -119,9 +120,27 @@ bool give_known_slice(NodeContext& node, const std::vector<Cut>& cuts) {
   return true;
 }
 
+bool give_part_of_constant(NodeContext& node, const std::vector<Dim>& dims,
+                           const std::vector<Cut>& cuts) {
+  std::vector<PlacesAlong> places;
+  for (const Dim dim : dims) {
+    if (!dim.constant()) return false;
+    places.push_back({0, *dim.constant(), 1});
+  }
+  for (const Cut& cut : cuts) {
+    const auto start = cut.start.constant(), end = cut.end.constant();
+    if (!start || !end || cut.step < 0 || std::ranges::count(cuts, cut.axis, &Cut::axis) > 1)
+      return false;
+    places[static_cast<std::size_t>(cut.axis)] = {*start, (*end - *start + cut.step - 1) / cut.step,
+                                                  cut.step};
+  }
+  return give_folded_part(node, places);
+}
+
 void convert_slice(NodeContext& node) {
-  const std::vector<Cut> cuts = cuts_of(node, node.type_of(0).dims);
-  if (give_known_slice(node, cuts)) return;
+  const std::vector<Dim> dims = node.type_of(0).dims;
+  const std::vector<Cut> cuts = cuts_of(node, dims);
+  if (give_known_slice(node, cuts) || give_part_of_constant(node, dims, cuts)) return;
   ValueId x = node.value(0);
   std::vector<std::int64_t> reversed, axes, steps;
   std::vector<Dim> starts, ends;

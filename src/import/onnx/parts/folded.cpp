@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/import/onnx/functions.hpp"
@@ -17,6 +19,9 @@ namespace dyn::onnx {
 namespace {
 
 constexpr std::int64_t most_folded = 64;
+/// Parts of constants are constants of their own up to here, such as the gates of a recurrent layer
+/// that its exporter put in another order. Both may stay in memory.
+constexpr std::int64_t most_moved_bytes = 32 << 20;
 
 /// With one operand, b is unused. In double precision; rounded once to f32, what is `exact` equals
 /// f32 arithmetic.
@@ -143,6 +148,26 @@ bool give_folded_cast(NodeContext& node) {
   return true;
 }
 
+bool is_moved(const Tensor& tensor, std::int64_t elements) {
+  return is_float(tensor.dtype) && !tensor.dims.empty() &&
+         elements * static_cast<std::int64_t>(size_of(tensor.dtype)) <= most_moved_bytes;
+}
+
+/// Appends what lies at the places along `axis` and those behind it, from byte `at` on.
+void append_part(const Tensor& from, const std::vector<PlacesAlong>& places, std::size_t axis,
+                 std::int64_t at, std::int64_t bytes_of_axis, std::string& to) {
+  const PlacesAlong& along = places[axis];
+  const std::int64_t step = bytes_of_axis / from.dims[axis];
+  const bool is_last = axis + 1 == places.size();
+  for (std::int64_t i = 0; i < along.count; ++i) {
+    const std::int64_t place = at + (along.start + i * along.step) * step;
+    if (is_last)
+      to.append(from.bytes, static_cast<std::size_t>(place), static_cast<std::size_t>(step));
+    else
+      append_part(from, places, axis + 1, place, step, to);
+  }
+}
+
 }  // namespace
 
 bool give_folded_floats(NodeContext& node) {
@@ -169,6 +194,44 @@ bool give_folded_floats(NodeContext& node) {
            static_cast<float>(folded->compute(static_cast<double>(float_at(*a, left.place())),
                                               static_cast<double>(float_at(*b, right.place())))));
   node.give(std::move(result));
+  return true;
+}
+
+bool give_folded_part(NodeContext& node, const std::vector<PlacesAlong>& places) {
+  const Tensor* const whole = held(node, 0);
+  if (whole == nullptr || whole->dims.size() != places.size()) return false;
+  Tensor part{whole->dtype, {}, {}};
+  for (const PlacesAlong& along : places) part.dims.push_back(along.count);
+  const std::int64_t elements = part.elements();
+  if (!is_moved(*whole, elements)) return false;
+  if (elements > 0)
+    append_part(*whole, places, 0, 0, static_cast<std::int64_t>(whole->bytes.size()), part.bytes);
+  node.give(std::move(part));
+  return true;
+}
+
+bool give_folded_concat(NodeContext& node, int axis) {
+  std::vector<const Tensor*> parts;
+  for (std::size_t i = 0; i < node.inputs(); ++i) parts.push_back(held(node, i));
+  if (parts.empty() || std::ranges::count(parts, nullptr) > 0) return false;
+  const auto along = static_cast<std::size_t>(axis);
+  Tensor whole{parts[0]->dtype, parts[0]->dims, {}};
+  for (const Tensor* const part : std::span(parts).subspan(1)) {
+    std::vector<std::int64_t> dims = part->dims;
+    if (part->dtype != whole.dtype || dims.size() != whole.dims.size()) return false;
+    whole.dims[along] += std::exchange(dims[along], whole.dims[along] + dims[along]);
+    if (dims != whole.dims) return false;
+  }
+  if (!is_moved(whole, whole.elements())) return false;
+  std::size_t rows = 1;
+  for (std::size_t i = 0; i < along; ++i) rows *= static_cast<std::size_t>(whole.dims[i]);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (const Tensor* const part : parts) {
+      const std::size_t bytes = part->bytes.size() / rows;
+      whole.bytes.append(part->bytes, row * bytes, bytes);
+    }
+  }
+  node.give(std::move(whole));
   return true;
 }
 

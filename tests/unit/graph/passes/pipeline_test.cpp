@@ -59,3 +59,16 @@ TEST_CASE("each pass is seen once, in the list's order, with a module that holds
   CHECK(transposes == 0);
   CHECK(fusion.groups.size() == 1);
 }
+
+TEST_CASE("squares and cubes are products, where a product rounds as a power does") {
+  const auto powers_in = [](const std::string& dtype, const std::string& exponent) {
+    Module module = parse("dyn 1\ndim S in 1..64\ngraph g(x: " + dtype + "[S]) -> (y: " + dtype +
+                          "[S]) {\n  y = pow(x, " + exponent + ")\n  return y\n}\n");
+    run_pipeline(module, {});
+    return count(module, OpId::Pow);
+  };
+  for (const char* exponent : {"2.0", "3.0"}) CHECK(powers_in("f32", exponent) == 0);
+  for (const char* exponent : {"4.0", "0.5", "-2.0", "2.5"}) CHECK(powers_in("f32", exponent) == 1);
+  for (const char* exponent : {"2", "3"}) CHECK(powers_in("i64", exponent) == 0);
+  CHECK(powers_in("f64", "3.0") == 0);
+}

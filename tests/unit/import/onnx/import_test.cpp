@@ -129,6 +129,60 @@ TEST_CASE("arithmetic on weights is done once, when the model is imported") {
   testing::check_close(testing::run(file, {{"x", {&x, {2, depth}}}}).values, expected, 1e-4);
 }
 
+TEST_CASE("parts of weights, put side by side, are one weight") {
+  const auto number = [](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(testing::generator());
+  };
+  for (int round = 0; round < 20; ++round) {
+    const Shape dims{number(1, 4), number(1, 5), number(1, 6)};
+    std::vector<float> w = testing::random_floats(static_cast<std::size_t>(element_count(dims)));
+    const std::int64_t axis = number(0, 2), begin = number(-7, 6), end = number(-7, 9);
+    const std::int64_t step = number(1, 3), along = number(-3, 2);
+    CAPTURE(axis);
+    CAPTURE(begin);
+    CAPTURE(end);
+    CAPTURE(step);
+    CAPTURE(along);
+    // The weight is a constant, and then an input.
+    const auto made = [&](bool constant) {
+      OnnxFile file;
+      file.input("x", {"N"}).output("y");
+      if (constant)
+        file.floats("w", dims, w);
+      else
+        file.input(
+            "w", {static_cast<int>(dims[0]), static_cast<int>(dims[1]), static_cast<int>(dims[2])});
+      file.integers("begin", {1}, {begin}).integers("end", {1}, {end});
+      file.integers("axis", {1}, {axis}).integers("step", {1}, {step}).integers("flat", {1}, {-1});
+      file.node("Slice", {"w", "begin", "end", "axis", "step"}, {"part"});
+      // Parts of other lengths fit together along that axis alone.
+      testing::set(file.node("Concat", {"part", "w", "part"}, {"all"}), "axis", axis);
+      testing::set(file.node("Concat", {"all", "all"}, {"twice"}), "axis", along);
+      file.node("Reshape", {"twice", "flat"}, {"line"});
+      testing::set(file.node("Concat", {"line", "x"}, {"y"}), "axis", 0);
+      return file;
+    };
+    std::vector<float> x = testing::random_floats(2);
+    const std::string text = statements_of(made(true));
+    INFO(text);
+    CHECK(text.find("slice") == std::string::npos);
+    CHECK(text.find("concat") == text.rfind("concat"));
+    const testing::Result folded = testing::run(made(true), {{"x", {&x, {2}}}});
+    const testing::Result computed =
+        testing::run(made(false), {{"x", {&x, {2}}}, {"w", {&w, dims}}});
+    CHECK(folded.shape == computed.shape);
+    CHECK(folded.values == computed.values);
+  }
+}
+
+TEST_CASE("weights of another kind or shape are not put side by side") {
+  OnnxFile file;
+  file.input("x", {"N", 2}).output("y").floats("a", {1, 2}, {1, 2}).floats("b", {1, 3}, {1, 2, 3});
+  testing::set(file.node("Concat", {"a", "b"}, {"ab"}), "axis", 0);
+  testing::set(file.node("Concat", {"ab", "x"}, {"y"}), "axis", 0);
+  check_error(file, ErrorKind::model, {"Concat"});
+}
+
 TEST_CASE("dims without a name are free, and named ones are the same everywhere") {
   OnnxFile file;
   file.input("x", {"", "my dim"}).input("w", {"my dim", ""}).output("y");

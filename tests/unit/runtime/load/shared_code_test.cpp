@@ -69,3 +69,38 @@ TEST_CASE("a tensor that begins within another needs no function of its own") {
   CHECK(first.load_report().kernels_compiled == 1);
   CHECK(load(graph("16")).load_report().kernels_compiled == 0);
 }
+
+TEST_CASE("an lstm needs no function of its own, whatever its states and weights are parts of") {
+  // x: gates of one direction; h and c: the states that it begins with.
+  const auto lstm = [](const std::string& batch, int hidden, const std::string& states,
+                       const std::string& weights) {
+    return fmt::format(
+        "dyn 1\ndim N in 1..64\ndim T in 1..64\nweight w: f32[{1}, {2}] = random 1\n"
+        "weight v: f32[1, {2}] = random 2\ngraph g(x: f32[T, {0}, {2}], s: f32[2, {0}, {1}, 2]) -> "
+        "(y: f32[T, 1, {0}, {1}], "
+        "l: f32[1, {0}, {1}], m: f32[1, {0}, {1}]) {{\n{3}"
+        "  n = expand(range() start=T end=(T + 1) dtype=i32) shape=[{0}]\n"
+        "  p = expand(0.0) shape=[1, {4}]\n"
+        "  y, l, m = lstm(x, {5}, v, n, h, c, p)\n  return y, l, m\n}}\n",
+        batch, hidden, 4 * hidden, states, 3 * hidden, weights);
+  };
+  const std::string whole = "reshape(w) shape=[1, 64, 256]";
+  // Elements of a state lie apart, where it is one of two numbers in the last axis.
+  const std::string parts =
+      "  u = reshape(slice(s) axes=[0, 3] starts=[0, 1] ends=[1, 2]) shape=[1, {0}, 64]\n"
+      "  h = u\n  c = u\n";
+  const std::string same =
+      "  e = reshape(slice(s) axes=[0, 1, 2, 3] ends=[1, 1, 1, 1]) shape=[1, 1, 1]\n"
+      "  h = expand(e) shape=[1, {0}, 64]\n  c = h\n";
+  const auto check = [&](const std::string& batch, const std::string& states) {
+    CAPTURE(batch);
+    CAPTURE(states);
+    const std::string text = lstm(batch, 64, fmt::format(fmt::runtime(states), batch), whole);
+    CAPTURE(text);
+    CHECK(load(text).load_report().kernels_compiled == 0);
+  };
+  for (const std::string batch : {"N", "1", "3"}) {
+    check(batch, parts);
+    check(batch, same);
+  }
+}

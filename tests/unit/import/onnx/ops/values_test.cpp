@@ -456,3 +456,27 @@ TEST_CASE("an imported Expand repeats a size that is 1 in a run alone") {
   }
   CHECK_THROWS_AS(run_all(graph, {{"x", Tensor::view(x.data(), {2, 4})}}), Error);
 }
+
+TEST_CASE("imported powers of a number that the file holds") {
+  for (const float exponent : {2.0F, 3.0F, 1.0F, 0.0F, 4.0F, -1.0F, -2.0F}) {
+    CAPTURE(exponent);
+    OnnxFile file;
+    file.input("x", {"N", 7}).output("y").floats("p", {}, {exponent});
+    file.node("Pow", {"x", "p"}, {"y"});
+    std::vector<float> x = random_floats(21);
+    x[1] = 0;
+    x[2] = std::numeric_limits<float>::infinity();
+    x[3] = -std::numeric_limits<float>::infinity();
+    Values expected;
+    for (const float each : x)
+      expected.push_back(std::pow(static_cast<double>(each), static_cast<double>(exponent)));
+    const Result result = run(file, {{"x", {&x, {3, 7}}}});
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(x[i]);
+      if (std::isinf(expected[i]))
+        CHECK(result.values[i] == expected[i]);
+      else
+        CHECK(std::abs(result.values[i] - expected[i]) <= 1e-6 * std::abs(expected[i]));
+    }
+  }
+}
