@@ -150,6 +150,29 @@ void name_axes(Problem& problem) {
 
 }  // namespace
 
+namespace {
+
+/// Lanes along an axis of two elements are idle but for two. Every second element is nearly as
+/// cheap to reach as each is.
+std::size_t instead_of_pairs(const Problem& problem, std::size_t lane) {
+  if (problem.axes[lane].extent.constant() != 2) return lane;
+  const auto reaches = [&](std::size_t axis) {
+    return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
+      const auto stride = operand.strides[axis].constant();
+      return stride && *stride >= 0 && *stride <= 2 && operand.guards.empty() && !operand.gathers;
+    });
+  };
+  for (std::size_t axis = problem.axes.size(); axis-- > 0;) {
+    const auto extent = problem.axes[axis].extent.constant();
+    if (axis != lane && problem.axes[axis].kind == AxisKind::Parallel && (!extent || *extent > 2) &&
+        reaches(axis))
+      return axis;
+  }
+  return lane;
+}
+
+}  // namespace
+
 void choose_lane_axis(Problem& problem) {
   if (problem.contraction || problem.attention) {
     problem.lane_axis = problem.contraction ? problem.contraction->n : problem.attention->n;
@@ -159,6 +182,7 @@ void choose_lane_axis(Problem& problem) {
   for (std::size_t axis = problem.axes.size(); axis-- > 0;) {
     if (lane_score(problem, axis) > lane_score(problem, lane)) lane = axis;
   }
+  lane = instead_of_pairs(problem, lane);
   std::vector<int> order(problem.axes.size());
   std::iota(order.begin(), order.end(), 0);
   // Moves it behind all others of its kind.

@@ -39,11 +39,16 @@ int vectors_of_body(const rkernel::Problem& problem, int width) {
   return functions ? function_vectors : elementwise_vectors;
 }
 
+bool takes_every_second(const rkernel::Operand& operand, graph::Dim stride) {
+  return stride.valid() && stride.constant() == 2 && !operand.gathers && operand.guards.empty() &&
+         size_of(operand.dtype) == sizeof(float);
+}
+
 bool is_transposed(const rkernel::Operand& operand, int lane_axis, int axis) {
   const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)],
                    lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
   return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 &&
-         lanes.constant() != 0 && lanes.constant() != 1;
+         lanes.constant() != 0 && lanes.constant() != 1 && !takes_every_second(operand, lanes);
 }
 
 /// The axis of the largest operand that is transposed; -1: there is none.
@@ -102,8 +107,9 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   std::vector<std::vector<StrideClass>> possible;
   std::size_t count = 1;
   for (const rkernel::Operand& operand : problem.operands) {
-    possible.push_back(
-        codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]));
+    const graph::Dim stride = operand.strides[static_cast<std::size_t>(problem.lane_axis)];
+    possible.push_back(takes_every_second(operand, stride) ? std::vector{StrideClass::Two}
+                                                           : codegen::possible_classes(stride));
     count = std::min(count * possible.back().size(), most_loop_classes + 1);
   }
   std::vector<std::vector<StrideClass>> combinations(1);

@@ -50,8 +50,10 @@ std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
     for (std::size_t operand = 0; operand < classes_[i].lane_classes.size(); ++operand) {
       const StrideClass wanted = classes_[i].lane_classes[operand];
       if (wanted == StrideClass::Any) continue;
-      fits = fits && codegen::class_of(codegen::value_of(
-                         problem_->slots.stride(static_cast<int>(operand), lane), ints)) == wanted;
+      const std::int64_t stride =
+          codegen::value_of(problem_->slots.stride(static_cast<int>(operand), lane), ints);
+      fits =
+          fits && (wanted == StrideClass::Two ? stride == 2 : codegen::class_of(stride) == wanted);
       ++specific;
     }
     if (!fits) continue;

@@ -29,7 +29,9 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
                        StrideClass lane_class) {
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];
-    const double direct = lane_class == StrideClass::Any || operand.gathers ? 12 : 1;
+    const double direct = lane_class == StrideClass::Any || operand.gathers ? 12
+                          : lane_class == StrideClass::Two                  ? 3
+                                                                            : 1;
     return direct + 3 * static_cast<double>(operand.guards.size());
   }
   const double count = instructions_of(expr.op);

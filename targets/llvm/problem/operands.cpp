@@ -278,6 +278,7 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
     return mask == nullptr ? value
                            : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
   }
+  if (lane_class(operand) == StrideClass::Two) return load_every_second(operand, from);
   // A masked load whose lanes are all off may still walk page tables, slowly: a condition for all
   // lanes chooses an address instead.
   llvm::Value* pointer = from.all == nullptr ? from.pointer
@@ -288,6 +289,48 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
     codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer,
                                                             read_ahead_bytes));
   return builder_.CreateAlignedLoad(type, pointer, align);
+}
+
+/// Two loads reach as far as the last element and no further.
+llvm::Value* Operands::load_every_second(int operand, const Access& from) {
+  llvm::Type* element = element_type(operand);
+  llvm::Type* type = lanes_of(element, width_);
+  const llvm::Align align(size_of(operand_at(operand).dtype));
+  if (llvm::Value* mask = whole_mask(from)) {
+    llvm::Value* places = builder_.CreateShl(iota(builder_, builder_.getInt64Ty(), width_), 1);
+    return builder_.CreateMaskedGather(type, builder_.CreateGEP(element, from.pointer, places),
+                                       align, broadcast(builder_, mask, width_),
+                                       fill_of(operand_at(operand), type));
+  }
+  const auto last = static_cast<std::uint64_t>(width_ - 1);
+  llvm::Value* first_half = builder_.CreateAlignedLoad(type, from.pointer, align);
+  llvm::Value* second_half = builder_.CreateAlignedLoad(
+      type, builder_.CreateConstGEP1_64(element, from.pointer, last), align);
+  std::vector<int> taken;
+  for (int lane = 0; lane < width_; ++lane)
+    taken.push_back(2 * lane < width_ ? 2 * lane : 2 * lane + 1);
+  return builder_.CreateShuffleVector(first_half, second_half, taken);
+}
+
+/// The elements between them are not touched: other threads may write them.
+void Operands::store_every_second(int operand, llvm::Value* value, const Access& to) {
+  llvm::Value* mask = whole_mask(to);
+  mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_))
+                         : broadcast(builder_, mask, width_);
+  llvm::Value* none = llvm::Constant::getNullValue(mask->getType());
+  for (const int half : {0, 1}) {
+    std::vector<int> spread, masked;
+    for (int lane = 0; lane < width_; ++lane) {
+      const int from = (half * width_ + lane) / 2;
+      spread.push_back(from);
+      masked.push_back(lane % 2 == 0 ? from : width_);
+    }
+    llvm::Value* place = builder_.CreateConstGEP1_64(element_type(operand), to.pointer,
+                                                     static_cast<std::uint64_t>(half * width_));
+    builder_.CreateMaskedStore(builder_.CreateShuffleVector(value, spread), place,
+                               llvm::Align(size_of(operand_at(operand).dtype)),
+                               builder_.CreateShuffleVector(mask, none, masked));
+  }
 }
 
 llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
@@ -346,6 +389,8 @@ void Operands::store(int operand, llvm::Value* value) {
   if (width_of(to.pointer) > 1) {
     builder_.CreateMaskedScatter(value, to.pointer, align,
                                  mask == nullptr ? all : broadcast(builder_, mask, width_));
+  } else if (lanes && lane_class(operand) == StrideClass::Two) {
+    store_every_second(operand, value, to);
   } else if (mask == nullptr && lanes && holding_) {
     held_stores_.push_back({value, to.pointer, align.value()});
   } else if (mask == nullptr) {

@@ -14,13 +14,14 @@
 namespace dyn::codegen {
 
 /// The class of an operand's stride along the lane axis: it decides which instructions load and
-/// store. Any is right for every value, 0 and 1 included.
-enum class StrideClass : std::uint8_t { Zero, Unit, Any };
+/// store. Any is right for every value, the others included. Two is for elements of four bytes
+/// that are known to be every second one, such as the real parts of complex numbers.
+enum class StrideClass : std::uint8_t { Zero, Unit, Two, Any };
 
-char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '?'
+char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '2', '?'
 
-/// The classes that a stride may have at run time: one where it is proven, else all that are
-/// possible.
+/// The classes that a stride may have at run time, but for Two: one where it is proven, else all
+/// that are possible.
 std::vector<StrideClass> possible_classes(graph::Dim stride);
 StrideClass class_of(std::int64_t stride) noexcept;
 
