@@ -31,8 +31,7 @@ const GraphProto& graph_with_one_port(const NodeContext& node, const char* name)
 DType precision_of(const NodeContext& node, DType computed) {
   if (node.attribute("softmax_precision") == nullptr) return computed;
   const DType dtype = node.dtype("softmax_precision");
-  if (!is_float(dtype))
-    node.fail(fmt::format("softmax_precision is {}, no float", name_of(dtype)));
+  if (!is_float(dtype)) node.fail(fmt::format("softmax_precision is {}, no float", name_of(dtype)));
   return dtype;
 }
 
