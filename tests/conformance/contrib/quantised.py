@@ -131,7 +131,7 @@ def DynamicQuantizeLSTM(draw):
     c.maybe(c.floats(ways, batch, hidden)).maybe(c.floats(ways, batch, hidden)).maybe(c.floats(ways, 3 * hidden))
     for _ in range(2):
         c.put(scale_of(c, ways, *columns) / 5, constant=True).put(numpy.zeros([ways] + columns, dtype) if columns else zero_of(c, dtype, ways), constant=True)
-    c.outputs, c.tolerance = 3, 0.03  # ONNX Runtime quantises inputs and state at each step, dyn neither
+    c.outputs, c.tolerance = 3, 0.01  # ONNX Runtime quantises the state at each step, dyn does not
     c.set(hidden_size=hidden, direction=way)
     c.exact = lstm_of_floats(c)
     return c
