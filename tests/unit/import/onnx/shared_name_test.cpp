@@ -164,6 +164,28 @@ TEST_CASE("a Squeeze without axes beside several sizes of one name") {
   }
 }
 
+TEST_CASE("values decide the structure of a model whose names have several sizes") {
+  OnnxFile file;
+  file.input("a", {"N", "M"}).input("b", {"N", "M"}).output("y");
+  file.input("axes", {"K"}, onnx::TensorProto::INT64);
+  file.node("Mul", {"a", "b"}, {"product"});
+  set(file.node("ReduceSum", {"product", "axes"}, {"y"}), "keepdims", 0);
+  const Graph graph = load(file);
+  const Floats a{1, 2, 3, 4, 5, 6}, b{10, 20}, c{1, 10, 100};
+  const auto sums = [&](const Floats& other, const Shape& shape, const std::int64_t axis) {
+    return run_all(graph, {{"a", Tensor::view(a, {2, 3})},
+                           {"b", Tensor::view(other, shape)},
+                           {"axes", Tensor::from(std::span(&axis, 1), {1})}})[0]
+        .values;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(sums(b, {2, 1}, 1) == Values{60, 300});
+    CHECK(sums(b, {2, 1}, 0) == Values{90, 120, 150});
+    CHECK(sums(c, {1, 3}, 1) == Values{321, 654});
+    CHECK(sums(a, {2, 3}, 0) == Values{17, 29, 45});
+  }
+}
+
 TEST_CASE("an import takes names apart that cannot be one size") {
   OnnxFile file;
   file.input("a", {"n", "n"}).output("y").floats("w", {2, 3}, {1, 2, 3, 4, 5, 6});
