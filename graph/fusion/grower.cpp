@@ -75,11 +75,14 @@ void Grower::start() {
   add(backbone_, std::move(coords));
 }
 
-/// How many products a contraction adds up for each result.
+/// How many products a contraction adds up for each result. A run checks that both factors have as
+/// many; that of a weight is constant, and has to be where the weight is packed.
 Dim Grower::depth_of(const Node& contraction) const {
   const auto &a = graph_.dims(contraction.inputs[0]), &b = graph_.dims(contraction.inputs[1]);
   if (contraction.op->id == OpId::WindowMatmul) return b[b.size() - 2];
-  return attr_boolean(contraction, "transpose_a") ? a[a.size() - 2] : a.back();
+  const Dim of_a = attr_boolean(contraction, "transpose_a") ? a[a.size() - 2] : a.back(),
+            of_b = attr_boolean(contraction, "transpose_b") ? b.back() : b[b.size() - 2];
+  return of_b.constant() ? of_b : of_a;
 }
 
 void Grower::add(int id, Coords coords) {

@@ -85,7 +85,8 @@ struct Options {
   /// reshape; a run must give the same values. A model whose structure is not decided at load is
   /// compiled at its first run, and again for other values; `structures` such versions are kept,
   /// and beyond that the least recently used are dropped. The same holds for a model whose
-  /// structure sizes of 1, or conditions on sizes, change (docs/onnx.md).
+  /// structure sizes of 1, conditions on sizes, ranks of inputs without a shape, or several sizes
+  /// of dims with one name change (docs/onnx.md).
   std::map<std::string, Tensor> known_inputs;
   int structures = 16;
 
@@ -103,7 +104,8 @@ struct Options {
   /// For an ONNX file: words that replace the dims of an input, by the input's name; one word for
   /// each dim. A name frees the dim, whether the file fixes it, names it otherwise or leaves it
   /// without a name, and is the same dim wherever it stands; "_" frees one without a name; a
-  /// number, which must be the file's, keeps it. {{"data", {"N", "3", "H", "W"}}} is any batch of
+  /// number, which must be the file's, keeps it. An input for which the file has no shape gets its
+  /// rank by that, and any number is a size of it. {{"data", {"N", "3", "H", "W"}}} is any batch of
   /// images of any size. Shapes that the file holds as numbers follow (docs/onnx.md); where they
   /// cannot, that is an Error(unsupported) with operator, node and reason. Error(user): no such
   /// input, another number of dims or another size, and a model that is no ONNX file.

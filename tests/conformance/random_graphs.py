@@ -3,9 +3,10 @@
 
   random_graphs.py FOLDER [--graphs 60] [--seed 1]
 
-Each graph has 4 to 16 nodes on three inputs whose dims are free, and five data sets, each of other sizes. Inputs are multiples of 1/64: operators that jump (rounding,
-comparing, choosing the greatest) stand at inputs alone, where a rounding cannot change what they give. Writes FOLDER/node/NUMBER/{model.onnx, data.json, test_data_set_N}
-and FOLDER/names.txt, and prints how often each operator was drawn. What ONNX Runtime refuses is drawn again.
+Each graph has 4 to 16 nodes on three inputs whose dims are free, and five data sets, each of other sizes. Some files say nothing of their inputs' shapes, or call all
+free dims the same. Inputs are multiples of 1/64: operators that jump (rounding, comparing, choosing the greatest) stand at inputs alone, where a rounding cannot change
+what they give. Writes FOLDER/node/NUMBER/{model.onnx, data.json, test_data_set_N} and FOLDER/names.txt, and prints how often each operator was drawn. What ONNX Runtime
+refuses is drawn again.
 
 Needs, from PyPI: onnx, onnxruntime and numpy.
 """
@@ -441,8 +442,14 @@ class Graph:
         used = {name for node in self.nodes for name in node.input}
         inputs = [value for value in self.inputs if value.name in used]
         names = {}
+        # What a file says of its inputs is not always so: no shape at all, or one name for all dims.
+        told = self.draw.choice(["all"] * 8 + ["nothing", "one name"])
 
         def shape(value):
+            if told == "nothing":
+                return None
+            if told == "one name":
+                return [dim.sizes[0] if dim.known else "D" for dim in value.dims]
             return [dim.sizes[0] if dim.known else names.setdefault(dim.sizes, f"D{len(names)}") for dim in value.dims]
 
         graph = helper.make_graph(self.nodes, "random", [helper.make_tensor_value_info(value.name, TensorProto.FLOAT, shape(value)) for value in inputs],

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   onnx::Imported imported;
   if (!fuzz::accepts(
           [&] { imported = onnx::import_model(model_file().path(), "w.safetensors"); }) ||
-      !imported.undecided.empty())
+      imported.is_undecided())
     return 0;
   try {
     const graph::Module module = graph::parse(imported.text);

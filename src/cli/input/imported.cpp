@@ -16,7 +16,12 @@ onnx::Imported imported_model(const Arguments& arguments, const std::string& wei
                                                 .free_dims = arguments.options.free_dims,
                                                 .strict = arguments.options.strict,
                                                 .alone = true});
-  if (imported.undecided.empty()) return imported;
+  if (!imported.is_undecided()) return imported;
+  if (imported.undecided.empty())
+    throw Error(ErrorKind::user,
+                fmt::format("the file does not say what rank its input(s) {} have; "
+                            "give their dims with --free INPUT=DIM,DIM,...",
+                            fmt::join(imported.unranked, ", ")));
   throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of "
                                            "the model; give them with --load-inputs NAME=FILE.npy",
                                            fmt::join(imported.undecided, ", ")));

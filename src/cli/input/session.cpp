@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -30,6 +31,21 @@ std::vector<runtime::NamedShapes> given_shapes(const Arguments& arguments,
   return list;
 }
 
+/// The model that runs where one shape is given for every input: dims that a file calls by one name
+/// may have several sizes there. Else the model itself.
+std::shared_ptr<const runtime::Model> at_given_shapes(std::shared_ptr<const runtime::Model> model,
+                                                      const Arguments& arguments,
+                                                      const std::map<std::string, Tensor>& loaded) {
+  if (arguments.shapes.size() > 1 || !arguments.dims.empty()) return model;
+  const runtime::NamedShapes shapes = given_shapes(arguments, as_declared(loaded, *model)).front();
+  const std::vector<PortInfo>& inputs = model->inputs();
+  const bool are_all = std::ranges::all_of(inputs, [&](const PortInfo& input) {
+    return std::ranges::count(shapes, input.name, &runtime::NamedShapes::value_type::first) == 1;
+  });
+  if (!are_all || shapes.size() != inputs.size()) return model;
+  return runtime::model_at(std::move(model), shapes);
+}
+
 }  // namespace
 
 std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
@@ -44,7 +60,7 @@ std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   const Graph graph = Graph::load(arguments.model, options);
   show_progress("");
   graph.model()->require_structure();
-  return graph.model();
+  return at_given_shapes(graph.model(), arguments, options.known_inputs);
 }
 
 std::vector<std::vector<std::int64_t>> requested_shapes(

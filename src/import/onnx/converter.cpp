@@ -23,6 +23,8 @@ Converter::ConvertGraphs Converter::find_graph_conversion(const NodeProto& node)
       {"Loop", &Converter::convert_loop},
       {"Scan", &Converter::convert_scan},
       {"SequenceMap", &Converter::convert_sequence_map}};
+  if (node.domain() == preview_domain && node.op_type() == "FlexAttention")
+    return &Converter::convert_flex_attention;
   for (const auto& [name, convert] : operators)
     if (is_standard(node.domain()) && name == node.op_type()) return convert;
   return nullptr;

@@ -46,6 +46,8 @@ class Converter {
   /// nullptr: it has none.
   static ConvertGraphs find_graph_conversion(const NodeProto& node);
   void convert_sequence_map(NodeContext& context);
+  void convert_flex_attention(NodeContext& context);
+  ValueId modified(NodeContext& context, const char* name, ValueId x);
   void convert_if(NodeContext& context);
   void take_branch(NodeContext& context, const char* name);
   static void give_either(NodeContext& context, ValueId condition, std::optional<Dim> by_sizes,

@@ -16,6 +16,7 @@ bool is_standard(const std::string& domain);
 /// Domains of operators: classical machine learning; ONNX Runtime's own; those of its memory layout
 /// for one CPU's registers.
 inline constexpr std::string_view learning_domain = "ai.onnx.ml",
+                                  preview_domain = "ai.onnx.preview",
                                   microsoft_domain = "com.microsoft",
                                   blocked_domain = "com.microsoft.nchwc";
 

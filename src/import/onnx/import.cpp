@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
@@ -70,6 +71,7 @@ class Importer {
     imported.warnings = std::move(state_.warnings);
     imported.ones = options_.ones;
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
+    if (!options_.strict && options_.splits.empty()) imported.shared_names = shared_names_;
     imported.text = graph::print(module);
     imported.weights = within("", [&] { return take_weights(); });
     imported.sources = std::move(state_.body_sources);
@@ -99,12 +101,35 @@ class Importer {
     return ones;
   }
 
+  /// Of the inputs that were read.
+  const SharedNames& shared_names() const { return shared_names_; }
+
   /// The facts about a model whose structure needs the values of these inputs.
   Imported describe_undecided(const std::set<std::string>& names) const {
-    Imported imported;
+    Imported imported = describe_ports();
     imported.undecided.assign(names.begin(), names.end());
-    for (const ValueId id : inputs_) {
-      const graph::Value& input = state_.builder.value(id);
+    return imported;
+  }
+
+  /// The same of one for whose inputs the file lacks shapes.
+  Imported describe_unranked(std::vector<std::string> names) const {
+    Imported imported = describe_ports();
+    imported.unranked = std::move(names);
+    return imported;
+  }
+
+ private:
+  /// Inputs are as they were read, or as they are declared where no import has come that far.
+  Imported describe_ports() const {
+    Imported imported;
+    for (std::size_t i = 0; i < input_protos_.size(); ++i) {
+      const ValueInfoProto& proto = *input_protos_[i];
+      if (i >= inputs_.size()) {
+        imported.inputs.push_back(
+            within("the input " + proto.name(), [&] { return declared(proto); }));
+        continue;
+      }
+      const graph::Value& input = state_.builder.value(inputs_[i]);
       imported.inputs.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims)});
     }
     for (const ValueInfoProto& output : model_.graph().output())
@@ -113,7 +138,6 @@ class Importer {
     return imported;
   }
 
- private:
   static std::string graph_name(const ModelProto& model) {
     return model.graph().name().empty() ? "graph" : model.graph().name();
   }
@@ -230,19 +254,21 @@ class Importer {
   }
 
   /// Files up to IR version 3 list initializers as inputs as well.
-  void read_inputs() {
+  void find_inputs() {
     std::set<std::string> names;
-    std::vector<const ValueInfoProto*> inputs;
     for (const ValueInfoProto& input : model_.graph().input()) {
       if (input.name().empty()) fail(ErrorKind::model, "an input has no name");
       if (!names.insert(input.name()).second)
         fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
-      if (!state_.operands.contains(input.name())) inputs.push_back(&input);
+      if (!state_.operands.contains(input.name())) input_protos_.push_back(&input);
     }
-    InputTypes types = within("", [&] {
-      return InputTypes(state_.builder, state_.sizes, inputs, options_.free_dims, options_.ones);
-    });
-    for (const ValueInfoProto* input : inputs) {
+  }
+
+  void read_inputs() {
+    find_inputs();
+    InputTypes types = within(
+        "", [&] { return InputTypes(state_.builder, state_.sizes, input_protos_, options_); });
+    for (const ValueInfoProto* input : input_protos_) {
       graph::TensorType type =
           within("the input " + input->name(), [&] { return types.type_of(*input); });
       std::shared_ptr<const Tensor> value;
@@ -256,6 +282,21 @@ class Importer {
           input->name(),
           std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
     }
+    shared_names_ = types.shared_names();
+    if (!options_.splits.empty()) warn_of_splits();
+  }
+
+  void warn_of_splits() {
+    std::vector<std::string> places;
+    for (const auto& [place, number] : numbers_of(options_.splits)) {
+      const ValueInfoProto& input = *input_protos_.at(place.input);
+      places.push_back(fmt::format(
+          "{} (dim {}, \"{}\")", input.name(), place.axis,
+          input.type().tensor_type().shape().dim(static_cast<int>(place.axis)).dim_param()));
+    }
+    state_.warnings.push_back(
+        fmt::format("{}: dims that the file calls the same have sizes of their own: {}", path_,
+                    fmt::join(places, ", ")));
   }
 
   /// Nothing more is known of these after all, among the sizes that were taken to be other than 1.
@@ -361,8 +402,10 @@ class Importer {
   const std::string path_;
   const ImportOptions& options_;  ///< known: the values that decide the structure, and no others
   GraphState state_;
-  std::vector<ValueId> inputs_;
+  std::vector<const ValueInfoProto*> input_protos_;
+  std::vector<ValueId> inputs_;               ///< of these
   std::vector<std::vector<Dim>> input_dims_;  ///< as they were read
+  SharedNames shared_names_;
 };
 
 }  // namespace
@@ -405,11 +448,16 @@ Imported import_model(const std::string& path, const std::string& weights_name,
   return import_model(files, weights_name, options);
 }
 
-Imported import_model(ModelFiles& files, const std::string& weights_name,
-                      const ImportOptions& given) {
+namespace {
+
+/// `names`: those that the last try found.
+Imported import_with(ModelFiles& files, const std::string& weights_name, const ImportOptions& given,
+                     SharedNames& names) {
   // An import stops at the first value that it needs, and starts again when that is known.
   ImportOptions options = given;
   options.known.clear();
+  for (const auto& [name, value] : given.known)
+    options.ranks.emplace(name, static_cast<int>(value.shape().size()));
   std::optional<Error> refused;  // where sizes other than 1 did not fit
   for (int left = most_answers;;) {
     ModelProto model = files.read();
@@ -417,7 +465,7 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
     Importer importer(model, files, options);
     try {
       Imported imported = importer.import(weights_name);
-      if (!imported.unlike_ones.empty()) files.hold(locations);
+      if (!imported.unlike_ones.empty() || !imported.shared_names.empty()) files.hold(locations);
       return imported;
     } catch (const AlwaysOne& always) {
       options.ones.insert(always.sizes.begin(), always.sizes.end());
@@ -427,6 +475,7 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
       options.by_data.insert(undecided.loop);
     } catch (const Error& error) {
       if (!refused) refused = error;
+      names = importer.shared_names();
       if (std::optional<Ones> other = importer.next_answers(given.ones); other && left-- > 0) {
         options.ones = *std::move(other);
         continue;
@@ -435,6 +484,9 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
       if (error.kind() != ErrorKind::model || sizes.empty() || !given.ones.empty()) throw *refused;
       // Perhaps what follows expects the rank that sizes of 1 leave: then the model has no others.
       options.ones.insert(sizes.begin(), sizes.end());
+    } catch (const UnrankedInputs& unranked) {
+      files.hold(locations);
+      return importer.describe_unranked(unranked.names);
     } catch (const UndecidedStructure& undecided) {
       std::set<std::string> missing;
       for (const std::string& name : undecided.inputs) {
@@ -448,6 +500,25 @@ Imported import_model(ModelFiles& files, const std::string& weights_name,
       files.hold(locations);
       return importer.describe_undecided(missing);
     }
+  }
+}
+
+}  // namespace
+
+Imported import_model(ModelFiles& files, const std::string& weights_name,
+                      const ImportOptions& options) {
+  SharedNames names;
+  try {
+    return import_with(files, weights_name, options, names);
+  } catch (const Error& error) {
+    const bool may_be_names = error.kind() == ErrorKind::model && !options.strict;
+    if (!may_be_names || !options.splits.empty() || names.empty()) throw;
+    // Perhaps one size cannot be all that the file calls by one name.
+    ImportOptions apart = options;
+    apart.splits = names.all();
+    try {
+      return import_with(files, weights_name, apart, names);
+    } catch (const Error&) { throw error; }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "src/import/onnx/reader/model_files.hpp"
 #include "src/import/onnx/reader/weights.hpp"
 #include "src/import/onnx/sizes/ones.hpp"
+#include "src/import/onnx/sizes/shared_names.hpp"
 
 namespace dyn::onnx {
 
@@ -25,12 +26,17 @@ struct Imported {
   /// reshape. Where their values were not given there is no text, and the fields below hold all
   /// that is known without them.
   std::vector<std::string> undecided;
+  /// Names of inputs whose ranks nobody has given, likewise.
+  std::vector<std::string> unranked;
+  bool is_undecided() const { return !undecided.empty() || !unranked.empty(); }
   std::vector<PortInfo> inputs, outputs;
   /// The given values that decided it.
   std::map<std::string, dyn::Tensor> decided;
   /// Sizes that the text holds for: these are 1, and those may not be 1.
   Ones ones;
   UnlikeOnes unlike_ones;
+  /// Names that the import took for one size each. A strict import has none.
+  SharedNames shared_names;
   std::vector<std::string> warnings;  ///< for a log
 };
 
@@ -46,7 +52,9 @@ using FreeDims = std::map<std::string, std::vector<std::string>>;
 struct ImportOptions {
   KnownInputs known = {};
   FreeDims free_dims = {};
-  Ones ones = {};  ///< sizes that are 1, and conditions on sizes that hold
+  std::map<std::string, int> ranks = {};  ///< of inputs for which the file has no shape
+  Ones ones = {};                         ///< sizes that are 1, and conditions on sizes that hold
+  Splits splits = {};
   /// Conditions on sizes for each of which the model has two structures; import_model finds them.
   std::set<std::string> by_sizes = {};
   std::set<std::string> by_data = {};  ///< loops whose end data decide; import_model finds them

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/import/onnx/batched_scan.hpp"
 #include "src/import/onnx/converter.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
 #include "src/import/onnx/rolled_loop.hpp"
@@ -198,8 +199,6 @@ void Converter::unroll_loop(NodeContext& context, const GraphProto& body, std::i
 }
 
 Converter::ScanPorts Converter::scan_ports(NodeContext& context, const GraphProto& body) {
-  if (context.opset() < 9)
-    context.fail_unsupported("Scan before opset 9, with a batch, is not supported");
   const auto scanned = static_cast<std::size_t>(context.integer("num_scan_inputs", 0));
   if (scanned < 1 || scanned > context.inputs())
     context.fail(fmt::format("num_scan_inputs is {}, of {} inputs", scanned, context.inputs()));
@@ -235,6 +234,12 @@ Converter::ScanPorts Converter::scan_ports(NodeContext& context, const GraphProt
 
 void Converter::convert_scan(NodeContext& context) {
   const GraphProto& body = body_of(context);
+  if (scans_samples(context)) {
+    const OperandList results = convert_branch(graph_of_samples(context, body));
+    for (std::size_t i = 0; i < std::min(results.size(), context.outputs()); ++i)
+      context.give(results[i], i);
+    return;
+  }
   const ScanPorts ports = scan_ports(context, body);
   const Choice choice(context, body, ports.steps.constant());
   if (choice.unrolls()) return unroll_scan(context, body, ports, *ports.steps.constant());

@@ -1,8 +1,6 @@
 #include "src/import/onnx/node_context.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,41 +14,6 @@
 
 namespace dyn::onnx {
 namespace {
-
-/// True for the dtypes of shape arithmetic: sizes, and conditions that choose among them.
-bool counts(DType dtype) {
-  return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean;
-}
-
-std::optional<KnownInts> ints_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
-  if (!counts(tensor.dtype) || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints)
-    return std::nullopt;
-  KnownInts ints{tensor.dtype, false, {}};
-  for (const std::int64_t element : integers_of(tensor))
-    ints.elements.push_back(dims.constant(element));
-  return with_dims(std::move(ints), tensor.dims);
-}
-
-/// Nothing where one of them depends on sizes.
-std::optional<Tensor> tensor_of(const KnownInts& ints) {
-  Tensor tensor{ints.dtype, dims_of(ints), {}};
-  const std::size_t bytes = size_of(ints.dtype);
-  for (const Dim element : ints.elements) {
-    const std::optional<std::int64_t> value = element.constant();
-    if (!value) return std::nullopt;
-    tensor.bytes.append(reinterpret_cast<const char*>(&*value), bytes);
-  }
-  return tensor;
-}
-
-/// Elements in the file, or integers that contain no symbol.
-const Tensor* constant_of(Operand& operand) {
-  if (!operand.constant && operand.ints) {
-    if (std::optional<Tensor> tensor = tensor_of(*operand.ints))
-      operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
-  }
-  return operand.constant.get();
-}
 
 graph::TensorType type_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
   graph::TensorType type{tensor.dtype, {}};
@@ -81,75 +44,6 @@ void NodeContext::fail_unsupported(const std::string& message) const {
 
 void NodeContext::warn(const std::string& message) const {
   state_.warnings.push_back(fmt::format("{}: {}", describe(node_), message));
-}
-
-bool NodeContext::is_one(Dim dim) {
-  if (const std::optional<bool> known = prove_equal(dim, dims().constant(1))) return *known;
-  if (is_defined(dim)) return false;
-  const std::string text = graph::to_string(dim);
-  if (!state_.ones.contains(text)) {
-    state_.unlike_ones.push_back({dim, text});
-    return false;
-  }
-  if (sizes().depends(dim))
-    fail_unsupported(fmt::format(
-        "without axes it removes dims of 1; {} is one in this run, and as a dim that is freed it "
-        "must be another size",
-        text));
-  return true;
-}
-
-std::optional<Dim> NodeContext::condition_on_sizes() {
-  const std::optional<KnownInts> known = ints_of_any_rank(0);
-  if (!known || known->elements.size() != 1 || is_defined(known->elements[0]) ||
-      state_.outside != nullptr)  // its sizes have no names outside
-    return std::nullopt;
-  return known->elements[0];
-}
-
-bool NodeContext::splits(Dim condition) const {
-  return state_.by_sizes.contains(graph::to_string(condition));
-}
-
-bool NodeContext::holds(Dim condition) {
-  const Dim one = dims().constant(1);
-  if (const std::optional<bool> known = prove_equal(condition, one)) return *known;
-  const std::string text = graph::to_string(condition);
-  const bool answer = state_.ones.contains(text);
-  state_.conditions.push_back({text, answer});
-  if (!answer) state_.unlike_ones.push_back({condition, text});
-  if (answer || is_alone()) {
-    const ValueId all = integer_values({DType::i64, false, {condition}}, "condition");
-    add("reshape", {all},
-        {dim_list("shape", std::vector{one}),
-         dim_list("not_one", std::vector{answer ? one - condition : condition})});
-  }
-  return answer;
-}
-
-void NodeContext::decide_earlier(std::optional<Dim> condition) const {
-  if (condition) throw UndecidedBySizes{graph::to_string(*condition)};
-  if (std::set<std::string> inputs = asked_for(); !inputs.empty())
-    throw UndecidedStructure{std::move(inputs)};
-}
-
-std::string NodeContext::loop_name() const { return describe(node_) + " " + node_.output(0); }
-
-bool NodeContext::is_decided_by_data() const { return state_.by_data.contains(loop_name()); }
-
-void NodeContext::decide_by_data() const { throw UndecidedByData{loop_name()}; }
-
-void NodeContext::refuse(const std::string& message, std::size_t output) {
-  Operand operand;
-  operand.refusal = std::make_shared<const Refusal>(
-      Refusal{fmt::format("{}: {}", describe(node_), message), asked_for()});
-  give(std::move(operand), output);
-}
-
-bool NodeContext::is_defined(Dim dim) {
-  bool found = false;
-  for_each_symbol(dim, [&](int symbol) { found |= dims().info(symbol).defined; });
-  return found;
 }
 
 bool NodeContext::has(std::size_t input) const {
@@ -340,134 +234,6 @@ void NodeContext::require_rank(std::size_t input, int rank) {
   if (actual != rank)
     fail(fmt::format("its input {} must have {} dim{}, not {}", input, rank, rank == 1 ? "" : "s",
                      actual));
-}
-
-const Tensor* NodeContext::constant(std::size_t input) {
-  Operand& operand = find(input);
-  const Tensor* tensor = constant_of(operand);
-  if (tensor == nullptr) lacked_.push_back(operand.id);
-  return tensor;
-}
-
-const Tensor& NodeContext::need_constant(std::size_t input, std::string_view what) {
-  const Tensor* tensor = constant(input);
-  if (tensor == nullptr)
-    fail_unsupported(fmt::format("{} must be constant, and \"{}\" depends on data", what,
-                                 node_.input(static_cast<int>(input))));
-  return *tensor;
-}
-
-namespace {
-
-/// Adds the inputs of rank 0 and 1 from which alone the value follows: such inputs hold sizes, axes
-/// and the like. False where it depends on others too.
-bool add_deciding(const GraphState& graph, ValueId wanted, std::set<std::string>& inputs) {
-  std::unordered_set<ValueId> seen;
-  std::vector<ValueId> open{wanted};
-  while (!open.empty()) {
-    const ValueId id = open.back();
-    open.pop_back();
-    if (!seen.insert(id).second) continue;
-    const graph::Value& value = graph.builder.value(id);
-    if (value.kind == graph::ValueKind::Input && graph.outside != nullptr) {
-      const auto outside = graph.captured.find(id);
-      if (outside == graph.captured.end() || !add_deciding(*graph.outside, outside->second, inputs))
-        return false;
-    } else if (value.kind == graph::ValueKind::Input) {
-      if (value.type.rank() > 1) return false;
-      if (!graph.known_inputs.contains(id)) inputs.insert(value.name);
-    }
-    if (value.producer < 0) continue;
-    const graph::Node& producer = graph.builder.node(value.producer);
-    open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
-  }
-  return true;
-}
-
-}  // namespace
-
-std::set<std::string> NodeContext::asked_for() const {
-  std::set<std::string> all;
-  for (const ValueId id : lacked_) {
-    std::set<std::string> inputs;
-    if (id != graph::no_value && add_deciding(state_, id, inputs)) all.merge(inputs);
-  }
-  return all;
-}
-
-std::optional<KnownInts> NodeContext::ints(std::size_t input) {
-  std::optional<KnownInts> any = ints_of_any_rank(input);
-  return any && any->dims.empty() ? any : std::nullopt;
-}
-
-std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
-  Operand& operand = find(input);
-  std::optional<KnownInts> known = ints_of(operand);
-  if (!known) lacked_.push_back(operand.id);
-  return known;
-}
-
-std::optional<KnownInts> NodeContext::ints_of(Operand& operand) {
-  if (!operand.ints && operand.constant) operand.ints = ints_of_tensor(*operand.constant, dims());
-  if (!operand.ints) return std::nullopt;
-  for (Dim& element : operand.ints->elements) element = state_.builder.resolve(element);
-  return operand.ints;
-}
-
-/// The elements that are known, and for each of the others a dim whose value a run gives.
-std::vector<Dim> NodeContext::defined_sizes(Operand& operand) {
-  if (const std::optional<KnownInts> known = ints_of(operand)) return known->elements;
-  std::vector<Dim> sizes;
-  for (const auto& part : operand.parts) {
-    const std::vector<Dim> of_part = defined_sizes(*part);
-    sizes.insert(sizes.end(), of_part.begin(), of_part.end());
-  }
-  if (!operand.parts.empty()) return sizes;
-  const ValueId list = value_of(operand);
-  for (std::int64_t i = 0; i < *state_.builder.type(list).dims[0].constant(); ++i)
-    sizes.push_back(defined_dim("size"));
-  add("sizes", {list}, {{"dims", sizes}});
-  return sizes;
-}
-
-std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what) {
-  const std::optional<KnownInts> known = ints(input);
-  const graph::TensorType type = type_of(input);
-  constexpr std::int64_t most_sizes = 2 * graph::max_rank;  // pads have two for each axis
-  if (!known && type.rank() == 1 &&
-      type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes &&
-      (type.dtype == DType::i64 || type.dtype == DType::i32) && asked_for().empty())
-    return defined_sizes(find(input));
-  if (!known)
-    fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data",
-                                 what, node_.input(static_cast<int>(input))));
-  return known->elements;
-}
-
-std::vector<std::int64_t> NodeContext::need_integers(std::size_t input, std::string_view what) {
-  const Tensor& tensor = need_constant(input, what);
-  if (!counts(tensor.dtype)) fail(fmt::format("{} must be integers", what));
-  return integers_of(tensor);
-}
-
-Dim NodeContext::need_dim(std::size_t input, std::string_view what) {
-  const std::vector<Dim> dims = need_dims(input, what);
-  if (dims.size() != 1) fail(fmt::format("{} must be one integer, not {}", what, dims.size()));
-  return dims[0];
-}
-
-std::int64_t NodeContext::need_integer(std::size_t input, std::string_view what) {
-  const std::vector<std::int64_t> integers = need_integers(input, what);
-  if (integers.size() != 1)
-    fail(fmt::format("{} must be one integer, not {}", what, integers.size()));
-  return integers[0];
-}
-
-double NodeContext::need_number(std::size_t input, std::string_view what) {
-  const Tensor& tensor = need_constant(input, what);
-  if (tensor.elements() != 1)
-    fail(fmt::format("{} must be one number, not {}", what, tensor.elements()));
-  return numbers_of(tensor).front();
 }
 
 ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs,

@@ -61,4 +61,7 @@ using OperandList = std::vector<std::shared_ptr<Operand>>;
 /// becomes one value of the module.
 using Operands = std::unordered_map<std::string, std::shared_ptr<Operand>>;
 
+/// Elements in the file, or integers that contain no symbol; nullptr: neither.
+const Tensor* constant_of(Operand& operand);
+
 }  // namespace dyn::onnx

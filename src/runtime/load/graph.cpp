@@ -68,7 +68,7 @@ struct OnnxSource {
 };
 
 /// The least of an ONNX model that can be loaded without these values, or the names of the inputs
-/// whose values it needs besides.
+/// whose values or ranks it needs besides.
 struct LoadedOnnx {
   std::shared_ptr<const Model> model;
   onnx::Imported imported;
@@ -119,32 +119,64 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxS
 
 LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts);
 
-/// The model, with others for sizes for which it does not hold.
-std::shared_ptr<const Model> with_variants(std::shared_ptr<const Model> usual,
-                                           onnx::UnlikeOnes unlike_ones,
-                                           const std::shared_ptr<OnnxSource>& source,
-                                           const onnx::ImportOptions& facts) {
+std::shared_ptr<const Model> load_variant(const std::shared_ptr<OnnxSource>& source,
+                                          const onnx::ImportOptions& facts,
+                                          const std::string& where) {
+  LoadedOnnx loaded;
+  runtime::call_with_stack([&] { loaded = try_load(source, facts); });
+  if (loaded.model) return loaded.model;
+  throw Error(ErrorKind::unsupported,
+              fmt::format("where {}, the values of its input(s) {} decide the structure of the "
+                          "model; give them at load (Options::known_inputs)",
+                          where, fmt::join(loaded.imported.undecided, ", ")),
+              {source->files.path()});
+}
+
+using KeyAt = runtime::Variants::KeyAt;
+
+std::shared_ptr<const Model> with_variants(std::shared_ptr<const Model> usual, KeyAt key_at,
+                                           runtime::Variants::Load load) {
   const LoadReport report = usual->load_report();
-  auto load = [source, facts](const onnx::Ones& ones) {
+  return std::make_shared<const Model>(std::make_unique<runtime::VariantExecutable>(
+                                           std::move(usual), std::move(key_at), std::move(load)),
+                                       report);
+}
+
+/// The model, with others where sizes are 1 that it expects to be none. `facts` are those that it
+/// was imported with.
+std::shared_ptr<const Model> with_ones(std::shared_ptr<const Model> usual,
+                                       const onnx::Imported& imported,
+                                       const std::shared_ptr<OnnxSource>& source,
+                                       const onnx::ImportOptions& facts) {
+  if (imported.unlike_ones.empty()) return usual;
+  auto load = [source, facts, own = imported.ones](const onnx::Ones& ones) {
     onnx::ImportOptions more = facts;
+    more.ones = own;
     more.ones.insert(ones.begin(), ones.end());
-    LoadedOnnx loaded;
-    runtime::call_with_stack([&] { loaded = try_load(source, more); });
-    if (loaded.model) return loaded.model;
-    throw Error(ErrorKind::unsupported,
-                fmt::format("where {} is 1, the values of its input(s) {} decide the structure of "
-                            "the model; give them at load (Options::known_inputs)",
-                            fmt::join(ones, " and "), fmt::join(loaded.imported.undecided, ", ")),
-                {source->files.path()});
+    return load_variant(source, more, fmt::format("{} is 1", fmt::join(ones, " and ")));
   };
-  return std::make_shared<const Model>(
-      std::make_unique<runtime::VariantExecutable>(
-          std::move(usual),
-          [unlike_ones = std::move(unlike_ones)](std::span<const Shape* const> inputs) {
-            return unlike_ones.at(inputs);
-          },
-          std::move(load)),
-      report);
+  const KeyAt ones_at = [sizes = imported.unlike_ones](std::span<const Shape* const> inputs) {
+    return sizes.at(inputs);
+  };
+  return with_variants(std::move(usual), ones_at, std::move(load));
+}
+
+/// The model, with others where dims of one name have several sizes. What sizes are 1 in each is
+/// found anew.
+std::shared_ptr<const Model> with_splits(std::shared_ptr<const Model> usual,
+                                         const onnx::Imported& imported,
+                                         const std::shared_ptr<OnnxSource>& source,
+                                         const onnx::ImportOptions& facts) {
+  if (imported.shared_names.empty() || !facts.splits.empty()) return usual;
+  auto load = [source, facts](const onnx::Splits& splits) {
+    onnx::ImportOptions more = facts;
+    more.splits = splits;
+    return load_variant(source, more, "dims of one name have several sizes");
+  };
+  const KeyAt splits_at = [names = imported.shared_names](std::span<const Shape* const> inputs) {
+    return names.at(inputs);
+  };
+  return with_variants(std::move(usual), splits_at, std::move(load));
 }
 
 LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts) {
@@ -153,16 +185,18 @@ LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::Impor
     const std::lock_guard lock(source->mutex);
     imported = onnx::import_model(source->files, onnx_weights, facts);
   }
-  if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
+  if (imported.is_undecided()) return {nullptr, std::move(imported)};
   if (source->options.log) {
     for (const std::string& warning : imported.warnings)
       source->options.log(LogLevel::warning, warning);
   }
   std::shared_ptr<const Model> model = load_imported(imported, *source);
-  if (imported.unlike_ones.empty()) return {std::move(model), {}};
-  onnx::ImportOptions own = facts;
-  own.ones = std::move(imported.ones);
-  return {with_variants(std::move(model), std::move(imported.unlike_ones), source, own), {}};
+  model = with_ones(std::move(model), imported, source, facts);
+  return {with_splits(std::move(model), imported, source, facts), {}};
+}
+
+runtime::Structures::Deciding deciding(const onnx::Imported& imported) {
+  return {imported.undecided, imported.unranked};
 }
 
 std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
@@ -174,18 +208,19 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
   if (loaded.model) return loaded.model;
   onnx::Imported& first = loaded.imported;
   auto load = [source,
-               facts](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
+               facts](const runtime::Structures::Facts& given) -> runtime::Structures::Loaded {
     onnx::ImportOptions more = facts;
-    for (const auto& [name, tensor] : values) more.known.insert_or_assign(name, copy_of(tensor));
+    for (const auto& [name, tensor] : given.values)
+      more.known.insert_or_assign(name, copy_of(tensor));
+    for (const auto& [name, rank] : given.ranks) more.ranks.insert_or_assign(name, rank);
     LoadedOnnx again;
     runtime::call_with_stack([&] { again = try_load(source, more); });
-    return {std::move(again.model), std::move(again.imported.undecided)};
+    return {std::move(again.model), deciding(again.imported)};
   };
   runtime::ModelInfo info{options, 1, std::move(first.inputs), std::move(first.outputs), {}};
-  return std::make_shared<const Model>(
-      std::make_unique<runtime::UndecidedExecutable>(std::move(info), std::move(first.undecided),
-                                                     std::move(load)),
-      LoadReport());
+  return std::make_shared<const Model>(std::make_unique<runtime::UndecidedExecutable>(
+                                           std::move(info), deciding(first), std::move(load)),
+                                       LoadReport());
 }
 
 }  // namespace

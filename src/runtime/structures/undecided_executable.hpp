@@ -1,5 +1,5 @@
 #pragma once
-// A model whose structure the values of some inputs decide: each run has the model of its values.
+// A model whose structure the values or ranks of some inputs decide: each run has its own model.
 
 #include "src/runtime/executables/executable.hpp"
 #include "src/runtime/structures/structures.hpp"
@@ -8,13 +8,13 @@ namespace dyn::runtime {
 
 class UndecidedExecutable final : public Executable {
  public:
-  UndecidedExecutable(ModelInfo info, std::vector<std::string> deciding, Structures::Load load);
+  UndecidedExecutable(ModelInfo info, Structures::Deciding deciding, Structures::Load load);
 
   std::string device_name() const override { return info().options.device; }
   /// A session makes no difference: whoever makes one asks for the module, which throws.
   std::unique_ptr<Execution> make_execution(CallPorts& ports, SessionState* session) const override;
 
-  std::vector<std::string> deciding_inputs() const override { return structures_.deciding(); }
+  std::vector<std::string> deciding_inputs() const override;
   const graph::Module& module() const override { refuse(); }
   const Binder& binder() const override { refuse(); }
   const Plans& plans() const override { refuse(); }

@@ -16,7 +16,8 @@ class VariantExecutable final : public Executable {
   std::string device_name() const override { return of_usual().device_name(); }
   std::unique_ptr<Execution> make_execution(CallPorts& ports, SessionState* session) const override;
   std::shared_ptr<const Model> variant_at(std::span<const Shape* const> inputs) const override {
-    return variants_.model_at(inputs);
+    std::shared_ptr<const Model> variant = variants_.model_at(inputs);
+    return variant ? variant : of_usual().variant_at(inputs);
   }
 
   const graph::Module& module() const override { return of_usual().module(); }

@@ -26,8 +26,11 @@ void VariantExecution::choose() {
 }
 
 void VariantExecution::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
-  ports_.check_inputs();
-  choose();
+  // Only a run of the usual model leaves ports unchanged; it runs again where nobody bound others.
+  if (ports_.changed()) {
+    ports_.check_inputs();
+    choose();
+  }
   if (variant_)
     run_of_variant_.run(variant_, profile, symbols);
   else

@@ -98,16 +98,17 @@ std::vector<Activations> activations_of(NodeContext& node, const Kind& kind) {
   return all;
 }
 
-/// [directions, gates * hidden, inputs], and [directions, hidden, gates * hidden].
-struct Weights {
-  ValueId of_inputs, of_state;
+/// The node's first input; [directions, gates * hidden, inputs]; [directions, hidden, gates *
+/// hidden].
+struct Factors {
+  ValueId x, of_inputs, of_state;
 };
 
 class Recurrence {
  public:
-  Recurrence(NodeContext& node, const Kind& kind, const Weights& weights)
-      : node_(node), kind_(kind), weights_(weights), batch_first_(node.integer("layout", 0) != 0) {
-    const std::vector<Dim> r = node.builder().type(weights.of_state).dims;
+  Recurrence(NodeContext& node, const Kind& kind, const Factors& factors)
+      : node_(node), kind_(kind), factors_(factors), batch_first_(node.integer("layout", 0) != 0) {
+    const std::vector<Dim> r = node.builder().type(factors.of_state).dims;
     directions_ = r[0];
     hidden_ = r[1];
     if (node.attribute("hidden_size") != nullptr &&
@@ -115,7 +116,7 @@ class Recurrence {
       node.fail(fmt::format("its hidden_size is {}, but its recurrence weights are for {}",
                             node.integer("hidden_size", 0), graph::to_string(hidden_)));
     rows_ = hidden_ * kind.gates;
-    x_ = batch_first_ ? turn(node.value(0), {1, 0, 2}) : node.value(0);
+    x_ = batch_first_ ? turn(factors.x, {1, 0, 2}) : factors.x;
     const std::vector<Dim> x = node.builder().type(x_).dims;
     if (x.size() != 3) node.fail(fmt::format("its input has {} dims, not 3", x.size()));
     steps_ = x[0];
@@ -125,7 +126,7 @@ class Recurrence {
   /// `attrs`: of all directions.
   void convert(std::vector<graph::Attr> attrs) {
     attrs.push_back({"clip", node_.number("clip", 0)});
-    std::vector<ValueId> inputs{gates(), weights_.of_state, bias(1), lengths(), state(5)};
+    std::vector<ValueId> inputs{gates(), factors_.of_state, bias(1), lengths(), state(5)};
     if (kind_.gates == 4) {
       inputs.push_back(state(6));
       inputs.push_back(node_.has(7) ? node_.value(7) : zeros({directions_, hidden_ * 3}));
@@ -198,7 +199,7 @@ class Recurrence {
   /// The inputs' share of all gates, with their bias: [S, B, D * G * H].
   ValueId gates() {
     const Dim all = directions_ * rows_;
-    const ValueId weights = shaped(weights_.of_inputs, {all, node_.builder().type(x_).dims[2]});
+    const ValueId weights = shaped(factors_.of_inputs, {all, node_.builder().type(x_).dims[2]});
     const ValueId products = node_.add("matmul", {x_, weights}, {{"transpose_b", true}});
     return node_.has(3) ? node_.add("add", {products, shaped(bias(0), {all})}) : products;
   }
@@ -223,7 +224,7 @@ class Recurrence {
 
   NodeContext& node_;
   const Kind& kind_;
-  const Weights weights_;
+  const Factors factors_;
   const bool batch_first_;
   ValueId x_ = graph::no_value;
   Dim directions_, hidden_, rows_, steps_, batch_;
@@ -232,18 +233,18 @@ class Recurrence {
 constexpr std::array<std::int64_t, 3> last_exchanged{0, 2, 1};
 
 /// Inputs 1 and 2, as ONNX has them: gates before the state's elements.
-Weights weights_of(NodeContext& node) {
+Factors factors_of(NodeContext& node) {
   const std::size_t rank = node.type_of(2).dims.size();
   if (rank != 3) node.fail(fmt::format("its recurrence weights have {} dims, not 3", rank));
-  return {node.value(1), permuted_input(node, 2, last_exchanged)};
+  return {node.value(0), node.value(1), permuted_input(node, 2, last_exchanged)};
 }
 
-void give_lstm(NodeContext& node, const Weights& weights) {
+void give_lstm(NodeContext& node, const Factors& factors) {
   const Kind kind{"lstm", 4, {"f", "g", "h"}};
-  Recurrence(node, kind, weights).convert({{"input_forget", node.integer("input_forget", 0) != 0}});
+  Recurrence(node, kind, factors).convert({{"input_forget", node.integer("input_forget", 0) != 0}});
 }
 
-void convert_lstm(NodeContext& node) { give_lstm(node, weights_of(node)); }
+void convert_lstm(NodeContext& node) { give_lstm(node, factors_of(node)); }
 
 /// Constant weights [directions, K, gates * hidden] as floats. A scale and a zero point belong to a
 /// direction, or to each column of one.
@@ -267,28 +268,42 @@ Tensor dequantized_weights(NodeContext& node, const QuantizedInput& input) {
   });
 }
 
-/// ONNX Runtime's LSTM by weights of 8 bits. It quantises the inputs and the state too, at each
-/// step; here they are floats.
+/// The numbers that the node's quantised inputs stand for. Steps behind the longest sample have no
+/// influence on their range.
+TensorExpr numbers_of_quantized_inputs(NodeContext& node) {
+  TensorExpr x = input_expr(node, 0);
+  if (node.has(4)) {
+    const TensorExpr most = reduce("reduce_max", input_expr(node, 4), {0}, false);
+    const TensorExpr step = cast(along(range(node, x.dims()[0]), 0, 3), most.dtype());
+    x = where(less(step, most), x, 0.0);
+  }
+  const DynamicallyQuantized of = dynamically_quantized(x);
+  return (of.whole - of.zero_point) * of.scale;
+}
+
+/// ONNX Runtime's LSTM by weights of 8 bits. It quantises the inputs, all at once, and the state at
+/// each step; here the state stays.
 void convert_dynamic_quantize_lstm(NodeContext& node) {
   const auto value = [&](Tensor tensor, int input) {
     Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
                     std::nullopt};
     return node.value_of(operand, node.node().input(input));
   };
-  const ValueId of_inputs =
-      value(permuted(dequantized_weights(node, {1, 8, 9}), last_exchanged), 1);
-  give_lstm(node, {of_inputs, value(dequantized_weights(node, {2, 10, 11}), 2)});
+  const ValueId x = numbers_of_quantized_inputs(node).id(),
+                of_inputs =
+                    value(permuted(dequantized_weights(node, {1, 8, 9}), last_exchanged), 1);
+  give_lstm(node, {x, of_inputs, value(dequantized_weights(node, {2, 10, 11}), 2)});
 }
 
 void convert_gru(NodeContext& node) {
   const Kind kind{"gru", 3, {"f", "g"}};
-  Recurrence(node, kind, weights_of(node))
+  Recurrence(node, kind, factors_of(node))
       .convert({{"linear_before_reset", node.integer("linear_before_reset", 0) != 0}});
 }
 
 void convert_rnn(NodeContext& node) {
   const Kind kind{"rnn", 1, {"f"}};
-  Recurrence(node, kind, weights_of(node)).convert({});
+  Recurrence(node, kind, factors_of(node)).convert({});
 }
 
 }  // namespace

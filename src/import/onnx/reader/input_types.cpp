@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,13 +60,36 @@ const TensorShapeProto& shape_of(const ValueInfoProto& input) {
   return input.type().tensor_type().shape();
 }
 
+bool has_shape(const ValueInfoProto& input) { return input.type().tensor_type().has_shape(); }
+
+/// Each dim of an input for which the file has no shape.
+const TensorShapeProto::Dimension& unknown_dim() {
+  return TensorShapeProto::Dimension::default_instance();
+}
+
+const TensorShapeProto::Dimension& dim_at(const ValueInfoProto& input, int axis) {
+  return has_shape(input) ? shape_of(input).dim(axis) : unknown_dim();
+}
+
+std::int64_t number_of(const std::string& word) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc()) fail(fmt::format("cannot be {}", word));
+  return number;
+}
+
 }  // namespace
 
 InputTypes::InputTypes(graph::Builder& builder, FileSizes& sizes,
-                       const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims,
-                       const Ones& ones)
-    : builder_(builder), sizes_(sizes), free_dims_(free_dims), ones_(ones) {
-  for (const auto& [name, words] : free_dims) {
+                       const std::vector<const ValueInfoProto*>& inputs,
+                       const ImportOptions& options)
+    : builder_(builder),
+      sizes_(sizes),
+      free_dims_(options.free_dims),
+      ones_(options.ones),
+      ranks_(options.ranks),
+      splits_(numbers_of(options.splits)) {
+  for (const auto& [name, words] : free_dims_) {
     const auto found = std::ranges::find_if(
         inputs, [&](const ValueInfoProto* input) { return input->name() == name; });
     if (found == inputs.end()) {
@@ -74,23 +99,45 @@ InputTypes::InputTypes(graph::Builder& builder, FileSizes& sizes,
           "dims of \"{}\" are to be freed, but the model has no such input; its inputs are: {}",
           name, fmt::join(names, ", ")));
     }
-    const TensorShapeProto& shape = shape_of(**found);
-    if (static_cast<int>(words.size()) != shape.dim_size())
-      fail(fmt::format("the input {} has {} dims, but {} are given: {}", name, shape.dim_size(),
-                       words.size(), fmt::join(words, ",")));
-    for (int i = 0; i < shape.dim_size(); ++i) {
-      try {
-        read_word(shape.dim(i), words[static_cast<std::size_t>(i)]);
-      } catch (const Error& error) {
-        fail(fmt::format("dim {} of the input {} {}", i, name, error.message()));
-      }
-    }
+    read_words(**found, words);
   }
   for (const auto& [word, size] : words_) taken_.take(word);
+  UnrankedInputs unranked;
+  for (const ValueInfoProto* input : inputs)
+    if (input->type().has_tensor_type() && rank_of(*input) < 0)
+      unranked.names.push_back(input->name());
+  if (!unranked.names.empty()) throw unranked;
+}
+
+void InputTypes::read_words(const ValueInfoProto& input, const std::vector<std::string>& words) {
+  const int rank = rank_of(input);
+  if (static_cast<int>(words.size()) != rank)
+    fail(fmt::format("the input {} has {} dims, but {} are given: {}", input.name(), rank,
+                     words.size(), fmt::join(words, ",")));
+  for (int i = 0; i < rank; ++i) {
+    try {
+      read_word(dim_at(input, i), words[static_cast<std::size_t>(i)]);
+    } catch (const Error& error) {
+      fail(fmt::format("dim {} of the input {} {}", i, input.name(), error.message()));
+    }
+  }
+}
+
+/// -1 where nobody knows.
+int InputTypes::rank_of(const ValueInfoProto& input) const {
+  if (has_shape(input)) return shape_of(input).dim_size();
+  if (const auto words = free_dims_.find(input.name()); words != free_dims_.end())
+    return static_cast<int>(words->second.size());
+  const auto rank = ranks_.find(input.name());
+  return rank == ranks_.end() ? -1 : rank->second;
 }
 
 void InputTypes::read_word(const Dimension& dim, const std::string& word) {
   if (is_number(word)) {
+    if (&dim == &unknown_dim()) {
+      number_of(word);
+      return;
+    }
     if (size_of(dim) && std::to_string(*size_of(dim)) == word) return;
     fail(fmt::format("is {} in the file, not {}; a name, or _, frees it", text_of(dim), word));
   }
@@ -109,11 +156,7 @@ void InputTypes::read_word(const Dimension& dim, const std::string& word) {
     fail(fmt::format("is {} in the file and cannot be {}, which is {} there in another place",
                      *size_of(dim), word, *size));
   if (size_of(dim)) size = size_of(dim);
-  if (name_of(dim).empty()) return;
-  const auto [known, is_new] = renamed_.emplace(name_of(dim), word);
-  if (!is_new && known->second != word)
-    fail(fmt::format("is {} in the file, which cannot be both {} and {}", text_of(dim),
-                     known->second, word));
+  if (!name_of(dim).empty()) renamed_[name_of(dim)].insert(word);
 }
 
 graph::TensorType InputTypes::type_of(const ValueInfoProto& input) {
@@ -122,34 +165,59 @@ graph::TensorType InputTypes::type_of(const ValueInfoProto& input) {
                 "it is no tensor; sequences, maps and optional values are not supported");
   const TypeProto::Tensor& tensor = input.type().tensor_type();
   graph::TensorType type{dtype_of(tensor.elem_type()), {}};
-  if (!tensor.has_shape()) throw Error(ErrorKind::unsupported, "its rank is not known");
   const auto words = free_dims_.find(input.name());
-  for (int i = 0; i < tensor.shape().dim_size(); ++i)
+  const std::size_t number = inputs_++;
+  const int rank = rank_of(input);
+  for (int i = 0; i < rank; ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    const Dimension& dim = dim_at(input, i);
     type.dims.push_back(
-        dim_of(tensor.shape().dim(i),
-               words == free_dims_.end() ? nullptr : &words->second[static_cast<std::size_t>(i)],
-               fmt::format("dim {} of {}", i, input.name())));
+        words != free_dims_.end()
+            ? given_dim(dim, words->second[axis], fmt::format("dim {} of {}", i, input.name()))
+            : file_dim(dim, {number, axis}));
+  }
   if (!graph::is_countable(type))
     throw Error(ErrorKind::model, "its dims have a product beyond 63 bits");
   if (words != free_dims_.end()) sizes_.add({input.name(), words->second, type.dims});
   return type;
 }
 
-graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word,
-                              const std::string& place) {
-  if (word != nullptr && *word == nameless) {
-    const graph::Dim free = builder_.dims().symbol({});
-    if (size_of(dim)) sizes_.free({free, *size_of(dim), place});
-    return free;
-  }
-  if (word != nullptr && !is_number(*word)) return symbol(*word);
+SharedNames InputTypes::shared_names() const {
+  SharedNames names = names_;
+  names.keep_shared();
+  return names;
+}
+
+graph::Dim InputTypes::given_dim(const Dimension& dim, const std::string& word,
+                                 const std::string& place) {
+  if (is_number(word)) return builder_.dims().constant(number_of(word));
+  if (word != nameless) return symbol(word);
+  const graph::Dim free = builder_.dims().symbol({});
+  if (size_of(dim)) sizes_.free({free, *size_of(dim), place});
+  return free;
+}
+
+graph::Dim InputTypes::file_dim(const Dimension& dim, DimPlace place) {
   if (dim.dim_value() < -1)
     throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
   if (const std::optional<std::int64_t> size = size_of(dim)) return builder_.dims().constant(*size);
   const std::string name = name_of(dim);
-  if (name.empty()) return nameless_symbol();
+  return name.empty() ? nameless_symbol() : dim_called(name, place);
+}
+
+graph::Dim InputTypes::dim_called(const std::string& name, DimPlace place) {
+  names_.add(name, place);
   const auto renamed = renamed_.find(name);
-  return symbol(renamed == renamed_.end() ? name : renamed->second);
+  if (renamed != renamed_.end() && renamed->second.size() > 1)
+    fail(
+        fmt::format("its dim {} is called {} in the file, which cannot be both {}; say what this "
+                    "input's dims are too",
+                    place.axis, name, fmt::join(renamed->second, " and ")));
+  const std::string& known = renamed == renamed_.end() ? name : *renamed->second.begin();
+  const auto split = splits_.find(place);
+  if (split == splits_.end()) return symbol(known);
+  return split->second == 0 ? builder_.dims().constant(1)
+                            : symbol(fmt::format("{}\n{}", known, split->second + 1));
 }
 
 /// Made in any case, so that those after it are called the same in every import.

@@ -64,17 +64,17 @@ ModelPtr undecided(int& loads) {
   info.inputs = {{"x", DType::f32, "[N]"}, {"n", DType::f32, "[]"}};
   info.outputs = {{"y", DType::f32, "[N]"}};
   const Options options = info.options;
-  const auto load_for = [&loads, options](const Structures::Values& values) -> Structures::Loaded {
-    if (!values.contains("n")) return {nullptr, {"n"}};
+  const auto load_for = [&loads, options](const Structures::Facts& facts) -> Structures::Loaded {
+    if (!facts.values.contains("n")) return {nullptr, {{"n"}, {}}};
     ++loads;
-    const float n = values.at("n").data<float>()[0];
+    const float n = facts.values.at("n").data<float>()[0];
     const std::string text =
         "dyn 1\ndim N\ngraph add(x: f32[N], n: f32[]) -> (y: f32[N]) {\n  y = x + " +
         std::to_string(n) + "\n  return y\n}\n";
     return {load(text.c_str(), options), {}};
   };
   return std::make_shared<const Model>(std::make_unique<runtime::UndecidedExecutable>(
-                                           std::move(info), std::vector<std::string>{}, load_for),
+                                           std::move(info), Structures::Deciding{}, load_for),
                                        LoadReport());
 }
 

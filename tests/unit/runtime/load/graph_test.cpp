@@ -68,6 +68,38 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+TEST_CASE("a factor beside a weight may have as many columns by what a run's sizes say") {
+  const Graph graph = Graph::from_text(R"(dyn 1
+dim N
+dim W
+weight w: f32[6, 40] = random 3
+graph g(x: f32[N, W]) -> (y: f32[N, 40], z: f32[N, 6]) {
+  part = slice(x) axes=[1] starts=[1] ends=[min(99, W)]
+  y = matmul(part, w)
+  z = matmul(y, w) transpose_b=true
+  return y, z
+}
+)",
+                                       uncached(1));
+  Tensor x(DType::f32, {5, 7}), part(DType::f32, {5, 6});
+  std::mt19937 random(5);
+  for (float& each : x.mutable_data<float>()) each = static_cast<float>(random() % 2000) / 500 - 2;
+  for (std::size_t i = 0; i < 30; ++i)
+    part.mutable_data<float>()[i] = x.data<float>()[i / 6 * 7 + 1 + i % 6];
+  const Graph plain = Graph::from_text(R"(dyn 1
+dim N
+weight w: f32[6, 40] = random 3
+graph g(x: f32[N, 6]) -> (y: f32[N, 40]) {
+  y = matmul(x, w)
+  return y
+}
+)",
+                                       uncached(1));
+  CHECK(same_numbers(graph.run({{"x", x}})["y"], plain.run({{"x", part}})["y"]));
+  testing::check_error(
+      ErrorKind::user, [&] { graph.run({{"x", Tensor(DType::f32, {5, 6})}}); }, "must be equal");
+}
+
 TEST_CASE("a steady call allocates nothing, at any number of threads") {
   for (const int threads : {1, 2}) {
     const Graph graph = Graph::from_text(norm_layer, uncached(threads));

@@ -19,6 +19,18 @@ using Bytes = std::vector<std::uint8_t>;
 
 std::size_t places(std::int64_t count) { return static_cast<std::size_t>(count); }
 
+/// What is left of x as 256 numbers from its least to its greatest, with 0 among them.
+std::vector<float> in_bytes(const std::vector<float>& x) {
+  const auto [least, greatest] = std::ranges::minmax(x);
+  const float low = std::min(least, 0.0F), scale = (std::max(greatest, 0.0F) - low) / 255,
+              zero = std::nearbyint(-low / scale);
+  std::vector<float> result;
+  for (const float each : x)
+    result.push_back((std::clamp(std::nearbyint(each / scale) + zero, 0.0F, 255.0F) - zero) *
+                     scale);
+  return result;
+}
+
 double rounded(double x, double zero, double low, double high) {
   return std::clamp(std::nearbyint(x) + zero, low, high);
 }
@@ -349,7 +361,7 @@ TEST_CASE("pools of 8-bit integers, channels first or last") {
   }
 }
 
-TEST_CASE("an LSTM by 8-bit weights is one by the floats that they stand for") {
+TEST_CASE("an LSTM by 8-bit weights is one by the floats that they and its inputs stand for") {
   constexpr std::int64_t ways = 2, steps = 4, batch = 2, inputs = 3, hidden = 5,
                          columns = 4 * hidden;
   for (const bool by_column : {false, true}) {
@@ -393,10 +405,12 @@ TEST_CASE("an LSTM by 8-bit weights is one by the floats that they stand for") {
                    {"x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"}, {"y", "h", "c"}),
           &standard.node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "c"})})
       set_word(set(*node, "hidden_size", hidden), "direction", "bidirectional");
-    std::vector<float> x = random_floats(steps * batch * inputs);
-    const NamedTensors tensors{{"x", Tensor::view(x.data(), {steps, batch, inputs})}};
-    const std::vector<Result> actual = run_all(file, tensors),
-                              expected = run_all(standard, tensors);
+    const std::vector<float> x = random_floats(steps * batch * inputs), rounded = in_bytes(x);
+    const std::vector<Result> actual = run_all(
+                                  file, {{"x", Tensor::view(x.data(), {steps, batch, inputs})}}),
+                              expected = run_all(
+                                  standard,
+                                  {{"x", Tensor::view(rounded.data(), {steps, batch, inputs})}});
     for (std::size_t i = 0; i < actual.size(); ++i) {
       CHECK(actual[i].shape == expected[i].shape);
       check_close(actual[i].values, expected[i].values, 1e-5);
@@ -408,6 +422,31 @@ TEST_CASE("an LSTM by 8-bit weights is one by the floats that they stand for") {
     wrong.model.mutable_graph()->mutable_node(0)->set_input(8, "three");
     check_error(wrong, ErrorKind::model, {"it has 3 scales and 2 zero points, and needs 2 or 40"});
   }
+}
+
+TEST_CASE("an LSTM by 8-bit weights does not see the steps behind its longest sample") {
+  OnnxFile file;
+  file.input("x", {"S", "B", 3}).input("lengths", {"B"}, onnx::TensorProto::INT32).output("y");
+  add_constant(file, "w", {1, 3, 8}, random_integers<std::int8_t>(24));
+  add_constant(file, "r", {1, 2, 8}, random_integers<std::int8_t>(16));
+  add_constant(file, "zero", {1}, std::vector<std::int8_t>{3});
+  file.floats("scale", {1}, {0.01F});
+  set(contrib(file, "DynamicQuantizeLSTM",
+              {"x", "w", "r", "", "lengths", "", "", "", "scale", "zero", "scale", "zero"}, {"y"}),
+      "hidden_size", 2);
+  const Graph graph = load(file);
+  std::vector<float> x = random_floats(5 * 2 * 3);
+  const std::vector<std::int32_t> lengths{2, 3};
+  const auto values = [&] {
+    return run_all(graph,
+                   {{"x", Tensor::view(x, {5, 2, 3})}, {"lengths", Tensor::view(lengths, {2})}})[0]
+        .values;
+  };
+  const Values before = values();
+  std::fill(x.begin() + 3 * 2 * 3, x.end(), 1e4F);
+  CHECK(values() == before);
+  x[2 * 2 * 3] = 1e4F;  // of the third step, which the second sample has
+  CHECK(values() != before);
 }
 
 TEST_CASE("words that would repeat a sequence are forbidden") {
