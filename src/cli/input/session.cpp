@@ -34,7 +34,7 @@ std::vector<runtime::NamedShapes> given_shapes(const Arguments& arguments,
 
 std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   Options options = arguments.options;
-  options.known_inputs = load_inputs(arguments.load_inputs);
+  options.known_inputs = load_inputs(arguments.load_inputs).tensors;
   if (isatty(STDERR_FILENO) != 0) {
     options.log = [](LogLevel level, std::string_view line) {
       if (level == LogLevel::warning) fmt::print(stderr, "dynrun: warning: {}\n", line);

@@ -4,6 +4,7 @@
 
 #include "dyn/error.hpp"
 #include "src/import/onnx/converter.hpp"
+#include "src/import/onnx/texts/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -57,6 +58,10 @@ Operands Converter::constants_of(const GraphProto& body) const {
   Operands operands;
   const auto add = [&](const TensorProto& proto, const std::string& name) {
     TensorProto copy = proto;
+    if (proto.data_type() == TensorProto::STRING) {
+      operands.insert_or_assign(name, std::make_shared<Operand>(texts_operand(copy)));
+      return;
+    }
     Tensor tensor = take_tensor(copy, state_.files);
     operands.insert_or_assign(
         name, std::make_shared<Operand>(Operand{graph::no_value,

@@ -22,8 +22,8 @@ struct Imported {
   /// from; empty: none.
   std::vector<std::string> sources;
   /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a
-  /// reshape. Where their values were not given there is no text, and the fields below hold all
-  /// that is known without them.
+  /// reshape. Where their values were not given there is no text, and of outputs nothing is known
+  /// but what the file declares.
   std::vector<std::string> undecided;
   std::vector<PortInfo> inputs, outputs;
   /// The given values that decided it.
