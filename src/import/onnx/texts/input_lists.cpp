@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -15,19 +16,24 @@ namespace {
 constexpr std::array<std::string_view, 4> readers{"LabelEncoder", "CategoryMapper", "OneHotEncoder",
                                                   "TfIdfVectorizer"};
 
-/// Attributes with such texts, and those of Constant.
-constexpr std::array<std::string_view, 8> looked_up{
-    "keys_strings", "keys_tensor", "cats_strings", "classes_strings",
-    "pool_strings", "value",       "value_string", "value_strings"};
+/// Attributes with texts that a node looks up.
+constexpr std::string_view looked_up[] = {"keys_strings", "keys_tensor", "cats_strings",
+                                          "classes_strings", "pool_strings"};
+/// Attributes with texts that a node gives.
+constexpr std::string_view given[] = {
+    "values_strings",  "values_tensor",       "default_string", "default_tensor", "cats_strings",
+    "classes_strings", "classlabels_strings", "value",          "value_string",   "value_strings"};
+/// What encoders give where they name nothing else.
+constexpr std::array<std::string_view, 1> default_texts{"_Unused"};
 
 /// Names of tensors in groups whose texts meet, and the texts of each group.
 class Groups {
  public:
   void join(const std::string& a, const std::string& b) { parents_[root(a)] = root(b); }
 
-  template <class Texts>
-  void add(const std::string& name, const Texts& texts) {
-    for (const std::string& text : texts) texts_.emplace_back(id(name), text);
+  template <class List>
+  void add(const std::string& name, const List& texts) {
+    for (const auto& text : texts) texts_.emplace_back(id(name), text);
   }
 
   /// By the group's root, in the order of the file.
@@ -56,10 +62,12 @@ class Groups {
   std::vector<std::pair<std::size_t, std::string>> texts_;
 };
 
+bool is_reader(const NodeProto& node) { return std::ranges::count(readers, node.op_type()) > 0; }
+
 /// Where texts of a node meet. What is not known is joined: a group too large costs memory alone.
 TextPorts ports_of(const NodeProto& node) {
   if (const TextPorts* known = text_ports(node.op_type())) return *known;
-  if (std::ranges::count(readers, node.op_type()) > 0) return {node.op_type(), 0, 0, false};
+  if (is_reader(node)) return {node.op_type(), 0, 0, false};
   return {node.op_type(), 0, every_input, true};
 }
 
@@ -94,19 +102,27 @@ class Scan {
     if (ports.gives_texts)
       for (const std::string& output : node.output()) met.push_back(scope + output);
     for (const AttributeProto& attribute : node.attribute()) {
-      if (!met.empty()) words(met.front(), attribute);
+      if (node.input_size() > 0) words(scope + node.input(0), attribute, looked_up);
+      if (node.output_size() > 0) words(scope + node.output(0), attribute, given);
       if (attribute.has_g()) body(met, attribute.g(), scope);
     }
+    if (is_reader(node) && node.output_size() > 0)
+      groups_.add(scope + node.output(0), default_texts);
     // Inputs that are left out have no name.
     std::erase(met, scope);
     for (const std::string& name : met) groups_.join(met.front(), name);
   }
 
-  void words(const std::string& tensor, const AttributeProto& attribute) {
-    if (std::ranges::count(looked_up, attribute.name()) == 0) return;
+  /// `names`: of attributes whose texts the tensor may have.
+  void words(const std::string& tensor, const AttributeProto& attribute,
+             std::span<const std::string_view> names) {
+    if (std::ranges::find(names, attribute.name()) != names.end()) every_word(tensor, attribute);
+  }
+
+  void every_word(const std::string& tensor, const AttributeProto& attribute) {
     groups_.add(tensor, attribute.strings());
     groups_.add(tensor, attribute.t().string_data());
-    if (attribute.name() == "value_string") groups_.add(tensor, std::array{attribute.s()});
+    if (attribute.has_s()) groups_.add(tensor, std::array{attribute.s()});
   }
 
   void body(std::vector<std::string>& met, const GraphProto& body, const std::string& scope) {
@@ -115,13 +131,21 @@ class Scan {
     for (const ValueInfoProto& output : body.output()) met.push_back(scope + output.name());
   }
 
-  /// All calls of a function share the names of its body.
+  /// All calls of a function share the names of its body, in which attributes of the call may be
+  /// anything.
   void call(const NodeProto& node, const FunctionProto& function, const std::string& scope) {
     const std::string inner = function_name(function) + ' ';
-    for (int i = 0; i < std::min(node.input_size(), function.input_size()); ++i)
-      groups_.join(scope + node.input(i), inner + function.input(i));
-    for (int i = 0; i < std::min(node.output_size(), function.output_size()); ++i)
-      groups_.join(scope + node.output(i), inner + function.output(i));
+    const auto meet = [&](const auto& names, const auto& names_inside) {
+      for (int i = 0; i < std::min(names.size(), names_inside.size()); ++i) {
+        groups_.join(scope + names.Get(i), inner + names_inside.Get(i));
+        for (const AttributeProto& attribute : node.attribute())
+          every_word(scope + names.Get(i), attribute);
+        for (const AttributeProto& attribute : function.attribute_proto())
+          every_word(scope + names.Get(i), attribute);
+      }
+    };
+    meet(node.input(), function.input());
+    meet(node.output(), function.output());
   }
 
   const Functions& functions_;

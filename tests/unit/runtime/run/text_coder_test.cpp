@@ -66,27 +66,29 @@ TEST_CASE("what cannot be encoded or decoded is refused") {
   const Graph graph = Graph::from_text(pairs, uncached());
   TextCoder coder(graph);
   const Strings two{"cat", "dog"};
-  check_error(ErrorKind::user, "the model has no input 'c'", [&] { coder.encode("c", two, {2}); });
-  check_error(ErrorKind::user, "input 'x' has no texts: it is f32[N]",
-              [&] { coder.encode("x", two, {2}); });
-  check_error(ErrorKind::user, "input 'a' is given 2 texts for the shape [3]",
-              [&] { coder.encode("a", two, {3}); });
+  check_error(ErrorKind::user, [&] { coder.encode("c", two, {2}); }, "the model has no input 'c'");
+  check_error(
+      ErrorKind::user, [&] { coder.encode("x", two, {2}); },
+      "input 'x' has no texts: it is f32[N]");
+  check_error(
+      ErrorKind::user, [&] { coder.encode("a", two, {3}); },
+      "input 'a' is given 2 texts for the shape [3]");
   const auto decode = [&](const std::string& output, const Tensor& tensor) {
     return [&coder, output, tensor] { coder.decode(output, tensor); };
   };
-  check_error(ErrorKind::user, "the model has no output 'b'",
-              decode("b", Tensor::from<std::int64_t>({0}, {1})));
-  check_error(ErrorKind::user, "output 'x2' has no texts",
-              decode("x2", Tensor::from<std::int64_t>({0}, {1})));
-  check_error(ErrorKind::user, "f32", decode("b2", Tensor::from<float>({0}, {1})));
+  const Tensor zero = Tensor::from<std::int64_t>({0}, {1});
+  check_error(ErrorKind::user, decode("b", zero), "the model has no output 'b'");
+  check_error(ErrorKind::user, decode("x2", zero), "output 'x2' has no texts");
+  check_error(ErrorKind::user, decode("b2", Tensor::from<float>({0}, {1})), "f32");
   for (const std::int64_t place :
        {std::int64_t{3}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(),
         std::numeric_limits<std::int64_t>::max()})
-    check_error(ErrorKind::user,
+    check_error(ErrorKind::user, decode("b2", Tensor::from<std::int64_t>({place}, {1})),
                 "output 'b2' has the element " + std::to_string(place) +
-                    ", which is no place among its 3 texts",
-                decode("b2", Tensor::from<std::int64_t>({place}, {1})));
+                    ", which is no place among its 3 texts");
   TextCoder moved(std::move(coder));
   CHECK(places_of(moved.encode("a", two, {2})) == Places{0, -1});
-  check_error(ErrorKind::user, "moved from", [&] { coder.forget(); });
+  check_error(
+      ErrorKind::user, [&] { coder.forget(); },  // NOLINT(bugprone-use-after-move): the test
+      "moved from");
 }

@@ -195,6 +195,17 @@ TEST_CASE("texts that are chosen among inputs and constants keep their list") {
   CHECK(texts_of(run.graph.outputs(), 0) == texts_of(run.graph.inputs(), 0));
 }
 
+TEST_CASE("texts that an encoder gives meet those of an input") {
+  OnnxFile file = new_file();
+  file.input("x", {"N"}, text_type).output("same");
+  onnx::NodeProto& encoder = ml_node(file, "LabelEncoder", {"x"}, "coded");
+  set_words(set_words(encoder, "keys_strings", {"dog", "cat"}), "values_strings", {"cat", "é"});
+  file.node("Equal", {"x", "coded"}, {"same"});
+  TextRun run(file, {{"x", {"dog", "cat", "é", "_Unused"}, {4}}});
+  CHECK(run.number().values == Values{0, 0, 0, 1});
+  CHECK(texts_of(run.graph.inputs(), 0) == Strings{"dog", "cat", "é", "_Unused"});
+}
+
 TEST_CASE("constants with different lists meet, and equal texts are equal") {
   OnnxFile file = new_file();
   file.input("x", {"N", 2}).output("y").output("rows");
@@ -244,6 +255,54 @@ TEST_CASE("texts in functions, branches and loops are known") {
     run.named.emplace_back("on", Tensor::from<bool>({on}, {1}));
     CHECK(run.number().values == (on ? Values{1, 0, 0} : Values{0, 1, 0}));
   }
+}
+
+TEST_CASE("attributes of a call are texts that its body looks up") {
+  OnnxFile file = new_file();
+  file.input("x", {"N"}, text_type).output("y");
+  onnx::FunctionProto& function = file.function("code", {"a"}, {"b"});
+  onnx::OperatorSetIdProto& set = *function.add_opset_import();
+  set.set_domain("ai.onnx.ml");
+  set.set_version(4);
+  onnx::NodeProto& encoder = node(function, "LabelEncoder", {"a"}, {"b"});
+  encoder.set_domain("ai.onnx.ml");
+  set_list(encoder, "values_int64s", {5, 6});
+  set_reference(encoder, "keys_strings", "keys", onnx::AttributeProto::STRINGS);
+  function.add_attribute("keys");
+  set_words(file.call("code", {"x"}, {"y"}), "keys", {"a", "é"});
+  CHECK(TextRun(file, {{"x", {"é", "a", "b"}, {3}}}).number().values == Values{6, 5, -1});
+}
+
+TEST_CASE("a loop reads texts around it; data decide between none") {
+  OnnxFile file = new_file();
+  file.input("x", {3}, text_type).input("start", {3}, onnx::TensorProto::BOOL);
+  file.input("steps", {}, onnx::TensorProto::INT64).output("y");
+  onnx::NodeProto& loop = file.node("Loop", {"steps", "", "start"}, {"y"});
+  onnx::GraphProto& body = graph_of(loop, "body");
+  name_inputs(body, {"step", "condition", "v"});
+  set_word(node(body, "Constant", {}, {"cat"}), "value_string", "cat");
+  node(body, "Equal", {"x", "cat"}, {"is_cat"});
+  node(body, "Xor", {"v", "is_cat"}, {"next"});
+  name_outputs(body, {"condition", "next"});
+  TextRun run(file, {{"x", {"cat", "dog", "?"}, {3}}});
+  for (const std::int64_t steps : {0, 1, 2, 3}) {
+    run.named.resize(1);
+    run.named.emplace_back("start", Tensor::from<bool>({false, false, true}, {3}));
+    run.named.emplace_back("steps", Tensor::from<std::int64_t>({steps}, {}));
+    CHECK(run.number().values == Values{steps % 2 == 1 ? 1.0 : 0.0, 0, 1});
+  }
+  OnnxFile chosen = new_file();
+  chosen.input("x", {3}, text_type).input("d", {2, 3}).output("y");
+  chosen.floats("zero", {}, {0});
+  set(chosen.node("ReduceMax", {"d"}, {"most"}), "keepdims", 0);
+  chosen.node("Greater", {"most", "zero"}, {"on"});
+  onnx::NodeProto& branch = chosen.node("If", {"on"}, {"y"});
+  onnx::GraphProto &yes = graph_of(branch, "then_branch"), &no = graph_of(branch, "else_branch");
+  set_words(node(yes, "Constant", {}, {"a"}), "value_strings", {"a", "b", "c"});
+  node(no, "Identity", {"x"}, {"b"});
+  name_outputs(yes, {"a"});
+  name_outputs(no, {"b"});
+  check_error(chosen, ErrorKind::unsupported, {"a holds texts, of which dyn has no tensors"});
 }
 
 TEST_CASE("a model of texts is text that reads back") {
