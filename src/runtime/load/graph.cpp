@@ -119,18 +119,32 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxS
 
 LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts);
 
+/// Callers read texts by the lists of the model that they know.
+void require_same_texts(const std::vector<PortInfo>& known, const std::vector<PortInfo>& outputs) {
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const auto &texts = known[i].texts, &others = outputs[i].texts;
+    if ((texts == nullptr) != (others == nullptr) || (texts != nullptr && *texts != *others))
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the output {} has other texts at these sizes than at others",
+                              known[i].name));
+  }
+}
+
 /// The model, with others for sizes for which it does not hold.
 std::shared_ptr<const Model> with_variants(std::shared_ptr<const Model> usual,
                                            onnx::UnlikeOnes unlike_ones,
                                            const std::shared_ptr<OnnxSource>& source,
                                            const onnx::ImportOptions& facts) {
   const LoadReport report = usual->load_report();
-  auto load = [source, facts](const onnx::Ones& ones) {
+  auto load = [source, facts, outputs = usual->outputs()](const onnx::Ones& ones) {
     onnx::ImportOptions more = facts;
     more.ones.insert(ones.begin(), ones.end());
     LoadedOnnx loaded;
     runtime::call_with_stack([&] { loaded = try_load(source, more); });
-    if (loaded.model) return loaded.model;
+    if (loaded.model) {
+      require_same_texts(outputs, loaded.model->outputs());
+      return loaded.model;
+    }
     throw Error(ErrorKind::unsupported,
                 fmt::format("where {} is 1, the values of its input(s) {} decide the structure of "
                             "the model; give them at load (Options::known_inputs)",

@@ -302,7 +302,38 @@ TEST_CASE("a loop reads texts around it; data decide between none") {
   node(no, "Identity", {"x"}, {"b"});
   name_outputs(yes, {"a"});
   name_outputs(no, {"b"});
-  check_error(chosen, ErrorKind::unsupported, {"a holds texts, of which dyn has no tensors"});
+  check_error(chosen, ErrorKind::unsupported,
+              {"data decide which of two sequences, optional values or tensors of texts it is"});
+}
+
+TEST_CASE("sizes decide which texts an output has, from one list") {
+  const auto one_or_many = [](const Strings& one) {
+    OnnxFile file = new_file();
+    file.input("x", {"N"}, text_type).output("y");
+    file.integers("one", {1}, {1});
+    add_texts(file, "a", {1}, {"a"});
+    set(file.node("Concat", {"x", "a"}, {"longer"}), "axis", 0);
+    file.node("Shape", {"x"}, {"size"});
+    file.node("Equal", {"size", "one"}, {"is_one"});
+    onnx::NodeProto& branch = file.node("If", {"is_one"}, {"y"});
+    onnx::GraphProto &yes = graph_of(branch, "then_branch"), &no = graph_of(branch, "else_branch");
+    if (one.empty())
+      node(yes, "Identity", {"x"}, {"chosen"});
+    else
+      set_words(node(yes, "Constant", {}, {"chosen"}), "value_strings", one);
+    node(no, "Identity", {"longer"}, {"all"});
+    name_outputs(yes, {"chosen"});
+    name_outputs(no, {"all"});
+    return file;
+  };
+  for (const Strings& x : {Strings{"b", "c"}, Strings{"d"}}) {
+    Strings expected = x;
+    if (x.size() > 1) expected.emplace_back("a");
+    TextRun run(one_or_many({}), {{"x", x, {static_cast<std::int64_t>(x.size())}}});
+    CHECK(run.text() == expected);
+  }
+  TextRun run(one_or_many({"z"}), {{"x", {"b"}, {1}}});
+  CHECK_THROWS_WITH_AS(run.text(), doctest::Contains("the output y has other texts"), Error);
 }
 
 TEST_CASE("a model of texts is text that reads back") {
