@@ -131,21 +131,29 @@ class Scan {
     for (const ValueInfoProto& output : body.output()) met.push_back(scope + output.name());
   }
 
-  /// All calls of a function share the names of its body, in which attributes of the call may be
-  /// anything.
+  /// All calls of a function share the names of its body. Texts among the call's attributes may
+  /// meet any of them.
   void call(const NodeProto& node, const FunctionProto& function, const std::string& scope) {
     const std::string inner = function_name(function) + ' ';
+    std::vector<std::string> met;
     const auto meet = [&](const auto& names, const auto& names_inside) {
       for (int i = 0; i < std::min(names.size(), names_inside.size()); ++i) {
-        groups_.join(scope + names.Get(i), inner + names_inside.Get(i));
-        for (const AttributeProto& attribute : node.attribute())
-          every_word(scope + names.Get(i), attribute);
-        for (const AttributeProto& attribute : function.attribute_proto())
-          every_word(scope + names.Get(i), attribute);
+        met.push_back(scope + names.Get(i));
+        groups_.join(met.back(), inner + names_inside.Get(i));
       }
     };
     meet(node.input(), function.input());
     meet(node.output(), function.output());
+    const auto has_words = [](const AttributeProto& attribute) {
+      return attribute.strings_size() > 0 || attribute.t().string_data_size() > 0 ||
+             attribute.has_s();
+    };
+    if (met.empty() || (std::ranges::none_of(node.attribute(), has_words) &&
+                        std::ranges::none_of(function.attribute_proto(), has_words)))
+      return;
+    for (const AttributeProto& each : node.attribute()) every_word(met.front(), each);
+    for (const AttributeProto& each : function.attribute_proto()) every_word(met.front(), each);
+    for (const std::string& name : met) groups_.join(met.front(), name);
   }
 
   const Functions& functions_;
