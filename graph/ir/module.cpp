@@ -13,6 +13,12 @@ const AttrValue* Node::find_attr(std::string_view name) const {
   return found == attrs.end() ? nullptr : &found->value;
 }
 
+bool has_texts(const Module& module) {
+  const auto is_there = [](const Texts& texts) { return texts != nullptr; };
+  return std::ranges::any_of(module.input_texts, is_there) ||
+         std::ranges::any_of(module.output_texts, is_there);
+}
+
 const Module* find_body(const Module& module, std::string_view name) {
   for (const std::shared_ptr<const Module>& body : module.bodies)
     if (body->name == name) return body.get();

@@ -110,6 +110,10 @@ struct Constraint {
   std::string reason;                     ///< such as "add (line 7)"
 };
 
+/// The texts of a port, each once: its elements, of i64, are places in this list. nullptr: they are
+/// numbers.
+using Texts = std::shared_ptr<const std::vector<std::string>>;
+
 /// One graph with its dims. Nodes are in topological order.
 struct Module {
   std::string name;
@@ -132,6 +136,8 @@ struct Module {
   /// The types that the signature declares, parallel to outputs: claims that shape propagation
   /// checks. An invalid Dim makes no claim on that dim (text `_`). Empty: no claims.
   std::vector<TensorType> output_types;
+  /// Parallel to inputs and outputs; empty: all of them are numbers. Bodies have none.
+  std::vector<Texts> input_texts, output_texts;
   std::vector<Constraint> constraints;
   /// What `loop` runs: graphs with dims of their own, each after those that it runs itself.
   std::vector<std::shared_ptr<const Module>> bodies;
@@ -143,6 +149,9 @@ struct Module {
   Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
 };
+
+/// True where a port is one of texts.
+bool has_texts(const Module& module);
 
 /// nullptr: the module has no body of this name.
 const Module* find_body(const Module& module, std::string_view name);

@@ -148,6 +148,29 @@ void verify_type(const Module& module, const Value& value) {
           "a scalar constant has dims");
 }
 
+void verify_lists(const std::vector<Texts>& texts, const std::vector<ValueId>& ports,
+                  const auto& dtype_of) {
+  require(texts.empty() || texts.size() == ports.size(), "not as many lists of texts as ports");
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!texts[i]) continue;
+    require(dtype_of(i) == DType::i64, "a port of texts is not i64");
+    const std::set<std::string_view> each(texts[i]->begin(), texts[i]->end());
+    require(each.size() == texts[i]->size(), "a text stands in the list of a port twice");
+  }
+}
+
+/// Where outputs are declared, their types may not be known yet, and will be the declared ones.
+void verify_texts(const Module& module) {
+  verify_lists(module.input_texts, module.inputs,
+               [&](std::size_t i) { return module.value(module.inputs[i]).type.dtype; });
+  verify_lists(module.output_texts, module.outputs, [&](std::size_t i) {
+    return module.output_types.empty() ? module.value(module.outputs[i]).type.dtype
+                                       : module.output_types[i].dtype;
+  });
+  for (const std::shared_ptr<const Module>& body : module.bodies)
+    require(!has_texts(*body), fmt::format("the body {} has ports of texts", body->name));
+}
+
 }  // namespace
 
 bool is_countable(const TensorType& type) {
@@ -205,6 +228,7 @@ void verify_structure(const Module& module) {
           "not as many output names as outputs");
   require(module.output_types.empty() || module.output_types.size() == module.outputs.size(),
           "not as many declared output types as outputs");
+  verify_texts(module);
   verify_states(module);
 }
 

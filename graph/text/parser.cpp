@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -63,6 +64,7 @@ void Parser::parse_body() {
   const SourceLocation location = token_.location;
   if (!module_.states.empty()) fail(location, "a body has no state; it stands before the graph");
   parse_graph();
+  if (has_texts(module_)) fail(location, "a body has no ports of texts");
   expect_line_end("the body");
   for (const std::shared_ptr<const Module>& other : bodies_) {
     if (other->name == module_.name)
@@ -245,6 +247,10 @@ void Parser::parse_graph() {
            "the graph returns nothing; its last statement is `return` with its outputs");
     parse_statement();
   }
+  if (!has_texts(module_)) {
+    module_.input_texts.clear();
+    module_.output_texts.clear();
+  }
   parse_return(take().location);
   expect("}", "the return statement, which is the last one");
 }
@@ -263,6 +269,7 @@ void Parser::parse_inputs() {
     const ValueId id = add_value(std::move(value));
     define(name, id);
     module_.inputs.push_back(id);
+    parse_texts(name, module_.value(id).type, module_.input_texts);
   } while (accept(","));
   expect(")", "an input");
 }
@@ -277,8 +284,35 @@ void Parser::parse_outputs() {
     expect(":", "the name of an output");
     module_.output_names.push_back(name.text);
     module_.output_types.push_back(parse_type(DimsOf::Output));
+    parse_texts(name, module_.output_types.back(), module_.output_texts);
   } while (accept(","));
   expect(")", "an output");
+}
+
+/// Reads `of ["a", "b"]` behind the type of a port, where it stands.
+void Parser::parse_texts(const Name& port, const TensorType& type, std::vector<Texts>& of_ports) {
+  of_ports.emplace_back();
+  if (!token_.is_word("of")) return;
+  if (type.dtype != DType::i64)
+    fail(token_.location,
+         fmt::format("`{}` is {}; a port of texts is i64, their places in the list", port.text,
+                     name_of(type.dtype)));
+  take();
+  expect("[", "`of`");
+  std::vector<std::string> texts;
+  std::unordered_set<std::string> known;
+  if (!token_.is("]")) {
+    do {
+      if (token_.kind != TokenKind::String) fail_expected("a text in quotes");
+      const SourceLocation location = token_.location;
+      texts.push_back(unquote(take()));
+      if (!known.insert(texts.back()).second)
+        fail(location, fmt::format("the text {} stands in the list of `{}` twice",
+                                   quote_text(texts.back()), port.text));
+    } while (accept(","));
+  }
+  expect("]", "a text");
+  of_ports.back() = std::make_shared<const std::vector<std::string>>(std::move(texts));
 }
 
 void Parser::parse_targets() {

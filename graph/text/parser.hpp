@@ -81,6 +81,7 @@ class Parser {
   void parse_graph();
   void parse_inputs();
   void parse_outputs();
+  void parse_texts(const Name& port, const TensorType& type, std::vector<Texts>& of_ports);
   void parse_statement();
   void parse_targets();
   void parse_return(SourceLocation location);

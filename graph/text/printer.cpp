@@ -70,6 +70,7 @@ class Printer {
   void print_weight_files();
   void print_header(bool names_files);
   void print_signature(std::string_view word);
+  void print_texts(const Texts& texts);
   std::string source(const Value& weight) const;
   void print_node(const Node& node);
   std::string operand(const Node& node, std::size_t index);
@@ -240,6 +241,7 @@ void Printer::print_signature(std::string_view word) {
     const ValueId id = module_.inputs[i];
     out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(id)],
                         type(module_.value(id).type));
+    if (!module_.input_texts.empty()) print_texts(module_.input_texts[i]);
   }
   out_ += ") -> (";
   for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
@@ -248,8 +250,17 @@ void Printer::print_signature(std::string_view word) {
                                      : module_.output_types[i];
     out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", quote_name(module_.output_names[i]),
                         type(declared));
+    if (!module_.output_texts.empty()) print_texts(module_.output_texts[i]);
   }
   out_ += ") {\n";
+}
+
+void Printer::print_texts(const Texts& texts) {
+  if (!texts) return;
+  out_ += " of [";
+  for (std::size_t i = 0; i < texts->size(); ++i)
+    out_ += (i > 0 ? ", " : "") + quote_text((*texts)[i]);
+  out_ += "]";
 }
 
 std::string Printer::type(const TensorType& type) const {

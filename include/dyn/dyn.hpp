@@ -8,4 +8,5 @@
 #include "dyn/options.hpp"
 #include "dyn/session.hpp"
 #include "dyn/tensor.hpp"
+#include "dyn/texts.hpp"
 #include "dyn/version.hpp"

@@ -27,6 +27,10 @@ struct PortInfo {
   std::string name;
   DType dtype;
   std::string shape;
+  /// Where the port's elements are texts: those that the model knows, each once. `dtype` is i64
+  /// then, and an element is the place of its text in this list (TextCoder, dyn/texts.hpp).
+  /// nullptr: they are numbers.
+  std::shared_ptr<const std::vector<std::string>> texts = nullptr;
 };
 
 class Session;

@@ -108,6 +108,32 @@ expect "loaded inputs decide the dims" 0 "\[2, 5, 3\]" run "$scratch/pass.dyn" -
 check "saved outputs load again" cmp "$scratch/a/y.npy" "$scratch/d/y.npy"
 expect "loaded inputs that do not fit the dims" 1 "x" run "$scratch/pass.dyn" --dims B=1 --dims S=1 --load-inputs "x=$scratch/a/y.npy"
 
+cat >"$scratch/texts.dyn" <<'MODEL'
+dyn 1
+dim N
+graph texts(x: i64[N] of ["cat", "", "dog"], n: i64[N]) -> (y: i64[N] of ["cat", "", "dog"], z: i64[N]) {
+  z = x + n
+  return x, z
+}
+MODEL
+npy_of_texts() {  # FILE, DESCR, N, DATA for printf: without numpy
+  { printf '\x93NUMPY\x01\x00\x76\x00'; printf '%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': ($3,), }"; printf "$4"; } >"$1"
+}
+npy_of_texts "$scratch/bytes.npy" '|S3' 3 'dogxx\0cat'
+npy_of_texts "$scratch/letters.npy" '<U2' 1 '\xe9\0\0\0t\0\0\0'
+npy_of_texts "$scratch/cut.npy" '<U2' 2 '\xe9\0\0\0t\0\0\0'
+expect "texts: a file of bytes, with one that no list has" 0 '"dog", "xx", "cat"' run "$scratch/texts.dyn" --load-inputs "x=$scratch/bytes.npy" --save-outputs "$scratch/texts"
+check "texts: known and unknown ones are saved" grep -aq "'descr': '<U3'.*'shape': (3, )" "$scratch/texts/y.npy"
+expect "texts: saved outputs load again" 0 '"dog", "xx", "cat"' run "$scratch/texts.dyn" --load-inputs "x=$scratch/texts/y.npy"
+expect "texts: letters" 0 '"ét"' run "$scratch/texts.dyn" --load-inputs "x=$scratch/letters.npy"
+expect "texts: places are taken as they are" 1 "output 'y' has the element" run "$scratch/texts.dyn" --load-inputs "x=$scratch/texts/z.npy" --seed 3
+expect "texts: drawn from the list" 0 '"(cat|dog)?"' run "$scratch/texts.dyn" --dims N=4
+expect "texts: a file that is cut" 1 "the header says 2 elements of <U2, but 8 bytes follow" run "$scratch/texts.dyn" --load-inputs "x=$scratch/cut.npy"
+expect "texts: none for an input of numbers" 1 "the file for n holds texts, but input 'n' has no texts" run "$scratch/texts.dyn" --load-inputs "n=$scratch/bytes.npy"
+expect "texts: none for an input that is not there" 1 "the model has no input 'q'" run "$scratch/texts.dyn" --load-inputs "q=$scratch/bytes.npy"
+expect "texts: floats are none" 1 "input x is i64\[2\] here, but the file has f32" run "$scratch/texts.dyn" --dims N=2 --load-inputs "x=$scratch/a/y.npy"
+expect "texts: inspect shows the list" 0 'x: i64\[N\] of 3 texts: "cat", "", "dog"' inspect "$scratch/texts.dyn"
+
 rows() { "$dynrun" bench model.dyn --dims B=1,2 --dims 'S=1..4*2' "${quick[@]}" "$@" 2>>"$scratch/bench-err"; }
 check "bench: a row for each shape (csv)" bash -c "[ \$(wc -l) -eq 7 ]" < <(rows --format csv)
 check "bench: a row for each shape and number of threads (csv)" bash -c "[ \$(grep -cE 'model,[12],[124],[12],cpu') -eq 12 ]" < <(rows --threads 1,2 --format csv)

@@ -4,8 +4,8 @@
   random_trees.py FOLDER [--models 60] [--seed 1]
 
 Ensembles of trees of every mode, with NaNs in their inputs, and the operators that stand around them. Thresholds and inputs are multiples of 1/4, so that many are equal; weights of
-leaves are multiples of 1/64, so that sums are exact and no label hangs on a rounding. Three data sets for each, of other numbers of rows. Writes FOLDER/node/NAME/{model.onnx,
-data.json, test_data_set_N} and FOLDER/names.txt. What ONNX Runtime refuses is drawn again.
+leaves are multiples of 1/64, so that sums are exact and no label hangs on a rounding. A quarter of the models are pipelines on texts (random_texts.py). Three data sets for each, of
+other numbers of rows. Writes FOLDER/node/NAME/{model.onnx, data.json, test_data_set_N} and FOLDER/names.txt. What ONNX Runtime refuses is drawn again.
 
 Needs, from PyPI: onnx, onnxruntime and numpy.
 """
@@ -19,6 +19,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from random_cases import write_case, write_cases
+from random_texts import TextModel
 
 ROWS = (1, 5, 47)
 TOLERANCES = {"rtol": 1e-4, "atol": 2e-5}
@@ -259,6 +260,9 @@ class Model:
     KINDS = [regressor, regressor, tree_classifier, tree_classifier, tree_classifier, tree_ensemble, tree_ensemble, linear_regressor, linear_classifier, svm_regressor,
              svm_classifier, svm_classifier, scaler, normalizer, imputer, binarizer, vectorizer, extractor, encoder, one_hot]
 
+    def draw_kind(self):
+        self.draw.choice(self.KINDS)(self)
+
     def model(self):
         graph = helper.make_graph(self.nodes, "random", [helper.make_tensor_value_info("x", self.dtype, ["N", self.features])],
                                   [helper.make_tensor_value_info(name, dtype, None) for name, dtype in self.outputs], self.initializers)
@@ -273,6 +277,9 @@ class Model:
             x[state.random(x.shape) < 0.1] = numpy.nan
         return x.astype(NUMPY[self.dtype])
 
+    def inputs(self, rows, state):
+        return {"x": self.input(rows, state)}
+
 
 def write_model(folder, drawn, session_of):
     model = drawn.model()
@@ -280,8 +287,8 @@ def write_model(folder, drawn, session_of):
     state = numpy.random.default_rng(drawn.draw.getrandbits(32))
     sets = []
     for rows in ROWS:
-        x = drawn.input(rows, state)
-        sets.append(([x], session.run(None, {"x": x})))
+        inputs = drawn.inputs(rows, state)
+        sets.append((list(inputs.values()), session.run(None, inputs)))
     write_case(folder, model, sets, TOLERANCES)
 
 
@@ -294,8 +301,9 @@ def main():
     drawn = collections.Counter()
 
     def draw(number, session_of):
-        model = Model(random.Random(arguments.seed * 1_000_003 + number))
-        model.draw.choice(Model.KINDS)(model)
+        state = random.Random(arguments.seed * 1_000_003 + number)
+        model = TextModel(state) if state.random() < 0.25 else Model(state)
+        model.draw_kind()
 
         def write(folder):
             write_model(folder, model, session_of)

@@ -10,6 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
+#include "dyn/texts.hpp"
 #include "src/runtime/load/model.hpp"
 #include "tests/conformance/values.hpp"
 
@@ -66,26 +67,39 @@ std::vector<DataSet> read_data(const Case& test, const Declared& inputs,
   return sets;
 }
 
-/// Views of the case's values by the names of the graph's inputs.
-NamedTensors named(const Declared& inputs, const DataSet& data) {
+/// Views of the case's values by the names of the graph's inputs, texts as their places.
+NamedTensors named(const Declared& inputs, const DataSet& data, TextCoder& texts) {
   if (inputs.size() != data.inputs.size())
     throw std::runtime_error(fmt::format("the case gives {} inputs, the graph has {}",
                                          data.inputs.size(), inputs.size()));
   NamedTensors tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    tensors.emplace_back(inputs[i]->name(), data.inputs[i].view());
+    tensors.emplace_back(
+        inputs[i]->name(),
+        data.inputs[i].are_texts()
+            ? texts.encode(inputs[i]->name(), data.inputs[i].texts(), data.inputs[i].dims())
+            : data.inputs[i].view());
   return tensors;
 }
 
 /// Nothing where the outputs are right.
 std::optional<std::string> run(const Graph& graph, const NamedTensors& inputs, const DataSet& data,
-                               const Case& test) {
+                               const Case& test, const TextCoder& texts) {
+  const std::vector<PortInfo> ports = graph.outputs();
   const Outputs outputs = graph.run(inputs);
   if (outputs.size() != data.outputs.size())
     return fmt::format("{} outputs instead of {}", outputs.size(), data.outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (const auto wrong = difference(data.outputs[i], outputs[i], test.rtol, test.atol))
-      return fmt::format("output {}: {}", i, *wrong);
+    const Values& expected = data.outputs[i];
+    if (expected.are_texts() != (ports[i].texts != nullptr))
+      return fmt::format(
+          "output {}: {}", i,
+          expected.are_texts() ? "numbers instead of texts" : "texts instead of numbers");
+    const auto wrong =
+        expected.are_texts()
+            ? difference(expected, texts.decode(ports[i].name, outputs[i]), outputs[i].shape())
+            : difference(expected, outputs[i], test.rtol, test.atol);
+    if (wrong) return fmt::format("output {}: {}", i, *wrong);
   }
   return std::nullopt;
 }
@@ -138,8 +152,9 @@ Outcome run_unguarded(const Case& test, const RunSettings& settings) {
   options.threads = settings.threads;
   const Graph graph = Graph::load(test.model, options);
   for (const DataSet& data : read_data(test, inputs, model.graph())) {
-    const NamedTensors tensors = named(inputs, data);
-    if (const auto wrong = run(graph, tensors, data, test)) {
+    TextCoder texts(graph);
+    const NamedTensors tensors = named(inputs, data, texts);
+    if (const auto wrong = run(graph, tensors, data, test, texts)) {
       outcome.reason = *wrong;
       return outcome;
     }

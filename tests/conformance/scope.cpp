@@ -10,30 +10,27 @@ namespace {
 
 using Reason = std::optional<std::string>;
 
-Reason of_type(int data_type) {
-  switch (data_type) {
-    case onnx::TensorProto::STRING: return "strings";
-    default: return std::nullopt;
-  }
-}
-
+/// Tensors of texts are in scope, but not operators on their letters.
 Reason of_type(const onnx::TypeProto& type) {
   if (type.has_sequence_type()) return "sequences";
   if (type.has_optional_type()) return "optional types";
   if (type.has_map_type()) return "maps";
-  return type.has_tensor_type() ? of_type(type.tensor_type().elem_type()) : std::nullopt;
+  return std::nullopt;
 }
 
 Reason of_operator(const onnx::NodeProto& node) {
   static constexpr std::string_view generators[] = {"RandomNormal",  "RandomNormalLike",
                                                     "RandomUniform", "RandomUniformLike",
                                                     "Multinomial",   "Bernoulli"};
+  static constexpr std::string_view of_strings[] = {"StringNormalizer", "StringConcat",
+                                                    "StringSplit", "RegexFullMatch"};
   const auto is_among = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), node.op_type()) != std::end(names);
   };
   if (node.domain().starts_with("ai.onnx.preview.training")) return "training operators";
   if (!node.domain().empty() && node.domain() != "ai.onnx") return std::nullopt;
   if (is_among(generators)) return "random generators";
+  if (is_among(of_strings)) return "strings";
   if (node.op_type() == "ImageDecoder") return "image decoding";
   return std::nullopt;
 }
@@ -47,19 +44,6 @@ class Scope {
     const auto of_port = [](const onnx::ValueInfoProto& port) { return of_type(port.type()); };
     Reason reason = first(graph.input(), of_port);
     if (!reason) reason = first(graph.output(), of_port);
-    return reason ? reason : of(graph);
-  }
-
-  Reason of(const onnx::GraphProto& graph) const {
-    const auto of_value = [](const onnx::ValueInfoProto& value) {
-      return of_type(value.type().tensor_type().elem_type());
-    };
-    Reason reason = first(graph.input(), of_value);
-    if (!reason) reason = first(graph.output(), of_value);
-    if (!reason) reason = first(graph.value_info(), of_value);
-    if (!reason)
-      reason = first(graph.initializer(),
-                     [](const onnx::TensorProto& tensor) { return of_type(tensor.data_type()); });
     return reason ? reason : of_nodes(graph.node());
   }
 
@@ -83,14 +67,7 @@ class Scope {
   }
 
   Reason of_attribute(const onnx::AttributeProto& attribute) const {
-    const std::string& name = attribute.name();
-    if (attribute.has_g()) return of(attribute.g());
-    if (attribute.has_t()) return of_type(attribute.t().data_type());
-    if (attribute.has_tp()) return of_type(attribute.tp().tensor_type().elem_type());
-    if (name == "value_string" || name == "value_strings") return "strings";
-    if (name == "to" || name == "dtype" || name == "output_dtype")
-      return of_type(static_cast<int>(attribute.i()));
-    return std::nullopt;
+    return attribute.has_g() ? of_nodes(attribute.g().node()) : std::nullopt;
   }
 
   bool is_random_dropout(const onnx::NodeProto& node) const {

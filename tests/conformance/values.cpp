@@ -109,6 +109,14 @@ bool is_close(long double expected, long double actual, double rtol, double atol
 }  // namespace
 
 Values::Values(const onnx::TensorProto& proto) : dims_(proto.dims().begin(), proto.dims().end()) {
+  if (proto.data_type() == onnx::TensorProto::STRING) {
+    dtype_ = "text";
+    texts_.assign(proto.string_data().begin(), proto.string_data().end());
+    if (texts_.size() != static_cast<std::size_t>(element_count(dims_)))
+      throw Error(ErrorKind::model,
+                  fmt::format("a tensor {} with {} texts", to_string(dims_), texts_.size()));
+    return;
+  }
   const Element& element = element_of(proto.data_type());
   dtype_ = element.name;
   element_bytes_ = element.bytes;
@@ -194,6 +202,17 @@ std::optional<std::string> difference(const Values& expected, const Tensor& actu
   return fmt::format("{} of {} elements differ: element {} is {:.7g} instead of {:.7g}", wrong,
                      expected.size(), first, static_cast<double>(numbers[first]),
                      static_cast<double>(expected[first]));
+}
+
+std::optional<std::string> difference(const Values& expected,
+                                      const std::vector<std::string>& actual, const Shape& shape) {
+  if (shape != expected.dims())
+    return fmt::format("shape {} instead of {}", to_string(shape), to_string(expected.dims()));
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i] != expected.texts()[i])
+      return fmt::format("text {} is \"{}\" instead of \"{}\"", i, actual[i], expected.texts()[i]);
+  }
+  return std::nullopt;
 }
 
 }  // namespace dyn::conformance

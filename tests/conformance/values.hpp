@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dyn/tensor.hpp"
 #include "onnx.pb.h"
@@ -23,9 +24,12 @@ class Values {
 
   const std::string& dtype() const {
     return dtype_;
-  }  ///< by dyn's names, for dtypes that dyn lacks as well: "f64", "u16", "c64"
+  }  ///< by dyn's names, for dtypes that dyn lacks as well: "f64", "u16", "c64", "text"
   const Shape& dims() const { return dims_; }
   std::size_t size() const { return bytes_.size() / element_bytes_; }
+  bool are_texts() const { return dtype_ == "text"; }
+  /// The elements where they are texts; they have no bytes then.
+  const std::vector<std::string>& texts() const { return texts_; }
   /// Exact for integers of 64 bits too. Throws Error(unsupported) for complex numbers.
   long double operator[](std::size_t index) const;
   /// A view, valid as long as this. Throws Error(unsupported) where dyn has no such dtype.
@@ -39,6 +43,7 @@ class Values {
   std::size_t element_bytes_ = 1;
   Shape dims_;
   std::string bytes_;
+  std::vector<std::string> texts_;
 };
 
 /// Describes what is wrong with `actual`, or nothing. Dtype and shape must be equal, NaN and
@@ -46,5 +51,8 @@ class Values {
 /// rtol * |expected|, as in the suite's own runner; booleans must be equal.
 std::optional<std::string> difference(const Values& expected, const Tensor& actual, double rtol,
                                       double atol);
+/// The same for texts, which must be equal.
+std::optional<std::string> difference(const Values& expected,
+                                      const std::vector<std::string>& actual, const Shape& shape);
 
 }  // namespace dyn::conformance

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <variant>
 
 #include "src/cli/input/npy.hpp"
 #include "tests/fuzz/reader.hpp"
@@ -11,8 +12,17 @@ using namespace dyn;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const fuzz::InputFile file("input.npy");
   file.write(fuzz::text_of(data, size));
-  Tensor tensor;
-  if (!fuzz::accepts([&] { tensor = cli::read_npy(file.path()); })) return 0;
+  std::variant<Tensor, cli::TextArray> read;
+  if (!fuzz::accepts([&] { read = cli::read_any_npy(file.path()); })) return 0;
+  if (const auto* texts = std::get_if<cli::TextArray>(&read)) {
+    // Bytes may be no UTF-8, which cannot be written.
+    if (!fuzz::accepts([&] { cli::write_npy(file.path(), *texts); })) return 0;
+    const auto again = std::get<cli::TextArray>(cli::read_any_npy(file.path()));
+    if (again.texts != texts->texts || again.shape != texts->shape)
+      fuzz::fail("what is written reads as other texts");
+    return 0;
+  }
+  const Tensor& tensor = std::get<Tensor>(read);
   cli::write_npy(file.path(), tensor);
   const Tensor again = cli::read_npy(file.path());
   if (again.dtype() != tensor.dtype() || again.shape() != tensor.shape() ||

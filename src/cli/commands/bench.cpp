@@ -172,17 +172,11 @@ void bench_model(const Arguments& given) {
   }
   if (!arguments.trace.empty())
     write_trace(arguments.trace, {});  // fails before the work, not after it
-  Bench bench{arguments,
-              load_models(given, counts),
-              nullptr,
-              std::nullopt,
-              std::nullopt,
-              load_inputs(arguments.load_inputs),
-              {},
-              {},
-              {}};
+  Bench bench{
+      arguments, load_models(given, counts), nullptr, std::nullopt, std::nullopt, {}, {}, {}, {}};
   bench.model = bench.models.front();
-  bench.loaded = as_declared(bench.loaded, *bench.model);
+  TextCoder texts(bench.model->inputs(), bench.model->outputs());
+  bench.loaded = as_declared(load_inputs(arguments.load_inputs), *bench.model, texts);
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
   std::string problem;
   if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);

@@ -11,6 +11,7 @@
 #include "src/cli/arguments.hpp"
 #include "src/cli/input/imported.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -48,6 +49,13 @@ void import_model(const Arguments& arguments) {
   fmt::print("{}\n", text.string());
   if (!imported.weights.empty())
     fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
+  for (const auto& [title, ports] :
+       {std::pair("input", &imported.inputs), std::pair("output", &imported.outputs)}) {
+    for (const PortInfo& port : *ports)
+      if (port.texts != nullptr)
+        fmt::print("{} {}: {} texts: {}\n", title, port.name, port.texts->size(),
+                   shown(*port.texts));
+  }
   for (const std::string& warning : imported.warnings) show_note(warning);
   if (!imported.unlike_ones.empty())
     show_note(fmt::format(

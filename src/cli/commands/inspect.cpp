@@ -17,6 +17,7 @@
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/profile.hpp"
+#include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -35,8 +36,12 @@ std::string indented(const std::string& text, std::string_view indent) {
 
 std::string ports_text(std::string_view title, const std::vector<PortInfo>& ports) {
   std::string text;
-  for (const PortInfo& port : ports)
-    text += fmt::format("{:<8} {}: {}{}\n", title, port.name, name_of(port.dtype), port.shape);
+  for (const PortInfo& port : ports) {
+    text += fmt::format("{:<8} {}: {}{}", title, port.name, name_of(port.dtype), port.shape);
+    if (port.texts != nullptr)
+      text += fmt::format(" of {} texts: {}", port.texts->size(), shown(*port.texts));
+    text += '\n';
+  }
   return text;
 }
 

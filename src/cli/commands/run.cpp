@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/npy.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -68,8 +70,22 @@ Row output_row(const std::string& name, const Tensor& tensor) {
   return row;
 }
 
+Row text_row(const std::string& name, const TextArray& array) {
+  return {{"output", name},
+          {"dtype", std::string("text")},
+          {"shape", to_string(array.shape)},
+          {"texts", shown(array.texts)}};
+}
+
+/// An output's elements: numbers, or texts.
+std::variant<Tensor, TextArray> read_output(const PortInfo& port, const Tensor& tensor,
+                                            const TextCoder& texts) {
+  if (port.texts == nullptr) return tensor;
+  return TextArray{texts.decode(port.name, tensor), tensor.shape()};
+}
+
 void save_outputs(const std::string& directory, std::span<const std::string> names,
-                  const runtime::CallState& call) {
+                  std::span<const std::variant<Tensor, TextArray>> outputs) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
@@ -77,15 +93,20 @@ void save_outputs(const std::string& directory, std::span<const std::string> nam
                 fmt::format("--save-outputs {}: {}", directory, error.message()));
   const std::vector<std::string> files = file_names(names);
   for (std::size_t i = 0; i < files.size(); ++i)
-    write_npy((std::filesystem::path(directory) / (files[i] + ".npy")).string(), call.output(i));
+    std::visit(
+        [&](const auto& output) {
+          write_npy((std::filesystem::path(directory) / (files[i] + ".npy")).string(), output);
+        },
+        outputs[i]);
 }
 
 }  // namespace
 
 void run_model(const Arguments& arguments) {
-  const std::map<std::string, Tensor> given = load_inputs(arguments.load_inputs);
+  const LoadedInputs given = load_inputs(arguments.load_inputs);
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  const std::map<std::string, Tensor> loaded = as_declared(given, *model);
+  TextCoder texts(model->inputs(), model->outputs());
+  const std::map<std::string, Tensor> loaded = as_declared(given, *model, texts);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, loaded);
   const std::vector<Tensor> inputs = make_inputs(*model, symbols, loaded, arguments.options.seed);
   runtime::CallState call = make_call(model, make_session(model, symbols, arguments.options.seed));
@@ -93,11 +114,16 @@ void run_model(const Arguments& arguments) {
   call.run();
   std::vector<Row> rows;
   std::vector<std::string> names;
+  std::vector<std::variant<Tensor, TextArray>> outputs;
   for (std::size_t i = 0; i < model->outputs().size(); ++i) {
-    names.push_back(model->outputs()[i].name);
-    rows.push_back(output_row(names.back(), call.output(i)));
+    const PortInfo& port = model->outputs()[i];
+    names.push_back(port.name);
+    outputs.push_back(read_output(port, call.output(i), texts));
+    const auto* array = std::get_if<TextArray>(&outputs.back());
+    rows.push_back(array != nullptr ? text_row(port.name, *array)
+                                    : output_row(port.name, call.output(i)));
   }
-  if (!arguments.save_outputs.empty()) save_outputs(arguments.save_outputs, names, call);
+  if (!arguments.save_outputs.empty()) save_outputs(arguments.save_outputs, names, outputs);
   fmt::print("{}", to_text(rows, arguments.format));
 }
 

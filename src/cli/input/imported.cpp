@@ -12,7 +12,7 @@ namespace dyn::cli {
 
 onnx::Imported imported_model(const Arguments& arguments, const std::string& weights_name) {
   onnx::Imported imported = onnx::import_model(arguments.model, weights_name,
-                                               {.known = load_inputs(arguments.load_inputs),
+                                               {.known = load_inputs(arguments.load_inputs).tensors,
                                                 .free_dims = arguments.options.free_dims,
                                                 .strict = arguments.options.strict,
                                                 .alone = true});

@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 #include <type_traits>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -13,7 +15,6 @@
 #include "graph/ir/codes.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/ir/scalars.hpp"
-#include "src/cli/input/npy.hpp"
 #include "src/runtime/run/call_ports.hpp"
 
 namespace dyn::cli {
@@ -97,25 +98,38 @@ void check_fits(const std::string& name, const Tensor& tensor, DType dtype, cons
 
 }  // namespace
 
-std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries) {
-  std::map<std::string, Tensor> tensors;
+LoadedInputs load_inputs(std::span<const std::string> entries) {
+  LoadedInputs loaded;
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw Error(ErrorKind::user, fmt::format("--load-inputs {}: expected NAME=FILE.npy", entry));
     }
     const std::string name = entry.substr(0, equals);
-    if (!tensors.emplace(name, read_npy(entry.substr(equals + 1))).second) {
+    if (loaded.tensors.contains(name) || loaded.texts.contains(name)) {
       throw Error(ErrorKind::user,
                   fmt::format("--load-inputs {}: input {} is given twice", entry, name));
     }
+    std::variant<Tensor, TextArray> data = read_any_npy(entry.substr(equals + 1));
+    if (auto* texts = std::get_if<TextArray>(&data))
+      loaded.texts.emplace(name, std::move(*texts));
+    else
+      loaded.tensors.emplace(name, std::get<Tensor>(std::move(data)));
   }
-  return tensors;
+  return loaded;
 }
 
-std::map<std::string, Tensor> as_declared(const std::map<std::string, Tensor>& tensors,
-                                          const runtime::Model& model) {
-  std::map<std::string, Tensor> declared = tensors;
+std::map<std::string, Tensor> as_declared(const LoadedInputs& loaded, const runtime::Model& model,
+                                          TextCoder& texts) {
+  std::map<std::string, Tensor> declared = loaded.tensors;
+  for (const auto& [name, array] : loaded.texts) {
+    try {
+      declared.emplace(name, texts.encode(name, array.texts, array.shape));
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("--load-inputs: the file for {} holds texts, but {}",
+                                            name, error.message()));
+    }
+  }
   for (const PortInfo& input : model.inputs()) {
     if (const auto given = declared.find(input.name); given != declared.end())
       given->second = runtime::as_declared(given->second, input);
@@ -160,8 +174,12 @@ std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std
       continue;
     }
     Tensor tensor(model.inputs()[i].dtype, shape);
-    if (is_mask(name)) {
+    const PortInfo& port = model.inputs()[i];
+    if (is_mask(name) && port.texts == nullptr) {
       fill_ones(tensor);
+    } else if (port.texts != nullptr) {
+      std::mt19937_64 generator(seed_of(seed, name));
+      fill_randomly(tensor, static_cast<std::int64_t>(port.texts->size()), generator);
     } else {
       const std::optional<graph::Dim> extent = index_extent(module, module.inputs[i]);
       std::mt19937_64 generator(seed_of(seed, name));

@@ -16,6 +16,7 @@
 #include "dyn/error.hpp"
 #include "graph/ir/codes.hpp"
 #include "src/cli/input/ranges.hpp"
+#include "src/cli/input/unicode.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -61,17 +62,21 @@ std::string_view value_of(const std::string& path, std::string_view header, std:
   return trim(rest.substr(1));
 }
 
-DType parse_descr(const std::string& path, std::string_view text) {
+/// The code of the elements, without its quotes.
+std::string_view parse_descr(const std::string& path, std::string_view text) {
   const std::size_t end = text.find('\'', 1);
   if (text.empty() || text.front() != '\'' || end == std::string_view::npos) {
     npy_error(path, "structured or malformed element types are not supported");
   }
-  const std::string_view code = text.substr(1, end - 1);
+  return text.substr(1, end - 1);
+}
+
+DType dtype_of(const std::string& path, std::string_view code) {
   const auto* found = std::find_if(npy_types.begin(), npy_types.end(),
                                    [&](const NpyType& type) { return type.code == code; });
   if (found == npy_types.end()) {
     npy_error(path, fmt::format("element type {} is not supported; use float16, float32, float64, "
-                                "bool, or integers of 8 to 64 bits, little-endian",
+                                "bool, integers of 8 to 64 bits, or texts, little-endian",
                                 code));
   }
   return found->dtype;
@@ -114,32 +119,131 @@ std::string read_header(const std::string& path, std::ifstream& file) {
   return header;
 }
 
-}  // namespace
+/// What a header says, and the file where the elements begin.
+struct NpyFile {
+  std::ifstream file;
+  std::string code;
+  Shape shape;
+  std::uint64_t left = 0;  ///< bytes that follow
+};
 
-Tensor read_npy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+NpyFile open_npy(const std::string& path) {
+  NpyFile npy;
+  npy.file.open(path, std::ios::binary);
+  if (!npy.file)
     throw Error(ErrorKind::device,
                 fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  const std::string header = read_header(path, file);
+  const std::string header = read_header(path, npy.file);
   if (!value_of(path, header, "fortran_order").starts_with("False")) {
     npy_error(path, "column-major data is not supported; save numpy.ascontiguousarray(a)");
   }
-  const DType dtype = parse_descr(path, value_of(path, header, "descr"));
-  const Shape shape = parse_tuple(path, value_of(path, header, "shape"));
-  // The size is compared before memory is taken: a header may claim anything.
-  const std::int64_t count = element_count(shape);
-  const std::uint64_t left =
-      std::filesystem::file_size(path) - static_cast<std::uint64_t>(file.tellg());
-  if (static_cast<std::uint64_t>(count) > left / size_of(dtype)) {
+  npy.code = parse_descr(path, value_of(path, header, "descr"));
+  npy.shape = parse_tuple(path, value_of(path, header, "shape"));
+  npy.left = std::filesystem::file_size(path) - static_cast<std::uint64_t>(npy.file.tellg());
+  return npy;
+}
+
+/// The size is compared before memory is taken: a header may claim anything.
+void check_size(const std::string& path, const NpyFile& npy, std::uint64_t bytes_of_element,
+                std::string_view name) {
+  const std::int64_t count = element_count(npy.shape);
+  if (bytes_of_element > 0 && static_cast<std::uint64_t>(count) > npy.left / bytes_of_element) {
     npy_error(path, fmt::format("the header says {} elements of {}, but {} bytes follow", count,
-                                name_of(dtype), left));
+                                name, npy.left));
   }
-  Tensor tensor(dtype, shape);
-  if (!file.read(static_cast<char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()))) {
+}
+
+void read_bytes(const std::string& path, NpyFile& npy, char* to, std::size_t bytes) {
+  if (!npy.file.read(to, static_cast<std::streamsize>(bytes)))
     throw Error(ErrorKind::device, fmt::format("{}: reading failed", path));
-  }
+}
+
+Tensor read_numbers(const std::string& path, NpyFile& npy) {
+  const DType dtype = dtype_of(path, npy.code);
+  check_size(path, npy, size_of(dtype), name_of(dtype));
+  Tensor tensor(dtype, npy.shape);
+  read_bytes(path, npy, static_cast<char*>(tensor.raw()), tensor.bytes());
   return tensor;
+}
+
+bool is_text_code(std::string_view code) {
+  return code.starts_with("<U") || code.starts_with("|S");
+}
+
+/// Texts have a fixed width, and NULs fill up the shorter ones.
+TextArray read_texts(const std::string& path, NpyFile& npy) {
+  constexpr std::int64_t widest = std::int64_t{1} << 30;
+  constexpr std::size_t most_empty = 1 << 24;  // they take memory, but none of the file
+  const bool is_unicode = npy.code.starts_with("<U");
+  const std::int64_t width = parse_integer(std::string_view(npy.code).substr(2), npy.code);
+  if (width < 0 || width > widest) npy_error(path, fmt::format("texts cannot be {}", npy.code));
+  const std::size_t bytes = static_cast<std::size_t>(width) * (is_unicode ? 4 : 1);
+  check_size(path, npy, bytes, npy.code);
+  const auto count = static_cast<std::size_t>(element_count(npy.shape));
+  if (bytes == 0 && count > most_empty)
+    npy_error(path, fmt::format("{} texts without letters are not plausible", count));
+  TextArray array{{}, npy.shape};
+  std::string element(bytes, '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    read_bytes(path, npy, element.data(), bytes);
+    const std::optional<std::string> text =
+        is_unicode ? text_of_code_points(element) : std::optional(without_nuls(element));
+    if (!text) npy_error(path, fmt::format("text {} has a letter that Unicode lacks", i));
+    array.texts.push_back(*text);
+  }
+  return array;
+}
+
+void write_file(const std::string& path, std::string_view code, const Shape& shape,
+                std::string_view data) {
+  std::string sizes;
+  for (const std::int64_t size : shape) sizes += fmt::format("{}, ", size);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", code, sizes);
+  const std::size_t prefix = magic.size() + 4;
+  header.append(alignment - (prefix + header.size() + 1) % alignment, ' ').push_back('\n');
+  const auto bytes = static_cast<std::uint16_t>(header.size());
+  std::ofstream file(path, std::ios::binary);
+  file << magic << '\x01' << '\x00' << static_cast<char>(bytes & 0xff)
+       << static_cast<char>(bytes >> 8) << header;
+  file.write(data.data(), static_cast<std::streamsize>(data.size()));
+  file.flush();
+  if (!file)
+    throw Error(ErrorKind::device,
+                fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+std::variant<Tensor, TextArray> read_any_npy(const std::string& path) {
+  NpyFile npy = open_npy(path);
+  if (is_text_code(npy.code)) return read_texts(path, npy);
+  return read_numbers(path, npy);
+}
+
+Tensor read_npy(const std::string& path) {
+  NpyFile npy = open_npy(path);
+  if (is_text_code(npy.code)) npy_error(path, "it holds texts, not numbers");
+  return read_numbers(path, npy);
+}
+
+void write_npy(const std::string& path, const TextArray& array) {
+  std::vector<std::u32string> letters;
+  std::size_t width = 0;
+  for (const std::string& text : array.texts) {
+    std::optional<std::u32string> decoded = code_points_of(text);
+    if (!decoded)
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("{}: a text is not UTF-8, which .npy files of texts need", path));
+    width = std::max(width, decoded->size());
+    letters.push_back(*std::move(decoded));
+  }
+  std::string data;
+  for (std::u32string& text : letters) {
+    text.resize(width);
+    data.append(reinterpret_cast<const char*>(text.data()), text.size() * sizeof(char32_t));
+  }
+  write_file(path, fmt::format("<U{}", width), array.shape, data);
 }
 
 void write_npy(const std::string& path, const Tensor& tensor) {
@@ -152,21 +256,8 @@ void write_npy(const std::string& path, const Tensor& tensor) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("{}: .npy files have no {}", path, name_of(tensor.dtype())));
   }
-  std::string sizes;
-  for (const std::int64_t size : tensor.shape()) sizes += fmt::format("{}, ", size);
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type->code, sizes);
-  const std::size_t prefix = magic.size() + 4;
-  header.append(alignment - (prefix + header.size() + 1) % alignment, ' ').push_back('\n');
-  const auto bytes = static_cast<std::uint16_t>(header.size());
-  std::ofstream file(path, std::ios::binary);
-  file << magic << '\x01' << '\x00' << static_cast<char>(bytes & 0xff)
-       << static_cast<char>(bytes >> 8) << header;
-  file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()));
-  file.flush();
-  if (!file)
-    throw Error(ErrorKind::device,
-                fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  write_file(path, type->code, tensor.shape(),
+             {static_cast<const char*>(tensor.raw()), tensor.bytes()});
 }
 
 std::vector<std::string> file_names(std::span<const std::string> names) {

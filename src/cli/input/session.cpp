@@ -35,9 +35,11 @@ std::vector<runtime::NamedShapes> given_shapes(const Arguments& arguments,
 /// may have several sizes there. Else the model itself.
 std::shared_ptr<const runtime::Model> at_given_shapes(std::shared_ptr<const runtime::Model> model,
                                                       const Arguments& arguments,
-                                                      const std::map<std::string, Tensor>& loaded) {
+                                                      const LoadedInputs& loaded) {
   if (arguments.shapes.size() > 1 || !arguments.dims.empty()) return model;
-  const runtime::NamedShapes shapes = given_shapes(arguments, as_declared(loaded, *model)).front();
+  TextCoder texts(model->inputs(), model->outputs());
+  const runtime::NamedShapes shapes =
+      given_shapes(arguments, as_declared(loaded, *model, texts)).front();
   const std::vector<PortInfo>& inputs = model->inputs();
   const bool are_all = std::ranges::all_of(inputs, [&](const PortInfo& input) {
     return std::ranges::count(shapes, input.name, &runtime::NamedShapes::value_type::first) == 1;
@@ -50,7 +52,8 @@ std::shared_ptr<const runtime::Model> at_given_shapes(std::shared_ptr<const runt
 
 std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   Options options = arguments.options;
-  options.known_inputs = load_inputs(arguments.load_inputs);
+  const LoadedInputs loaded = load_inputs(arguments.load_inputs);
+  options.known_inputs = loaded.tensors;
   if (isatty(STDERR_FILENO) != 0) {
     options.log = [](LogLevel level, std::string_view line) {
       if (level == LogLevel::warning) fmt::print(stderr, "dynrun: warning: {}\n", line);
@@ -60,7 +63,7 @@ std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   const Graph graph = Graph::load(arguments.model, options);
   show_progress("");
   graph.model()->require_structure();
-  return at_given_shapes(graph.model(), arguments, options.known_inputs);
+  return at_given_shapes(graph.model(), arguments, loaded);
 }
 
 std::vector<std::vector<std::int64_t>> requested_shapes(

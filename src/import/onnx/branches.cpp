@@ -4,6 +4,7 @@
 
 #include "dyn/error.hpp"
 #include "src/import/onnx/converter.hpp"
+#include "src/import/onnx/texts/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -57,6 +58,10 @@ Operands Converter::constants_of(const GraphProto& body) const {
   Operands operands;
   const auto add = [&](const TensorProto& proto, const std::string& name) {
     TensorProto copy = proto;
+    if (proto.data_type() == TensorProto::STRING) {
+      operands.insert_or_assign(name, std::make_shared<Operand>(texts_operand(copy)));
+      return;
+    }
     Tensor tensor = take_tensor(copy, state_.files);
     operands.insert_or_assign(
         name, std::make_shared<Operand>(Operand{graph::no_value,
@@ -146,10 +151,13 @@ void Converter::give_either(NodeContext& context, ValueId condition, std::option
                             Operand& yes, Operand& no, std::size_t output) {
   const Refusal* refusal = yes.refusal ? yes.refusal.get() : no.refusal.get();
   if (refusal != nullptr) return context.refuse(refusal->message, output);
-  if (yes.sequence || no.sequence || yes.is_nothing || no.is_nothing) {
+  const auto is_tensor = [](const Operand& each) {
+    return !each.sequence && !each.is_nothing && !each.texts;
+  };
+  if (!is_tensor(yes) || !is_tensor(no)) {
     context.decide_earlier(by_sizes);
     return context.refuse(
-        "data decide which of two sequences, or optional values, it is; that is "
+        "data decide which of two sequences, optional values or tensors of texts it is; that is "
         "not supported",
         output);
   }

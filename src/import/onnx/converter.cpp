@@ -13,7 +13,7 @@
 #include "src/import/onnx/parts/folded.hpp"
 #include "src/import/onnx/sequences.hpp"
 #include "src/import/onnx/sizes/freed_check.hpp"
-#include "src/import/onnx/text_node.hpp"
+#include "src/import/onnx/texts/text_node.hpp"
 
 namespace dyn::onnx {
 

@@ -12,16 +12,17 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
+#include "graph/ir/verify.hpp"
 #include "graph/passes/keep_wide.hpp"
 #include "graph/text/text.hpp"
 #include "src/import/onnx/converter.hpp"
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/texts.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 #include "src/import/onnx/reader/needed_nodes.hpp"
-#include "src/import/onnx/text_node.hpp"
+#include "src/import/onnx/texts/input_lists.hpp"
+#include "src/import/onnx/texts/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -56,6 +57,7 @@ class Importer {
     const Functions functions = within("", [&] { return Functions(model_); });
     if (!options_.strict) tidy_graph(functions);
     check_operators(functions);
+    input_texts_ = within("", [&] { return lists_of_inputs(model_, functions); });
     read_initializers();
     read_inputs();
     Converter converter(state_, functions);
@@ -73,6 +75,12 @@ class Importer {
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     if (!options_.strict && options_.splits.empty()) imported.shared_names = shared_names_;
     imported.text = graph::print(module);
+    imported.inputs = ports_of_inputs(module);
+    for (std::size_t i = 0; i < module.outputs.size(); ++i) {
+      const graph::TensorType& type = module.value(module.outputs[i]).type;
+      imported.outputs.push_back({module.output_names[i], type.dtype, graph::to_string(type.dims),
+                                  module.output_texts[i]});
+    }
     imported.weights = within("", [&] { return take_weights(); });
     imported.sources = std::move(state_.body_sources);
     std::ranges::move(sources, std::back_inserter(imported.sources));
@@ -125,12 +133,14 @@ class Importer {
     for (std::size_t i = 0; i < input_protos_.size(); ++i) {
       const ValueInfoProto& proto = *input_protos_[i];
       if (i >= inputs_.size()) {
-        imported.inputs.push_back(
-            within("the input " + proto.name(), [&] { return declared(proto); }));
+        PortInfo port = within("the input " + proto.name(), [&] { return declared(proto); });
+        port.texts = texts_of_input(proto.name());
+        imported.inputs.push_back(std::move(port));
         continue;
       }
       const graph::Value& input = state_.builder.value(inputs_[i]);
-      imported.inputs.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims)});
+      imported.inputs.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims),
+                                 texts_of_input(input.name)});
     }
     for (const ValueInfoProto& output : model_.graph().output())
       imported.outputs.push_back(
@@ -278,9 +288,11 @@ class Importer {
       const ValueId id = state_.builder.input(input->name(), std::move(type));
       inputs_.push_back(id);
       if (value) state_.known_inputs.insert(id);
-      state_.operands.emplace(
-          input->name(),
-          std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
+      const auto operand =
+          std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()});
+      if (const auto texts = input_texts_.find(input->name()); texts != input_texts_.end())
+        operand->texts = texts->second;
+      state_.operands.emplace(input->name(), operand);
     }
     shared_names_ = types.shared_names();
     if (!options_.splits.empty()) warn_of_splits();
@@ -331,20 +343,27 @@ class Importer {
             tensor.has_shape() && options_.free_dims.empty() ? "[" + shape + "]" : "_"};
   }
 
-  /// A tensor of texts is given as their places in the list of all of them.
-  ValueId output_value(const std::string& name) {
+  std::vector<PortInfo> ports_of_inputs(const graph::Module& module) const {
+    std::vector<PortInfo> ports;
+    for (const ValueId id : inputs_) {
+      const graph::Value& input = module.value(id);
+      ports.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims),
+                       texts_of_input(input.name)});
+    }
+    return ports;
+  }
+
+  /// nullptr: the input holds numbers.
+  graph::Texts texts_of_input(const std::string& name) const {
+    const auto found = input_texts_.find(name);
+    return found == input_texts_.end() ? nullptr : found->second->texts();
+  }
+
+  /// A tensor of texts is given as their places, with the list.
+  ValueId output_value(const std::string& name, graph::Texts& texts) {
     const auto found = state_.operands.find(name);
     if (found == state_.operands.end() || !found->second->texts) return value_of(state_, name);
-    const std::string texts = listed(*found->second->texts);
-    if (options_.strict)
-      throw Error(
-          ErrorKind::unsupported,
-          fmt::format("it is a tensor of texts, of which dyn has none; without strict it is "
-                      "given as i64, where {}",
-                      texts));
-    state_.warnings.push_back(
-        fmt::format("{}: the output {} is a tensor of texts, and is given as i64, where {}", path_,
-                    name, texts));
+    texts = found->second->texts->texts();
     NodeProto reader;
     reader.add_input(name);
     return NodeContext(state_, reader).places_of_texts(0);
@@ -353,20 +372,26 @@ class Importer {
   graph::Module finish(const std::string& weights_name) {
     std::vector<ValueId> outputs;
     std::vector<std::string> names;
+    std::vector<graph::Texts> texts;
     std::set<std::string> seen;
     for (const ValueInfoProto& output : model_.graph().output()) {
       if (!seen.insert(output.name()).second)
         fail(ErrorKind::model, fmt::format("two outputs are called \"{}\"", output.name()));
-      outputs.push_back(
-          within("the output " + output.name(), [&] { return output_value(output.name()); }));
+      outputs.push_back(within("the output " + output.name(),
+                               [&] { return output_value(output.name(), texts.emplace_back()); }));
       names.push_back(output.name());
     }
     if (outputs.empty()) fail(ErrorKind::model, "its graph has no outputs");
-    return within("", [&] {
+    graph::Module module = within("", [&] {
       return state_.builder.finish(
           outputs, names,
           state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name});
     });
+    for (const ValueId id : module.inputs)
+      module.input_texts.push_back(texts_of_input(module.value(id).name));
+    module.output_texts = std::move(texts);
+    graph::verify(module);
+    return module;
   }
 
   /// As ONNX Runtime on a CPU: f16 and bf16 are formats of inputs, weights and outputs.
@@ -403,6 +428,7 @@ class Importer {
   const ImportOptions& options_;  ///< known: the values that decide the structure, and no others
   GraphState state_;
   std::vector<const ValueInfoProto*> input_protos_;
+  std::map<std::string, TextListPtr> input_texts_;
   std::vector<ValueId> inputs_;               ///< of these
   std::vector<std::vector<Dim>> input_dims_;  ///< as they were read
   SharedNames shared_names_;

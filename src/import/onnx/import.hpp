@@ -23,8 +23,8 @@ struct Imported {
   /// from; empty: none.
   std::vector<std::string> sources;
   /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a
-  /// reshape. Where their values were not given there is no text, and the fields below hold all
-  /// that is known without them.
+  /// reshape. Where their values were not given there is no text, and of outputs nothing is known
+  /// but what the file declares.
   std::vector<std::string> undecided;
   /// Names of inputs whose ranks nobody has given, likewise.
   std::vector<std::string> unranked;

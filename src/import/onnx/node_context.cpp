@@ -70,7 +70,7 @@ Operand& NodeContext::without_texts(Operand& operand) const {
   return operand;
 }
 
-const std::vector<std::string>* NodeContext::texts(std::size_t input) const {
+const TextList* NodeContext::texts(std::size_t input) const {
   if (!has(input)) return nullptr;
   const auto found = state_.operands.find(node_.input(static_cast<int>(input)));
   return found == state_.operands.end() ? nullptr : found->second->texts.get();
@@ -302,10 +302,10 @@ void NodeContext::give(ValueId id, std::size_t output) {
   give(Operand{id, nullptr, std::nullopt}, output);
 }
 
-void NodeContext::give_texts(ValueId places, std::vector<std::string> texts, std::size_t output) {
+void NodeContext::give_texts(ValueId places, TextListPtr list) {
   Operand operand{places, nullptr, std::nullopt};
-  operand.texts = std::make_shared<const std::vector<std::string>>(std::move(texts));
-  give(std::move(operand), output);
+  operand.texts = std::move(list);
+  give(std::move(operand));
 }
 
 void NodeContext::give(KnownInts ints, std::size_t output) {

@@ -205,12 +205,12 @@ class NodeContext {
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
   void give(OperandList sequence, std::size_t output = 0);
 
-  /// The list of the texts of an input, which are some of it; nullptr: it has none.
-  const std::vector<std::string>* texts(std::size_t input) const;
+  /// The list of the texts of an input; nullptr: it holds none.
+  const TextList* texts(std::size_t input) const;
   /// The places of an input's texts in their list.
   ValueId places_of_texts(std::size_t input);
   /// A tensor of texts: the value has their places in the list.
-  void give_texts(ValueId places, std::vector<std::string> texts, std::size_t output = 0);
+  void give_texts(ValueId places, TextListPtr list);
 
   /// The tensors of an input that is a sequence. Fails where it has a front.
   const OperandList& sequence(std::size_t input);

@@ -10,6 +10,7 @@
 
 #include "graph/ir/module.hpp"
 #include "src/import/onnx/reader/tensor.hpp"
+#include "src/import/onnx/texts/text_list.hpp"
 
 namespace dyn::onnx {
 
@@ -41,8 +42,7 @@ struct Operand {
   std::vector<std::shared_ptr<Operand>> parts =
       {};  ///< for a list of integers, the lists that it is joined from, where one of them depends
            ///< on data
-  /// For a tensor of texts in the file: they are these, by the numbers that the value has instead.
-  std::shared_ptr<const std::vector<std::string>> texts = nullptr;
+  TextListPtr texts = nullptr;  ///< for a tensor of texts: its elements are places in this list
   // At most one of these is set, and then nothing else is.
   std::shared_ptr<const Refusal> refusal = nullptr;
   std::shared_ptr<const std::vector<std::shared_ptr<Operand>>> sequence =

@@ -216,6 +216,7 @@ std::shared_ptr<Operand> RolledLoop::captured(Attempt& attempt, const std::strin
     graph::TensorType in_body{type.dtype, {}};
     for (const Dim dim : type.dims) in_body.dims.push_back(attempt.dims.of_port(dim));
     own = operand_of(add_input(attempt, name, std::move(in_body)), name);
+    own->texts = outside->texts;
     attempt.captured.push_back(outside->id);
     attempt.graph.captured.emplace(own->id, outside->id);
   }

@@ -119,12 +119,27 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxS
 
 LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts);
 
+/// Callers read texts by the lists of the model that they know.
+void require_same_texts(const std::vector<PortInfo>& known, const std::vector<PortInfo>& outputs) {
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const auto &texts = known[i].texts, &others = outputs[i].texts;
+    if ((texts == nullptr) != (others == nullptr) || (texts != nullptr && *texts != *others))
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the output {} has other texts at these sizes than at others",
+                              known[i].name));
+  }
+}
+
 std::shared_ptr<const Model> load_variant(const std::shared_ptr<OnnxSource>& source,
                                           const onnx::ImportOptions& facts,
+                                          const std::vector<PortInfo>& outputs,
                                           const std::string& where) {
   LoadedOnnx loaded;
   runtime::call_with_stack([&] { loaded = try_load(source, facts); });
-  if (loaded.model) return loaded.model;
+  if (loaded.model) {
+    require_same_texts(outputs, loaded.model->outputs());
+    return loaded.model;
+  }
   throw Error(ErrorKind::unsupported,
               fmt::format("where {}, the values of its input(s) {} decide the structure of the "
                           "model; give them at load (Options::known_inputs)",
@@ -149,11 +164,12 @@ std::shared_ptr<const Model> with_ones(std::shared_ptr<const Model> usual,
                                        const std::shared_ptr<OnnxSource>& source,
                                        const onnx::ImportOptions& facts) {
   if (imported.unlike_ones.empty()) return usual;
-  auto load = [source, facts, own = imported.ones](const onnx::Ones& ones) {
+  auto load = [source, facts, outputs = usual->outputs(),
+               own = imported.ones](const onnx::Ones& ones) {
     onnx::ImportOptions more = facts;
     more.ones = own;
     more.ones.insert(ones.begin(), ones.end());
-    return load_variant(source, more, fmt::format("{} is 1", fmt::join(ones, " and ")));
+    return load_variant(source, more, outputs, fmt::format("{} is 1", fmt::join(ones, " and ")));
   };
   const KeyAt ones_at = [sizes = imported.unlike_ones](std::span<const Shape* const> inputs) {
     return sizes.at(inputs);
@@ -168,10 +184,10 @@ std::shared_ptr<const Model> with_splits(std::shared_ptr<const Model> usual,
                                          const std::shared_ptr<OnnxSource>& source,
                                          const onnx::ImportOptions& facts) {
   if (imported.shared_names.empty() || !facts.splits.empty()) return usual;
-  auto load = [source, facts](const onnx::Splits& splits) {
+  auto load = [source, facts, outputs = usual->outputs()](const onnx::Splits& splits) {
     onnx::ImportOptions more = facts;
     more.splits = splits;
-    return load_variant(source, more, "dims of one name have several sizes");
+    return load_variant(source, more, outputs, "dims of one name have several sizes");
   };
   const KeyAt splits_at = [names = imported.shared_names](std::span<const Shape* const> inputs) {
     return names.at(inputs);

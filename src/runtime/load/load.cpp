@@ -36,12 +36,13 @@ int chosen_threads(const Options& options) {
 
 std::vector<PortInfo> port_infos(const graph::Module& module,
                                  const std::vector<graph::ValueId>& values,
-                                 const std::vector<std::string>* names) {
+                                 const std::vector<std::string>* names,
+                                 const std::vector<graph::Texts>& texts) {
   std::vector<PortInfo> ports;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const graph::Value& value = module.value(values[i]);
     ports.push_back({names != nullptr ? (*names)[i] : value.name, value.type.dtype,
-                     to_string(value.type.dims)});
+                     to_string(value.type.dims), texts.empty() ? nullptr : texts[i]});
   }
   return ports;
 }
@@ -87,8 +88,9 @@ class Loader {
   }
 
   ModelInfo info_of(const graph::Module& module) const {
-    return {options_, threads_, port_infos(module, module.inputs, nullptr),
-            port_infos(module, module.outputs, &module.output_names), request_.decided};
+    return {options_, threads_, port_infos(module, module.inputs, nullptr, module.input_texts),
+            port_infos(module, module.outputs, &module.output_names, module.output_texts),
+            request_.decided};
   }
 
   /// A model that runs at once.

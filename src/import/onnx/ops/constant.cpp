@@ -10,6 +10,7 @@
 #include "src/import/onnx/functions.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
+#include "src/import/onnx/texts/text_node.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -23,7 +24,11 @@ Tensor tensor_of(DType dtype, std::vector<std::int64_t> dims, const Field& eleme
 }
 
 void convert_constant(NodeContext& node) {
-  if (node.attribute("value") != nullptr) return node.give(node.take_tensor("value"));
+  if (const AttributeProto* value = node.attribute("value")) {
+    if (value->t().data_type() != TensorProto::STRING) return node.give(node.take_tensor("value"));
+    TensorProto texts = value->t();
+    return node.give(texts_operand(texts));
+  }
   if (const AttributeProto* value = node.attribute("value_float"))
     return node.give(tensor_of<float>(DType::f32, {}, std::vector{value->f()}));
   if (const AttributeProto* value = node.attribute("value_int"))
@@ -32,8 +37,12 @@ void convert_constant(NodeContext& node) {
     return node.give(tensor_of<float>(DType::f32, {value->floats_size()}, value->floats()));
   if (const AttributeProto* value = node.attribute("value_ints"))
     return node.give(tensor_of<std::int64_t>(DType::i64, {value->ints_size()}, value->ints()));
-  node.fail_unsupported(
-      "its constant is of a kind that is not supported: text, or a sparse tensor");
+  if (const AttributeProto* value = node.attribute("value_string"))
+    return node.give(texts_operand(TextVector{value->s()}, {}));
+  if (const AttributeProto* value = node.attribute("value_strings"))
+    return node.give(texts_operand(node.words("value_strings"),
+                                   {static_cast<std::int64_t>(value->strings_size())}));
+  node.fail_unsupported("its constant is of a kind that is not supported: a sparse tensor");
 }
 
 /// The one element that the whole result repeats: f32 0 where the attribute is left out.

@@ -7,6 +7,7 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
+#include "src/import/onnx/texts/text_lookup.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -25,14 +26,24 @@ struct VocabularyLists {
   Integers pool, starts, columns;
 };
 
+/// The node's input; of texts, their places.
+TensorExpr items_expr(NodeContext& node) {
+  return {node, node.texts(0) != nullptr ? node.places_of_texts(0) : node.value(0)};
+}
+
 VocabularyLists vocabulary_lists(NodeContext& node) {
   const auto list = [&](const char* name) {
     const auto given = node.integers(name);
     if (!given || given->empty()) node.fail(fmt::format("it needs {}", name));
     return *given;
   };
-  if (node.attribute("pool_strings") != nullptr) node.fail_unsupported("strings are not supported");
-  VocabularyLists lists{list("pool_int64s"), list("ngram_counts"), list("ngram_indexes")};
+  const bool are_texts = node.texts(0) != nullptr;
+  const TextVector words = node.words("pool_strings");
+  if (are_texts == words.empty())
+    node.fail(are_texts ? "its input holds texts, but it has no pool_strings"
+                        : "it has pool_strings, but its input holds numbers");
+  VocabularyLists lists{are_texts ? elements_of_keys(node, words) : list("pool_int64s"),
+                        list("ngram_counts"), list("ngram_indexes")};
   const auto size = static_cast<std::int64_t>(lists.pool.size());
   lists.starts.push_back(size);
   for (std::size_t i = 0; i + 1 < lists.starts.size(); ++i) {
@@ -88,7 +99,7 @@ TensorExpr counted(NodeContext& node, const Vocabulary& vocabulary) {
   const auto list = [&](const Integers& elements) {
     return integers(node, {static_cast<std::int64_t>(elements.size())}, elements);
   };
-  return apply("count_ngrams", {input_expr(node, 0), list(items), list(columns)},
+  return apply("count_ngrams", {items_expr(node), list(items), list(columns)},
                {node.dim("shortest", vocabulary.shortest), node.integer_list("counts", counts),
                 node.dim("skips", skips), node.dim("columns", vocabulary.columns)});
 }
@@ -97,7 +108,7 @@ void convert_tf_idf(NodeContext& node) {
   const std::string mode = node.word("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
     node.fail(fmt::format("its mode must be TF, IDF or TFIDF, not \"{}\"", mode));
-  if (const int rank = node.type_of(0).rank(); rank != 1 && rank != 2)
+  if (const int rank = items_expr(node).rank(); rank != 1 && rank != 2)
     node.fail(fmt::format("its input has {} dims, not 1 or 2", rank));
   const Vocabulary vocabulary = vocabulary_of(node);
   TensorExpr result = counted(node, vocabulary);

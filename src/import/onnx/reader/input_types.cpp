@@ -164,7 +164,8 @@ graph::TensorType InputTypes::type_of(const ValueInfoProto& input) {
     throw Error(ErrorKind::unsupported,
                 "it is no tensor; sequences, maps and optional values are not supported");
   const TypeProto::Tensor& tensor = input.type().tensor_type();
-  graph::TensorType type{dtype_of(tensor.elem_type()), {}};
+  const bool are_texts = tensor.elem_type() == TensorProto::STRING;
+  graph::TensorType type{are_texts ? DType::i64 : dtype_of(tensor.elem_type()), {}};
   const auto words = free_dims_.find(input.name());
   const std::size_t number = inputs_++;
   const int rank = rank_of(input);

@@ -79,6 +79,62 @@ TEST_CASE("npy: every dtype, versions 1 to 3, and loose spacing are read") {
   CHECK(dyn::cli::read_npy(file.path).shape() == dyn::Shape{3});
 }
 
+TEST_CASE("npy: texts are read and written as NumPy does") {
+  const TemporaryFile file;
+  const std::vector<std::string> texts{
+      "cat", "", "\xc3\xa9t\xc3\xa9", "\xf0\x9f\x90\xb1!", "\xe6\x97\xa5", "a b"};
+  dyn::cli::write_npy(file.path, dyn::cli::TextArray{texts, {2, 3}});
+  CHECK(file.read().substr(10).starts_with(
+      "{'descr': '<U3', 'fortran_order': False, 'shape': (2, 3"));
+  const auto back = std::get<dyn::cli::TextArray>(dyn::cli::read_any_npy(file.path));
+  CHECK(back.texts == texts);
+  CHECK(back.shape == dyn::Shape{2, 3});
+  file.write(file_of(header_of("|S3", "(2,)"), std::string("ab\0\xc3\xa9x", 6)));
+  CHECK(std::get<dyn::cli::TextArray>(dyn::cli::read_any_npy(file.path)).texts ==
+        std::vector<std::string>{"ab", "\xc3\xa9x"});
+  dyn::cli::write_npy(file.path, dyn::cli::TextArray{{"", ""}, {2}});
+  CHECK(std::get<dyn::cli::TextArray>(dyn::cli::read_any_npy(file.path)).texts ==
+        std::vector<std::string>{"", ""});
+  file.write(file_of(header_of("<f4", "(1,)"), std::string(4, '\0')));
+  CHECK(std::get<dyn::Tensor>(dyn::cli::read_any_npy(file.path)).size() == 1);
+  for (const char* broken : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\x80", "\xc3x",
+                             "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"})
+    CHECK_THROWS_AS(dyn::cli::write_npy(file.path, dyn::cli::TextArray{{broken}, {1}}), dyn::Error);
+}
+
+TEST_CASE("npy: broken files of texts are errors") {
+  const TemporaryFile file;
+  const std::string data("a\0\0\0b\0\0\0", 8);
+  const std::string good = file_of(header_of("<U1", "(2,)"), data);
+  file.write(good);
+  CHECK_NOTHROW(dyn::cli::read_any_npy(file.path));
+  CHECK_THROWS_WITH_AS(dyn::cli::read_npy(file.path),
+                       doctest::Contains("it holds texts, not numbers"), dyn::Error);
+  const std::string cases[] = {
+      good.substr(0, good.size() - 1),
+      good.substr(0, good.size() - 4),
+      file_of(header_of("<U2", "(2,)"), data),
+      file_of(header_of("<U1", "(3,)"), data),
+      file_of(header_of("|S5", "(2,)"), data),
+      file_of(header_of(">U1", "(2,)"), data),
+      file_of(header_of("<U", "(2,)"), data),
+      file_of(header_of("<U-1", "(2,)"), data),
+      file_of(header_of("<Ux", "(2,)"), data),
+      file_of(header_of("<U99999999999999999999", "(2,)"), data),
+      file_of(header_of("<U4611686018427387904", "(2,)"), data),
+      file_of(header_of("<U0", "(1000000000000,)"), data),
+      file_of(header_of("|O", "(2,)"), data),
+      file_of(header_of("<U1", "(1,)"), std::string("\0\xd8\0\0", 4)),
+      file_of(header_of("<U1", "(1,)"), std::string("\0\0\x11\0", 4)),
+      file_of(header_of("<U1", "(1,)"), std::string("\xff\xff\xff\xff", 4)),
+  };
+  for (const std::string& bytes : cases) {
+    CAPTURE(bytes);
+    file.write(bytes);
+    CHECK_THROWS_AS(dyn::cli::read_any_npy(file.path), dyn::Error);
+  }
+}
+
 TEST_CASE("npy: broken files are errors that name the file") {
   const TemporaryFile file;
   const std::string data(24, '\0');

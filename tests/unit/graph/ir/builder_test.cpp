@@ -4,7 +4,9 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/builder.hpp"
+#include "graph/ir/verify.hpp"
 #include "graph/text/text.hpp"
+#include "tests/unit/graph/ir/module_builder.hpp"
 
 using namespace dyn;
 using namespace dyn::graph;
@@ -66,4 +68,28 @@ TEST_CASE("what cannot be is refused when it is added") {
   const ValueId a = other.input("a", {DType::f32, {other.dims().constant(4)}}),
                 b = other.input("b", {DType::f32, {other.dims().constant(5)}});
   CHECK_THROWS_WITH(other.add("add", {a, b}, "y"), doctest::Contains("net.x: add"));
+}
+
+TEST_CASE("ports of texts are i64, with each text once, and bodies have none") {
+  ModuleBuilder made;
+  made.output(made.input("x", {made.c(4)}, DType::i64));
+  made.output(made.input("n", {made.c(4)}));
+  const auto list = [](std::vector<std::string> texts) {
+    return std::make_shared<const std::vector<std::string>>(std::move(texts));
+  };
+  made.module.input_texts = {list({"a", "", "b"}), nullptr};
+  made.module.output_texts = {list({}), nullptr};
+  CHECK_NOTHROW(verify(made.module));
+  CHECK(has_texts(made.module));
+  const auto breaks = [&](const std::string& message, const auto& edit) {
+    Module broken = made.module;
+    edit(broken);
+    CHECK_THROWS_WITH(verify(broken), doctest::Contains(message.c_str()));
+  };
+  breaks("not as many lists of texts as ports", [](Module& m) { m.input_texts.pop_back(); });
+  breaks("not i64", [&](Module& m) { m.input_texts[1] = list({}); });
+  breaks("not i64", [&](Module& m) { m.output_texts[1] = list({}); });
+  breaks("twice", [&](Module& m) { m.output_texts[0] = list({"a", "a"}); });
+  breaks("has ports of texts",
+         [&](Module& m) { m.bodies.push_back(std::make_shared<const Module>(made.module)); });
 }

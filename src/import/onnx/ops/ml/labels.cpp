@@ -7,23 +7,20 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
-#include "src/import/onnx/parts/texts.hpp"
+#include "src/import/onnx/texts/text_lookup.hpp"
 
 namespace dyn::onnx {
 namespace {
 
-using Texts = std::vector<std::string>;
-
 /// Keys or values of an encoder: numbers of one dtype, or texts.
 struct Labels {
   std::optional<Tensor> numbers;  ///< [n]
-  Texts texts;
+  TextVector texts;
 
   std::size_t count() const {
     return numbers ? static_cast<std::size_t>(numbers->elements()) : texts.size();
@@ -72,25 +69,10 @@ TensorExpr places_of_numbers(NodeContext& node, const Tensor& keys) {
                 false);
 }
 
-/// The same for an input of texts, which are some of these.
-TensorExpr places_of_texts(NodeContext& node, const Texts& texts, const Texts& keys) {
-  std::unordered_map<std::string, std::int64_t> places;
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    places.emplace(keys[i], static_cast<std::int64_t>(i));
-  Integers of_text;
-  for (const std::string& text : texts) {
-    const auto found = places.find(text);
-    of_text.push_back(found == places.end() ? static_cast<std::int64_t>(keys.size())
-                                            : found->second);
-  }
-  const TensorExpr table = integers(node, {static_cast<std::int64_t>(of_text.size())}, of_text);
-  return gather(table, {node, node.places_of_texts(0)}, 0);
-}
-
 TensorExpr places_of(NodeContext& node, const Labels& keys) {
-  if (const Texts* texts = node.texts(0)) {
+  if (node.texts(0) != nullptr) {
     if (keys.numbers) node.fail("its input holds texts, but its keys are numbers");
-    return places_of_texts(node, *texts, keys.texts);
+    return places_in_keys(node, keys.texts);
   }
   if (!keys.numbers) node.fail("its input holds numbers, but its keys are texts");
   return places_of_numbers(node, *keys.numbers);
@@ -125,7 +107,7 @@ void append_default(NodeContext& node, Labels& values) {
 }
 
 void give_values(NodeContext& node, const TensorExpr& places, Labels values) {
-  if (!values.numbers) return node.give_texts(places.id(), std::move(values.texts));
+  if (!values.numbers) return give_texts(places, values.texts);
   Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(*values.numbers)),
                   std::nullopt};
   node.give(gather({node, node.value_of(operand)}, places, 0).id());
@@ -138,8 +120,8 @@ void convert(NodeContext& node, const Labels& keys, Labels values) {
   give_values(node, places_of(node, keys), std::move(values));
 }
 
-/// Texts and their places, one the key of the other: which of them is decided by the input.
-void convert_places(NodeContext& node, const Texts& texts, const Integers& numbers) {
+/// TextVector and their places, one the key of the other: which of them is decided by the input.
+void convert_places(NodeContext& node, const TextVector& texts, const Integers& numbers) {
   Labels of_texts{std::nullopt, texts}, of_numbers{list_of(DType::i64, numbers), {}};
   if (node.texts(0) != nullptr)
     convert(node, of_texts, std::move(of_numbers));
@@ -150,7 +132,7 @@ void convert_places(NodeContext& node, const Texts& texts, const Integers& numbe
 void convert_label_encoder(NodeContext& node) {
   if (node.attribute("classes_strings") == nullptr)
     return convert(node, labels_of(node, "keys"), labels_of(node, "values"));
-  const Texts texts = node.words("classes_strings");  // up to version 1 of ai.onnx.ml
+  const TextVector texts = node.words("classes_strings");  // up to version 1 of ai.onnx.ml
   Integers numbers(texts.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i);
   convert_places(node, texts, numbers);
@@ -183,9 +165,9 @@ void convert_one_hot_encoder(NodeContext& node) {
 
 /// A sequence of maps is given as the tensor that the maps are made of.
 void convert_zip_map(NodeContext& node) {
-  const Texts texts = node.words("classlabels_strings");
+  const TextVector texts = node.words("classlabels_strings");
   const Integers numbers = node.integers("classlabels_int64s").value_or(Integers());
-  Texts labels = texts;
+  TextVector labels = texts;
   for (const std::int64_t number : numbers) labels.push_back(std::to_string(number));
   node.warn(fmt::format("{} is given as a tensor, not as a sequence of maps; of its columns {}",
                         node.node().output(0), listed(labels)));

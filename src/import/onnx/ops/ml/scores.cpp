@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/import/onnx/texts/text_lookup.hpp"
+
 namespace dyn::onnx {
 namespace {
 
@@ -110,7 +112,7 @@ void ClassLabels::give_one_where(const TensorExpr& is_one) const {
 void ClassLabels::give_label(const TensorExpr& label) const {
   const TensorExpr list = label.rank() == 1 ? label : reshape(label, {label.dims()[0]});
   if (are_texts())
-    node_.give_texts(list.id(), texts_);
+    give_texts(list, texts_);
   else
     node_.give(list.id());
 }
