@@ -152,23 +152,47 @@ void name_axes(Problem& problem) {
 
 namespace {
 
-/// Lanes along an axis of two elements are idle but for two. Every second element is nearly as
-/// cheap to reach as each is.
-std::size_t instead_of_pairs(const Problem& problem, std::size_t lane) {
-  if (problem.axes[lane].extent.constant() != 2) return lane;
+/// Lanes along an axis of so few elements are idle but for these. Elements that lie as far apart
+/// are nearly as cheap to reach as neighbours.
+constexpr std::int64_t few_elements = 4;
+
+std::size_t instead_of_few(const Problem& problem, std::size_t lane) {
+  const auto few = problem.axes[lane].extent.constant();
+  if (!few || *few < 2 || *few > few_elements) return lane;
   const auto reaches = [&](std::size_t axis) {
     return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
       const auto stride = operand.strides[axis].constant();
-      return stride && *stride >= 0 && *stride <= 2 && operand.guards.empty() && !operand.gathers;
+      return stride && *stride >= 0 && *stride <= *few && operand.guards.empty() &&
+             !operand.gathers && !operand.window;
     });
   };
   for (std::size_t axis = problem.axes.size(); axis-- > 0;) {
     const auto extent = problem.axes[axis].extent.constant();
-    if (axis != lane && problem.axes[axis].kind == AxisKind::Parallel && (!extent || *extent > 2) &&
-        reaches(axis))
+    if (axis != lane && problem.axes[axis].kind == AxisKind::Parallel &&
+        (!extent || *extent > few_elements) && reaches(axis))
       return axis;
   }
   return lane;
+}
+
+/// Whether the elements of a first axis lie between those of the lanes.
+bool lies_between_lanes(const Problem& problem) {
+  const auto few = problem.axes.front().extent.constant();
+  return few && *few >= 2 && *few <= few_elements && problem.lane_axis > 0 &&
+         problem.axes.front().kind == AxisKind::Parallel &&
+         std::ranges::any_of(problem.operands, [&](const Operand& operand) {
+           return operand.strides.front().constant() == 1 &&
+                  operand.strides[static_cast<std::size_t>(problem.lane_axis)].constant() == *few;
+         });
+}
+
+/// A first axis whose elements lie between those of the lanes stands before the lanes.
+void put_few_before_lanes(Problem& problem) {
+  if (!lies_between_lanes(problem)) return;
+  std::vector<int> order(problem.axes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + 1, order.begin() + problem.lane_axis);
+  reorder(problem, order);
 }
 
 }  // namespace
@@ -182,13 +206,16 @@ void choose_lane_axis(Problem& problem) {
   for (std::size_t axis = problem.axes.size(); axis-- > 0;) {
     if (lane_score(problem, axis) > lane_score(problem, lane)) lane = axis;
   }
-  lane = instead_of_pairs(problem, lane);
+  const std::size_t few = lane;
+  lane = instead_of_few(problem, lane);
   std::vector<int> order(problem.axes.size());
   std::iota(order.begin(), order.end(), 0);
-  // Moves it behind all others of its kind.
+  // Moves it behind all others of its kind, and the few elements before them, so that the others
+  // can merge.
   std::ranges::stable_sort(order, {}, [&](int axis) {
-    const bool reduced = problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Reduction;
-    return 2 * reduced + (static_cast<std::size_t>(axis) == lane);
+    const auto index = static_cast<std::size_t>(axis);
+    const bool reduced = problem.axes[index].kind == AxisKind::Reduction;
+    return 3 * reduced + (index == lane ? 2 : index == few ? 0 : 1);
   });
   reorder(problem, order);
   problem.lane_axis =
@@ -199,6 +226,7 @@ void merge_axes(Problem& problem) {
   for (std::size_t i = problem.axes.size() - 1; i-- > 0;) {
     if (can_merge(problem, i)) merge(problem, i);
   }
+  if (!problem.contraction && !problem.attention) put_few_before_lanes(problem);
   name_axes(problem);
 }
 

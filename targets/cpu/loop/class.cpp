@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "targets/cpu/loop/slices.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
@@ -39,16 +41,21 @@ int vectors_of_body(const rkernel::Problem& problem, int width) {
   return functions ? function_vectors : elementwise_vectors;
 }
 
-bool takes_every_second(const rkernel::Operand& operand, graph::Dim stride) {
-  return stride.valid() && stride.constant() == 2 && !operand.gathers && operand.guards.empty() &&
-         size_of(operand.dtype) == sizeof(float);
+/// Two, Three or Four where the stride is known to be so much.
+std::optional<StrideClass> class_of_few(const rkernel::Operand& operand, graph::Dim stride) {
+  if (operand.gathers || !operand.guards.empty() || size_of(operand.dtype) != sizeof(float))
+    return std::nullopt;
+  for (const StrideClass few : {StrideClass::Two, StrideClass::Three, StrideClass::Four}) {
+    if (stride.valid() && stride.constant() == codegen::few_of(few)) return few;
+  }
+  return std::nullopt;
 }
 
 bool is_transposed(const rkernel::Operand& operand, int lane_axis, int axis) {
   const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)],
                    lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
   return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 &&
-         lanes.constant() != 0 && lanes.constant() != 1 && !takes_every_second(operand, lanes);
+         lanes.constant() != 0 && lanes.constant() != 1 && !class_of_few(operand, lanes);
 }
 
 /// The axis of the largest operand that is transposed; -1: there is none.
@@ -69,6 +76,22 @@ int find_transposed_axis(const rkernel::Problem& problem) {
   return found;
 }
 
+/// As the axes stand, but what lies between the lanes' elements comes behind the lanes: the lines
+/// that one chunk writes are still there when the next one fills them up.
+std::vector<int> order_of_loops(const rkernel::Problem& problem) {
+  std::vector<int> order(problem.axes.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto lane = static_cast<std::size_t>(problem.lane_axis);
+  const auto lies_between = [&](int axis) {
+    return std::ranges::any_of(problem.operands, [&](const rkernel::Operand& operand) {
+      return operand.written && class_of_few(operand, operand.strides[lane]) &&
+             operand.strides[static_cast<std::size_t>(axis)].constant() == 1;
+    });
+  };
+  if (lane > 0 && lies_between(problem.lane_axis - 1)) std::swap(order[lane - 1], order[lane]);
+  return order;
+}
+
 rkernel::RKernel make_tree(const LoopProblem& loop) {
   const rkernel::Problem& problem = loop.problem;
   const int width = loop.isa.f32_lanes;
@@ -83,7 +106,7 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
       threads.loops.push_back({sliced.axis, rkernel::LoopKind::Parallel, 0});
     registers.carried = carried_values(problem);
   }
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+  for (const int axis : order_of_loops(problem)) {
     const bool lanes = axis == problem.lane_axis;
     if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) {
       registers.loops.push_back(
@@ -108,8 +131,8 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   std::size_t count = 1;
   for (const rkernel::Operand& operand : problem.operands) {
     const graph::Dim stride = operand.strides[static_cast<std::size_t>(problem.lane_axis)];
-    possible.push_back(takes_every_second(operand, stride) ? std::vector{StrideClass::Two}
-                                                           : codegen::possible_classes(stride));
+    const std::optional<StrideClass> few = class_of_few(operand, stride);
+    possible.push_back(few ? std::vector{*few} : codegen::possible_classes(stride));
     count = std::min(count * possible.back().size(), most_loop_classes + 1);
   }
   std::vector<std::vector<StrideClass>> combinations(1);

@@ -52,8 +52,8 @@ std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
       if (wanted == StrideClass::Any) continue;
       const std::int64_t stride =
           codegen::value_of(problem_->slots.stride(static_cast<int>(operand), lane), ints);
-      fits =
-          fits && (wanted == StrideClass::Two ? stride == 2 : codegen::class_of(stride) == wanted);
+      const int few = codegen::few_of(wanted);
+      fits = fits && (few > 0 ? stride == few : codegen::class_of(stride) == wanted);
       ++specific;
     }
     if (!fits) continue;

@@ -30,8 +30,8 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];
     const double direct = lane_class == StrideClass::Any || operand.gathers ? 12
-                          : lane_class == StrideClass::Two                  ? 3
-                                                                            : 1;
+                          : few_of(lane_class) > 0 ? 2 * few_of(lane_class) - 1
+                                                   : 1;
     return direct + 3 * static_cast<double>(operand.guards.size());
   }
   const double count = instructions_of(expr.op);

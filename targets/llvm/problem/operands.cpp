@@ -278,7 +278,7 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
     return mask == nullptr ? value
                            : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
   }
-  if (lane_class(operand) == StrideClass::Two) return load_every_second(operand, from);
+  if (few_of(lane_class(operand)) > 0) return load_apart(operand, from);
   // A masked load whose lanes are all off may still walk page tables, slowly: a condition for all
   // lanes chooses an address instead.
   llvm::Value* pointer = from.all == nullptr ? from.pointer
@@ -291,43 +291,53 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
   return builder_.CreateAlignedLoad(type, pointer, align);
 }
 
-/// Two loads reach as far as the last element and no further.
-llvm::Value* Operands::load_every_second(int operand, const Access& from) {
+/// As many loads as the stride is, of which the last one ends with the last element.
+llvm::Value* Operands::load_apart(int operand, const Access& from) {
+  const int stride = few_of(lane_class(operand));
   llvm::Type* element = element_type(operand);
   llvm::Type* type = lanes_of(element, width_);
   const llvm::Align align(size_of(operand_at(operand).dtype));
   if (llvm::Value* mask = whole_mask(from)) {
-    llvm::Value* places = builder_.CreateShl(iota(builder_, builder_.getInt64Ty(), width_), 1);
+    llvm::Value* places = builder_.CreateMul(
+        iota(builder_, builder_.getInt64Ty(), width_),
+        broadcast(builder_, builder_.getInt64(static_cast<std::uint64_t>(stride)), width_));
     return builder_.CreateMaskedGather(type, builder_.CreateGEP(element, from.pointer, places),
                                        align, broadcast(builder_, mask, width_),
                                        fill_of(operand_at(operand), type));
   }
-  const auto last = static_cast<std::uint64_t>(width_ - 1);
-  llvm::Value* first_half = builder_.CreateAlignedLoad(type, from.pointer, align);
-  llvm::Value* second_half = builder_.CreateAlignedLoad(
-      type, builder_.CreateConstGEP1_64(element, from.pointer, last), align);
-  std::vector<int> taken;
-  for (int lane = 0; lane < width_; ++lane)
-    taken.push_back(2 * lane < width_ ? 2 * lane : 2 * lane + 1);
-  return builder_.CreateShuffleVector(first_half, second_half, taken);
+  llvm::Value* joined = nullptr;
+  for (int part = 0; part < stride; ++part) {
+    const int first = part * (width_ - 1);
+    llvm::Value* loaded = builder_.CreateAlignedLoad(
+        type, builder_.CreateConstGEP1_64(element, from.pointer, static_cast<std::uint64_t>(first)),
+        align);
+    std::vector<int> taken;
+    for (int lane = 0; lane < width_; ++lane) {
+      const bool is_before = part > 0 && lane * stride <= first;
+      taken.push_back(is_before ? lane : width_ + std::min(lane * stride - first, width_ - 1));
+    }
+    joined = builder_.CreateShuffleVector(joined == nullptr ? loaded : joined, loaded, taken);
+  }
+  return joined;
 }
 
 /// The elements between them are not touched: other threads may write them.
-void Operands::store_every_second(int operand, llvm::Value* value, const Access& to) {
+void Operands::store_apart(int operand, llvm::Value* value, const Access& to) {
+  const int stride = few_of(lane_class(operand));
   llvm::Value* mask = whole_mask(to);
   mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_))
                          : broadcast(builder_, mask, width_);
   llvm::Value* none = llvm::Constant::getNullValue(mask->getType());
-  for (const int half : {0, 1}) {
+  for (int part = 0; part < stride; ++part) {
     std::vector<int> spread, masked;
     for (int lane = 0; lane < width_; ++lane) {
-      const int from = (half * width_ + lane) / 2;
-      spread.push_back(from);
-      masked.push_back(lane % 2 == 0 ? from : width_);
+      const int place = part * width_ + lane;
+      spread.push_back(place / stride);
+      masked.push_back(place % stride == 0 ? place / stride : width_);
     }
-    llvm::Value* place = builder_.CreateConstGEP1_64(element_type(operand), to.pointer,
-                                                     static_cast<std::uint64_t>(half * width_));
-    builder_.CreateMaskedStore(builder_.CreateShuffleVector(value, spread), place,
+    llvm::Value* first = builder_.CreateConstGEP1_64(element_type(operand), to.pointer,
+                                                     static_cast<std::uint64_t>(part * width_));
+    builder_.CreateMaskedStore(builder_.CreateShuffleVector(value, spread), first,
                                llvm::Align(size_of(operand_at(operand).dtype)),
                                builder_.CreateShuffleVector(mask, none, masked));
   }
@@ -389,8 +399,8 @@ void Operands::store(int operand, llvm::Value* value) {
   if (width_of(to.pointer) > 1) {
     builder_.CreateMaskedScatter(value, to.pointer, align,
                                  mask == nullptr ? all : broadcast(builder_, mask, width_));
-  } else if (lanes && lane_class(operand) == StrideClass::Two) {
-    store_every_second(operand, value, to);
+  } else if (lanes && few_of(lane_class(operand)) > 0) {
+    store_apart(operand, value, to);
   } else if (mask == nullptr && lanes && holding_) {
     held_stores_.push_back({value, to.pointer, align.value()});
   } else if (mask == nullptr) {

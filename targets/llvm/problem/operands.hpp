@@ -154,8 +154,8 @@ class Operands {
   llvm::Value* gather_distance(int operand, llvm::Value* index);
   Gathered check_gather(int operand, llvm::Value* gather, llvm::Value* mask);
   llvm::Value* load_vector(int operand, const Access& from);
-  llvm::Value* load_every_second(int operand, const Access& from);
-  void store_every_second(int operand, llvm::Value* value, const Access& to);
+  llvm::Value* load_apart(int operand, const Access& from);
+  void store_apart(int operand, llvm::Value* value, const Access& to);
   /// A vector of the operand's fill in memory.
   llvm::Value* fill_block(int operand, llvm::Constant* fill);
 

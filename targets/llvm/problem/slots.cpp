@@ -5,7 +5,7 @@
 namespace dyn::codegen {
 
 char letter_of(StrideClass stride_class) noexcept {
-  constexpr char letters[] = {'0', '1', '2', '?'};
+  constexpr char letters[] = {'0', '1', '2', '3', '4', '?'};
   return letters[static_cast<std::size_t>(stride_class)];
 }
 

@@ -14,14 +14,22 @@
 namespace dyn::codegen {
 
 /// The class of an operand's stride along the lane axis: it decides which instructions load and
-/// store. Any is right for every value, the others included. Two is for elements of four bytes
-/// that are known to be every second one, such as the real parts of complex numbers.
-enum class StrideClass : std::uint8_t { Zero, Unit, Two, Any };
+/// store. Any is right for every value, the others included. Two, Three and Four are for elements
+/// of four bytes that are known to lie so far apart, such as the real parts of complex numbers or
+/// one channel of pixels.
+enum class StrideClass : std::uint8_t { Zero, Unit, Two, Three, Four, Any };
 
-char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '2', '?'
+char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '2', '3', '4', '?'
 
-/// The classes that a stride may have at run time, but for Two: one where it is proven, else all
-/// that are possible.
+/// The stride of Two, Three and Four; 0: it is another class.
+constexpr int few_of(StrideClass stride_class) noexcept {
+  const int value = static_cast<int>(stride_class);
+  return value >= static_cast<int>(StrideClass::Two) && stride_class != StrideClass::Any ? value
+                                                                                         : 0;
+}
+
+/// The classes that a stride may have at run time, but for Two, Three and Four: one where it
+/// is proven, else all that are possible.
 std::vector<StrideClass> possible_classes(graph::Dim stride);
 StrideClass class_of(std::int64_t stride) noexcept;
 

@@ -34,7 +34,57 @@ void transposition(ProblemBuilder& b, std::int64_t outer, std::int64_t rows, std
   b.problem.lane_axis = i;
 }
 
+/// out[o, i, c] = in[o, c, i] for `few` c, with lanes along i; `apart`: the other way round.
+void interleaving(ProblemBuilder& b, std::int64_t outer, std::int64_t few, std::int64_t count,
+                  bool apart, DType dtype) {
+  b.axis(outer), b.axis(few);
+  const int i = b.axis(count);
+  const auto one = b.constant(1), apart_by = b.constant(few), columns = b.symbol(count),
+             row = b.symbol(few * count);
+  const std::vector<dyn::graph::Dim> parts{row, columns, one}, mixed{row, one, apart_by};
+  const std::int64_t elements = outer * few * count;
+  const int in = b.operand(dtype, apart ? mixed : parts, elements),
+            out = b.operand(dtype, apart ? parts : mixed, elements, true);
+  const int value = b.load(in);
+  b.problem.exprs[static_cast<std::size_t>(value)].dtype = dtype;
+  b.store(b.expr(ExprOp::Neg, {value}, dtype), out);
+  b.problem.lane_axis = i;
+}
+
+/// out[o, i] = the sum over c of in[o, i, c] * in[o, i, c].
+void magnitudes(ProblemBuilder& b, std::int64_t outer, std::int64_t few, std::int64_t count) {
+  const int o = b.axis(outer), i = b.axis(count);
+  b.axis(few, AxisKind::Reduction);
+  const int in = b.operand(DType::f32, {b.symbol(few * count), b.constant(few), b.constant(1)},
+                           outer * few * count);
+  const int value = b.load(in);
+  b.store(b.expr(ExprOp::ReduceSum, {b.expr(ExprOp::Mul, {value, value})}),
+          b.dense(DType::f32, {o, i}, true));
+  b.problem.lane_axis = i;
+}
+
 }  // namespace
+
+TEST_CASE("elements that lie two, three or four apart, read and written, around whole vectors") {
+  unsigned seed = 300;
+  for (const std::int64_t few : {2, 3, 4}) {
+    for (const std::int64_t count : {0, 1, 2, 5, 7, 8, 9, 15, 16, 17, 33, 64, 100, 1030}) {
+      CAPTURE(few);
+      CAPTURE(count);
+      for (const bool apart : {false, true}) {
+        ProblemBuilder floats("interleaving"), integers("interleaving");
+        interleaving(floats, 3, few, count, apart, DType::f32);
+        interleaving(integers, 1, few, count, apart, DType::i32);
+        check_problem(floats, seed, 0, seed % 2 == 0);
+        check_problem(integers, seed + 1, 0);
+        seed += 2;
+      }
+      ProblemBuilder sums("magnitudes");
+      magnitudes(sums, 2, few, count);
+      check_problem(sums, seed++);
+    }
+  }
+}
 
 TEST_CASE("transposed blocks of every size of element, around the sizes of tiles") {
   unsigned seed = 100;
