@@ -68,15 +68,17 @@ def Softmax_unranked(draw):
 
 
 def fold(c, states, scanned, width):
-    """A body: what it makes of its inputs is mixed with each state, and kept."""
+    """A body: what it makes of its inputs is kept, and shrunk for each state, so that roundings do not grow from step to step."""
     names = [f"state{i}" for i in range(states)] + [f"slice{i}" for i in range(scanned)]
     nodes, sum_of = [], names[0]
     for i, name in enumerate(names[1:]):
-        nodes.append(helper.make_node(c.draw.choice(["Mul", "Sub"]), [sum_of, name], [f"sum{i}"]))
+        nodes.append(helper.make_node(c.draw.choice(["Max", "Sub"]), [sum_of, name], [f"sum{i}"]))
         sum_of = f"sum{i}"
     nodes += [helper.make_node("Sin", [sum_of], ["mixed"]), helper.make_node("Cast", ["mixed"], ["whole"], to=TensorProto.INT32),
               helper.make_node("ReduceSum", ["mixed"], ["total"], axes=[0], keepdims=0)]
-    nodes += [helper.make_node("Sub", ["mixed", f"state{i}"], [f"next{i}"]) for i in range(states)]
+    for i in range(states):
+        nodes.append(helper.make_node("Constant", [], [f"factor{i}"], value=helper.make_tensor("", TensorProto.FLOAT, [], [0.5 - 0.125 * i])))
+        nodes.append(helper.make_node("Mul", ["mixed", f"factor{i}"], [f"next{i}"]))
     outputs = [(f"next{i}", TensorProto.FLOAT, [width]) for i in range(states)] + [("mixed", TensorProto.FLOAT, [width]), ("whole", TensorProto.INT32, [width]), ("total", TensorProto.FLOAT, [])]
     return helper.make_graph(nodes, "body", [helper.make_tensor_value_info(name, TensorProto.FLOAT, [width]) for name in names],
                              [helper.make_tensor_value_info(*output) for output in outputs])
