@@ -39,6 +39,10 @@ constexpr std::string_view followers[] = {
     "  y = sigmoid(b: f32[{N}] + p)\n",
     "  t = b: f32[{N}] + p\n  y = t * sigmoid(t)\n",
     "  t = p + b: f32[{N}]\n  y = t * minimum(maximum(t * 0.16666666666666666 + 0.5, 0.0), 1.0)\n",
+    "  y = minimum(maximum((p + b: f32[{N}]) * 0.1666666716337204 + 0.5, 0.0), 1.0)\n",
+    "  y = minimum(maximum((p + b: f32[{N}]) * 0.20000000298023224 + 0.5, 0.0), 1.0)\n",
+    "  t = p + b: f32[{N}]\n  y = t * (erf(t / 1.4142135381698608) + 1.0) * 0.5\n",
+    "  t = b: f32[{N}] + p\n  y = t * (erf(t / 1.4142135381698608) + 1.0) * 0.5\n",
     "  y = p * s: f32[{N}] + b: f32[{N}]\n",
     "  y = relu(p * s: f32[{N}] + b: f32[{N}])\n",
     ("  t = p * s: f32[{N}] + b: f32[{N}]\n"
@@ -69,6 +73,9 @@ constexpr Product others[] = {
     {"x: f32[256, M]", "matmul(transpose(x) perm=[1, 0], w: f32[256, 64]) + b: f32[64]", "M, 64"},
     {"x: f32[M, 256, W]", "matmul(transpose(x) perm=[0, 2, 1], w: f32[256, 64]) + b: f32[64]",
      "M, W, 64"},
+    {"x: f32[M, 256]", "matmul(x, w: f32[1, 256]) transpose_b=true", "M, 1"},
+    {"x: f32[M, 256]", "matmul(x, w: f32[1, 256]) transpose_b=true + b: f32[1]", "M, 1"},
+    {"x: f32[M, 256]", "sigmoid(matmul(x, w: f32[1, 256]) transpose_b=true + b: f32[1])", "M, 1"},
     {"x: f32[M, H, 24]",
      "conv(x, w: f32[3, 24, 64]) dilations=[2] before=[2] after=[2] + b: f32[64]", "M, H, 64"},
     {"x: f32[M, H, W, 24]", "conv(x, w: f32[1, 1, 24, 64]) strides=[2, 2] + b: f32[64]",
@@ -103,6 +110,10 @@ constexpr Product loops[] = {
     {"x: f32[M, N], z: f32[M, 1]", "x * z", "M, N"},
     {"x: f32[M, N]", "softmax(x)", "M, N"},
     {"x: f32[M, N, W]", "softmax(x)", "M, N, W"},
+    {"x: f32[M, L]", "softmax(x)", "M, L"},
+    {"x: f32[M, 2]", "softmax(x)", "M, 2"},
+    {"x: f32[M, 3]", "softmax(x)", "M, 3"},
+    {"x: f32[M, 4]", "softmax(x)", "M, 4"},
     {"x: f32[M, 64]", "softmax(x)", "M, 64"},
     {"x: f32[M, 64]", "layer_norm(x, s: f32[64], b: f32[64])", "M, 64"},
     {"x: f32[M, N, 64]", "layer_norm(x, s: f32[64], b: f32[64])", "M, N, 64"},
@@ -110,11 +121,18 @@ constexpr Product loops[] = {
     {"x: f32[M, N]", "transpose(x) perm=[1, 0]", "N, M"},
     {"x: f32[M, N, W]", "transpose(x) perm=[0, 2, 1]", "M, W, N"},
     {"x: f32[M, 3, N, W]", "transpose(x) perm=[0, 2, 3, 1]", "M, N, W, 3"},
+    {"x: f32[1, 3, N, W]", "transpose(x) perm=[0, 2, 3, 1]", "1, N, W, 3"},
+    {"x: f32[M, N, 3]", "transpose(x) perm=[0, 2, 1]", "M, 3, N"},
+    {"x: f32[M, N, 2]", "transpose(x) perm=[0, 2, 1]", "M, 2, N"},
+    {"x: f32[M, 64]",
+     "reshape(transpose(reshape(x) shape=[M, 2, 32]) perm=[0, 2, 1]) shape=[M, 64]", "M, 64"},
     {"x: f32[M, 64, N, W]", "transpose(x) perm=[0, 2, 3, 1]", "M, N, W, 64"},
     {"x: f32[M, N, W, 64]", "transpose(x) perm=[0, 3, 1, 2]", "M, 64, N, W"},
     {"x: f32[M, N, H, 64]", "transpose(x) perm=[0, 2, 1, 3]", "M, H, N, 64"},
     {"x: f32[M, N, W, 64]", "reduce_mean(x) axes=[1, 2]", "M, 1, 1, 64"},
     {"x: f32[M, N, 64]", "reduce_mean(x) axes=[1]", "M, 1, 64"},
+    {"x: f32[M, 7, 64]", "reduce_mean(x) axes=[1]", "M, 1, 64"},
+    {"x: f32[M, 7, 64]", "reduce_max(x) axes=[1]", "M, 1, 64"},
     {"x: f32[M, N]", "reduce_sum(x) axes=[1]", "M, 1"},
     {"x: f32[M, N]", "reduce_max(x) axes=[1]", "M, 1"},
     {"x: f32[M, N, W, 64], z: f32[M, 1, 1, 64]", "x * z", "M, N, W, 64"},
@@ -133,6 +151,11 @@ constexpr Product loops[] = {
      "M, floordiv(N - 1, 2) + 1, floordiv(W - 1, 2) + 1, 64"},
     {"x: f32[M, N, 64]", "slice(x) axes=[2] starts=[0] ends=[32]", "M, N, 32"},
     {"x: f32[M, 64]", "slice(x) axes=[1] starts=[0] ends=[32]", "M, 32"},
+    {"x: f32[M, 64]", "sigmoid(slice(x) axes=[1] starts=[0] ends=[32])", "M, 32"},
+    {"x: f32[M, 64]", "tanh(slice(x) axes=[1] starts=[0] ends=[32])", "M, 32"},
+    {"x: f32[M, 64], z: f32[N]", "expand(reshape(x) shape=[M, 1, 64]) shape=[M, N, 64]",
+     "M, N, 64"},
+    {"x: f32[M]", "expand(0.0) shape=[M]", "M"},
     {"x: f32[M, N], z: f32[M, W]", "concat(x, z) axis=1", "M, N + W"},
     {"x: f32[M, N], z: f32[M, W], v: f32[M, H]", "concat(x, z, v) axis=1", "M, N + W + H"},
     {"x: f32[M, 64], z: f32[M, 32]", "concat(x, z) axis=1", "M, 96"},
@@ -144,7 +167,7 @@ constexpr Product loops[] = {
 
 std::string text_of(std::string_view inputs, std::string_view result, std::string_view body) {
   return fmt::format(
-      "dyn 1\ndim M in 1..65536\ndim N in 1..4096\ndim H in 1..4096\ndim W in 1..4096\n"
+      "dyn 1\ndim M in 1..65536\ndim N in 1..4096\ndim H in 1..4096\ndim W in 1..4096\ndim L\n"
       "graph layer({}) -> (y: f32[{}]) {{\n{}  return y\n}}\n",
       inputs, result, body);
 }
