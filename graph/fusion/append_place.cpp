@@ -41,6 +41,13 @@ std::optional<View> view_in_state(const FusionGraph& graph, ValueId root, const 
   return view_of_root(graph, root, append.inputs[1], std::move(view));
 }
 
+bool computed_for_one(const FusionGraph& graph, ValueId part) {
+  const int producer = graph.root_producer(part);
+  return producer >= 0 && !graph.free(producer) &&
+         graph.node(producer).op->op_class != OpClass::Host && !graph.in_state(part) &&
+         graph.readers(graph.root(part)).size() == 1;
+}
+
 std::vector<View> views_in_concat(const FusionGraph& graph, const Node& concat, const View& whole) {
   std::vector<View> views;
   const auto axis = static_cast<std::size_t>(

@@ -120,11 +120,7 @@ class Layouter {
     std::set<ValueId> roots;
     for (const ValueId part : node.inputs) {
       const ValueId root = graph_.root(part);
-      const int producer = graph_.root_producer(part);
-      const bool computed = producer >= 0 && !graph_.free(producer) &&
-                            graph_.node(producer).op->op_class != OpClass::Host &&
-                            view_of(root).base == root;
-      if (!computed || graph_.in_state(part) || graph_.readers(root).size() != 1 ||
+      if (!computed_for_one(graph_, part) || view_of(root).base != root ||
           !roots.insert(root).second)
         return false;
     }

@@ -26,6 +26,10 @@ Coords appended_coords(const Module& module, const Node& append);
 /// returns the value.
 std::optional<View> view_in_state(const FusionGraph& graph, ValueId root, const Node& append);
 
+/// True where a kernel computes the part of a concatenation, for that one reader, outside of a
+/// state.
+bool computed_for_one(const FusionGraph& graph, ValueId part);
+
 /// For each part of a concatenation that lies as `whole` says the memory for its root in which the
 /// part is in its place already. Empty where strides do not reach that for all of them, as above.
 std::vector<View> views_in_concat(const FusionGraph& graph, const Node& concat, const View& whole);

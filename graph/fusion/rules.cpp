@@ -86,8 +86,8 @@ bool group_is_full(const Grower& group, Candidate& candidate) {
 /// costs less than another kernel would, where parts cannot lie side by side after all.
 constexpr std::size_t few_parts = 3;
 
-/// Whether other groups write all parts of a concatenation to memory, for it alone, and can write
-/// them side by side: readers then find one tensor.
+/// True where other groups write all parts of a concatenation to memory, for it alone, and can
+/// write them side by side: readers then find one tensor.
 bool parts_lie_in_place(const Grower& group, Candidate& candidate) {
   const FusionGraph& graph = group.graph();
   const Node& node = node_of(group, candidate);
@@ -96,10 +96,8 @@ bool parts_lie_in_place(const Grower& group, Candidate& candidate) {
     return false;
   const auto computed_elsewhere = [&](ValueId part) {
     const int producer = graph.root_producer(part);
-    return producer >= 0 && !graph.free(producer) && !group.is_member(producer) &&
-           graph.group_of(producer) != no_group &&
-           graph.node(producer).op->op_class != OpClass::Host &&
-           graph.readers(graph.root(part)).size() == 1;
+    return computed_for_one(graph, part) && !group.is_member(producer) &&
+           graph.group_of(producer) != no_group;
   };
   const std::vector<Dim>& dims = dims_of(group, candidate);
   DimTable& table = *group.module().dims;

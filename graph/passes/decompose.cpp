@@ -283,8 +283,8 @@ void decompose(Module& module, const DecomposeOptions& options) {
     const bool contracted =
         node.op->id == OpId::Matmul && module.value(node.outputs[0]).type.dtype == DType::f32;
     const bool joins_few = node.op->id == OpId::Concat && node.inputs.size() <= most_parts;
-    const bool is_power = node.op->id == OpId::Pow && factors_of_power(module, node) == 0;
-    if (whole || contracted || joins_few || is_power || split == splits.end()) {
+    const bool is_other_power = node.op->id == OpId::Pow && factors_of_power(module, node) == 0;
+    if (whole || contracted || joins_few || is_other_power || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {
       (Splitter(rewriter, node).*split->second)();

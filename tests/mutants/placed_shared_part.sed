@@ -1,5 +1,5 @@
 # A part that others read too is computed in its place.
-# file: graph/fusion/layout.cpp
+# file: graph/fusion/append_place.cpp
 # target: test_graph
 # test: a part that cannot be computed*
-s/ || graph_\.readers(root)\.size() != 1//
+s/graph\.readers(graph\.root(part))\.size() == 1/true/

@@ -14,7 +14,7 @@
 
 namespace dyn::cli {
 
-/// What files hold for inputs, by name.
+/// Inputs from files, by name.
 struct LoadedInputs {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, TextArray> texts;

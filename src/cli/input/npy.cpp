@@ -119,7 +119,7 @@ std::string read_header(const std::string& path, std::ifstream& file) {
   return header;
 }
 
-/// What a header says, and the file where the elements begin.
+/// A header, and the file where the elements begin.
 struct NpyFile {
   std::ifstream file;
   std::string code;

@@ -27,7 +27,7 @@ const GraphProto& graph_with_one_port(const NodeContext& node, const char* name)
   return graph;
 }
 
-/// Of scores and weights.
+/// The dtype of scores and weights.
 DType precision_of(const NodeContext& node, DType computed) {
   if (node.attribute("softmax_precision") == nullptr) return computed;
   const DType dtype = node.dtype("softmax_precision");
@@ -57,7 +57,7 @@ TensorExpr as_dtype(const TensorExpr& x, DType dtype) {
 
 }  // namespace
 
-/// What the node's graph makes of x, which it must leave its shape and dtype.
+/// The node's graph applied to x, which it must leave its shape and dtype.
 ValueId Converter::modified(NodeContext& context, const char* name, ValueId x) {
   if (!has_graph(context, name)) return x;
   const GraphProto& graph = graph_with_one_port(context, name);

@@ -109,7 +109,7 @@ class Importer {
     return ones;
   }
 
-  /// Of the inputs that were read.
+  /// The names that the inputs read so far share.
   const SharedNames& shared_names() const { return shared_names_; }
 
   /// The facts about a model whose structure needs the values of these inputs.

@@ -1,4 +1,4 @@
-// What sizes, small inputs and data decide of a node's structure.
+// Decisions on the structure of a node, by sizes, small inputs and data.
 
 #include <unordered_set>
 #include <utility>

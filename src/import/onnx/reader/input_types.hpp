@@ -31,7 +31,7 @@ class InputTypes {
   InputTypes(graph::Builder& builder, FileSizes& sizes,
              const std::vector<const ValueInfoProto*>& inputs, const ImportOptions& options);
 
-  /// Of the inputs one after the other, in their order.
+  /// Takes the inputs one after the other, in their order.
   graph::TensorType type_of(const ValueInfoProto& input);
 
   /// The file's names that stand in several places of the inputs so far.
