@@ -15,18 +15,20 @@ namespace {
 class MainLoopEmitter {
  public:
   MainLoopEmitter(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa,
-                  const Tile& tile, DType weights)
+                  const Tile& tile, const Factors& factors)
       : builder_(module.getContext()),
         isa_(isa),
         tile_(tile),
-        weights_(weights),
-        function_(create_main_loop(builder_, module, symbol)) {}
+        factors_(factors),
+        function_(create_main_loop(builder_, module, symbol)) {
+    allow_group(*function_, isa, factors.group);
+  }
 
   void emit() {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
     TileLoop loop(builder_, isa_, tile_,
                   {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)},
-                  weights_);
+                  factors_);
     const Values sums = loop.emit(
         {argument(a_argument)}, argument(b_argument), argument(k_argument),
         {argument(ahead_argument), argument(ahead_step_argument)}, initial_accumulators(loop));
@@ -73,7 +75,7 @@ class MainLoopEmitter {
   codegen::Builder builder_;
   const codegen::Isa& isa_;
   Tile tile_;
-  DType weights_;
+  Factors factors_;
   llvm::Function* function_;
 };
 
@@ -136,29 +138,30 @@ Tile tile_of(const rkernel::Layer& registers) {
 }
 
 codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers,
-                                       DType weights) {
+                                       const Factors& factors) {
   const Tile tile = tile_of(registers);
-  return {fmt::format("main loop {} {}x{}", name_of(weights), tile.rows, tile.columns),
-          [&isa, tile, weights](llvm::Module& module, const std::string& symbol) {
-            MainLoopEmitter(module, symbol, isa, tile, weights).emit();
+  return {fmt::format("main loop {} {}x{}", factors.name(), tile.rows, tile.columns),
+          [&isa, tile, factors](llvm::Module& module, const std::string& symbol) {
+            MainLoopEmitter(module, symbol, isa, tile, factors).emit();
           }};
 }
 
-std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights) {
+std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa,
+                                                     const Factors& factors) {
   const rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
   std::vector<codegen::KernelSource> sources;
   for (const Tile& tile : main_loop_tiles(isa))
-    sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));
+    sources.push_back(main_loop_source(isa, register_layer(tile, contraction), factors));
   return sources;
 }
 
 std::optional<rkernel::CodeListing> list_main_loop(const codegen::Isa& isa, const Tile& tile,
-                                                   DType weights) {
+                                                   const Factors& factors) {
   const std::vector<Tile> tiles = main_loop_tiles(isa);
   const auto found = std::ranges::find(tiles, tile);
   if (found == tiles.end()) return std::nullopt;
   return codegen::list_code(
-      isa, main_loop_sources(isa, weights)[static_cast<std::size_t>(found - tiles.begin())]);
+      isa, main_loop_sources(isa, factors)[static_cast<std::size_t>(found - tiles.begin())]);
 }
 
 }  // namespace dyn::cpu

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/rkernel/tree/layer.hpp"
+#include "targets/cpu/tile/factors.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/jit/jit.hpp"
 
@@ -21,7 +22,8 @@ namespace dyn::cpu {
 /// before they are multiplied. `ahead`: how far beyond B, in elements, lines are asked for, and by
 /// how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
 /// Tiles of several panels know 0 only. With lanes along K it is A that is asked for,
-/// dot_rows_ahead() beyond its place; 0: not at all.
+/// dot_rows_ahead() beyond its place; 0: not at all. Of groups (Factors) an element of A or B is
+/// one group, K counts groups, and C has their sums, which may be i32.
 using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b,
                           std::int64_t b_k_stride, std::int64_t panel_stride, std::int64_t k,
                           float* c, std::int64_t c_row_stride, std::int64_t accumulate,
@@ -55,14 +57,14 @@ Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
 codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers,
-                                       DType weights = DType::f32);
+                                       const Factors& factors = {});
 
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
 std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa,
-                                                     DType weights = DType::f32);
+                                                     const Factors& factors = {});
 
 /// Assembly of a tile's main loop, for people; nothing where the ISA has no such tile.
 std::optional<rkernel::CodeListing> list_main_loop(const codegen::Isa& isa, const Tile& tile,
-                                                   DType weights = DType::f32);
+                                                   const Factors& factors = {});
 
 }  // namespace dyn::cpu

@@ -42,7 +42,7 @@ llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) {
 }
 
 TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
-                   const TileStrides& strides, DType weights)
+                   const TileStrides& strides, const Factors& factors)
     : builder_(builder),
       isa_(isa),
       rows_(tile.rows),
@@ -50,9 +50,10 @@ TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Til
       vectors_(tile.columns / isa.f32_lanes),
       rows_per_base_(strides.a_row == nullptr ? 1 : most_rows_per_base),
       packed_b_(strides.packed_b),
-      weights_(weights),
-      vector_(
-          llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
+      factors_(factors),
+      weights_(factors.step_dtype()),
+      vector_(llvm::FixedVectorType::get(codegen::memory_type(builder.getContext(), factors.sums()),
+                                         static_cast<unsigned>(isa.f32_lanes))) {
   llvm::Value* row_bytes =
       strides.a_row == nullptr ? builder_.getInt64(0) : builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);
@@ -193,8 +194,8 @@ void TileLoop::prefetch_panels(const Values& state) {
                                           builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }
-      if (rows_ >= choice::default_calibration().prefetch_last_line_rows &&
-          weights_ == DType::f32 && !packed_b_) {
+      if (rows_ >= choice::default_calibration().prefetch_last_line_rows && factors_ == Factors() &&
+          !packed_b_) {
         llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
         codegen::prefetch(
             builder_, element_of(builder_, weights_, row,
@@ -237,15 +238,20 @@ void TileLoop::emit_step(Values& state, int step) {
     llvm::Value* base = state[static_cast<std::size_t>(row / rows_per_base_)];
     llvm::Value* address =
         add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base_)]);
-    llvm::Value* a =
-        builder_.CreateAlignedLoad(builder_.getFloatTy(), advance(address, step), llvm::Align(4));
+    llvm::Value* a = builder_.CreateAlignedLoad(
+        factors_.grouped() ? static_cast<llvm::Type*>(builder_.getInt32Ty())
+                           : builder_.getFloatTy(),
+        advance(address, step), llvm::Align(factors_.grouped() ? 1 : 4));
     llvm::Value* broadcast = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), a);
     for (int vector = 0; vector < vectors_; ++vector) {
       llvm::Value*& accumulator =
           state[pointer_count() + static_cast<std::size_t>(row * vectors_ + vector)];
       llvm::Value* factor =
           rows_ > 1 ? b[static_cast<std::size_t>(vector)] : load_b(state, step, vector);
-      accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, factor, accumulator);
+      accumulator =
+          factors_.grouped()
+              ? add_products(builder_, isa_, factors_.group, broadcast, factor, accumulator)
+              : codegen::multiply_add(builder_, isa_.fma, broadcast, factor, accumulator);
     }
   }
 }

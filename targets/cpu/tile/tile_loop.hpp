@@ -45,16 +45,17 @@ class TileLoop {
  public:
   using Values = std::vector<llvm::Value*>;
 
-  /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones
-  /// may be narrower than f32.
+  /// Computes here what the strides give to all tiles. Only packed elements of B may be narrower
+  /// than f32. Of groups, A and B have one element for each (four bytes), and so counts K.
   TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
-           const TileStrides& strides, DType weights = DType::f32);
+           const TileStrides& strides, const Factors& factors = {});
 
   /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row
   /// by row; ends where they are complete. `a`: the first row, or every row.
   Values emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead,
               const Values& accumulators);
 
+  /// Of sums.
   llvm::FixedVectorType* vector() const { return vector_; }
   int rows() const { return rows_; }
   int vectors() const { return vectors_; }  ///< of one row
@@ -63,7 +64,7 @@ class TileLoop {
   int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
   int unroll() const;  ///< steps of K in one iteration
   /// A single row of f32 is left to the hardware.
-  bool asks() const { return rows_ > 1 || weights_ != DType::f32; }
+  bool asks() const { return rows_ > 1 || factors_ != Factors(); }
   /// Tiles of several panels always ask near by: there are no registers left for pointers of their
   /// own.
   bool shares_asking() const { return asks() && panel_count() == 1; }
@@ -85,7 +86,8 @@ class TileLoop {
   const codegen::Isa& isa_;
   int rows_, columns_, vectors_, rows_per_base_;
   bool packed_b_;
-  DType weights_;
+  Factors factors_;
+  DType weights_;  ///< as wide as a step of B
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
   llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr,
