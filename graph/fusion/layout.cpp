@@ -51,6 +51,8 @@ class Layouter {
       for (const int id : group.nodes) {
         const Node& node = graph_.node(id);
         if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
+        if (node.op->op_class == OpClass::Contraction && is_narrow(node.inputs[0]))
+          grouped_.insert(node.inputs[0]);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
           if (is_plain_input(module_, node, i)) continue;
           const ValueId input = node.inputs[i];
@@ -153,7 +155,21 @@ class Layouter {
           id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
     if (slid_over_.contains(node.outputs[0]) && result->strides.back().constant() != 1)
       return copy(id, "windows read its channels one after the other, many times");
+    if (grouped_.contains(node.outputs[0]) && !in_groups(*result))
+      return copy(id, "a product takes several of its elements at once");
     view_of(node.outputs[0]) = std::move(*result);
+  }
+
+  bool is_narrow(ValueId id) const { return size_of(module_.value(id).type.dtype) < 4; }
+
+  /// Rows of whole groups, each contiguous.
+  static bool in_groups(const View& view) {
+    const auto is_whole = [](Dim elements) {
+      const Dim size = elements.table().constant(product_group);
+      return prove_equal(floordiv(elements, size) * size, elements) == true;
+    };
+    return view.strides.back().constant() == 1 && is_whole(view.offset) &&
+           std::ranges::all_of(view.strides.begin(), view.strides.end() - 1, is_whole);
   }
 
   /// The result is the state's buffer; what is appended goes there in a copy of its own, where it
@@ -255,6 +271,7 @@ class Layouter {
   Fusion& fusion_;
   std::vector<bool> needed_;
   std::set<ValueId> slid_over_;  ///< by the windows of a window_matmul
+  std::set<ValueId> grouped_;    ///< left sides of products of narrow elements
   std::set<ValueId>
       placed_;  ///< results of appends whose operand is computed in its place in the state
   const std::size_t node_count_ = module_.nodes.size();

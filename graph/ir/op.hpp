@@ -84,6 +84,9 @@ using InferFunction = void (*)(InferContext&, std::vector<TensorType>& outputs);
 
 struct ScalarOpInfo;
 
+/// Elements along K that a contraction of narrow integers takes at once, at most.
+inline constexpr std::int64_t product_group = 4;
+
 struct OpDef {
   OpId id;
   OpClass op_class;

@@ -12,8 +12,7 @@ namespace dyn::graph {
 namespace {
 
 void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, number_dtypes);
-  require_same_dtype(context);
+  const DType dtype = product_dtype(context, number_dtypes);
   require_min_rank(context, 0, 2);
   require_min_rank(context, 1, 2);
   const TensorType a = context.input(0), b = context.input(1);
@@ -27,7 +26,7 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
                         dim_name(context, 1, b_k));
 
   const int batch = std::max(a_row, b_row);
-  outputs[0].dtype = a.dtype;
+  outputs[0].dtype = dtype;
   for (int i = 0; i < batch; ++i) {
     const int in_a = i - (batch - a_row), in_b = i - (batch - b_row);
     if (in_a < 0 || in_b < 0)
@@ -36,9 +35,9 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
       outputs[0].dims.push_back(context.broadcast(
           at(a, in_a), at(b, in_b), dim_name(context, 0, in_a), dim_name(context, 1, in_b)));
   }
-  if (std::ranges::find(single_dtypes, a.dtype) == std::end(single_dtypes) && batch + 2 >= max_rank)
-    context.fail(fmt::format("matmul of {} has a result of at most {} dims, not {}",
-                             name_of(a.dtype), max_rank - 1, batch + 2));
+  if (std::ranges::find(single_dtypes, dtype) == std::end(single_dtypes) && batch + 2 >= max_rank)
+    context.fail(fmt::format("matmul of {} has a result of at most {} dims, not {}", name_of(dtype),
+                             max_rank - 1, batch + 2));
   outputs[0].dims.push_back(at(a, m));
   outputs[0].dims.push_back(at(b, n));
 }
@@ -105,7 +104,9 @@ std::vector<OpDef> contraction_ops() {
        "Matrix product over the last two axes, for each index of the others.",
        "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy "
        "does.",
-       "A number, the same on both sides; the result has that dtype, integers wrap around",
+       "A number, the same on both sides, and of the result; integers wrap around. Or a of u8 or "
+       "i16 "
+       "and b of i8: the result is i32",
        "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers "
        "results of 8 dims."},
       {OpId::Attention,

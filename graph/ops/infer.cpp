@@ -37,6 +37,15 @@ void require_same_dtype(const InferContext& context, std::size_t first) {
   }
 }
 
+DType product_dtype(const InferContext& context, std::span<const DType> accepted) {
+  const DType left = context.input(0).dtype;
+  if ((left == DType::u8 || left == DType::i16) && context.input(1).dtype == DType::i8)
+    return DType::i32;
+  require_dtype(context, 0, accepted);
+  require_same_dtype(context);
+  return left;
+}
+
 void require_rank(const InferContext& context, std::size_t index, int rank) {
   if (context.input(index).rank() == rank) return;
   context.fail(fmt::format("{} needs {} to have {} dims, but it is {}", context.node().op->name,

@@ -43,6 +43,9 @@ void infer_for(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 /// Fails unless inputs `first` .. last all have one dtype.
+/// What the products of the first two inputs add up to: their one dtype, one of `accepted`, or i32
+/// of u8 or i16 by i8.
+DType product_dtype(const InferContext& context, std::span<const DType> accepted);
 void require_same_dtype(const InferContext& context, std::size_t first = 0);
 
 void require_rank(const InferContext& context, std::size_t index, int rank);

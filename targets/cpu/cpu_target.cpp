@@ -14,6 +14,7 @@
 #include "targets/cpu/measure/vendor_figures.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/vendor/provider.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 
@@ -42,6 +43,7 @@ class CpuTarget final : public rkernel::Target {
 
   bool fuses_attention() const override { return true; }
   bool writes_rows_apart() const override { return true; }
+  DType integer_factor() const override { return widest_integer_factor(isa_); }
 
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
                             const rkernel::BufferFacts& buffers) override {
@@ -52,7 +54,7 @@ class CpuTarget final : public rkernel::Target {
     });
     if (!machine_) {
       machine_ = std::make_shared<const choice::Machine>(machine_figures(
-          isa_, options_.threads, [&] { return main_loops(DType::f32, report); }, *store_,
+          isa_, options_.threads, [&] { return main_loops({}, report); }, *store_,
           options_.cache_dir, report));
     }
     if (contracts && !context_) context_ = make_context(problems, report);
@@ -98,7 +100,13 @@ class CpuTarget final : public rkernel::Target {
           problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent.constant();
       const auto n =
           problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
-      bytes += rkernel::PackedLayout{b.dtype, isa_.panel_f32, k.value_or(0), n.value_or(0)}.bytes();
+      const rkernel::Group group = problem.contraction->group;
+      bytes += rkernel::PackedLayout{.dtype = b.dtype,
+                                     .panel = isa_.panel_f32,
+                                     .k = k.value_or(0) * rkernel::elements_of(group),
+                                     .n = n.value_or(0),
+                                     .group = group}
+                   .bytes();
     }
     return bytes;
   }
@@ -113,19 +121,18 @@ class CpuTarget final : public rkernel::Target {
   std::shared_ptr<const ContractionContext> make_context(
       const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
     choice::Machine machine = *machine_;
-    ContractionLoops loops{main_loops(DType::f32, report), dot_loops(problems, report)};
-    for (const DType dtype : packed_dtypes(problems)) {
-      if (dtype == DType::f32) continue;
-      const MainLoopTable& narrow = loops.narrow[dtype] = main_loops(dtype, report);
-      machine.narrow_tiles[dtype] =
-          tile_figures(isa_, dtype, [&] { return narrow; }, options_.cache_dir, report);
+    ContractionLoops loops{main_loops({}, report), dot_loops(problems, report)};
+    for (const rkernel::Factors& factors : multiplied_factors(problems)) {
+      if (factors == rkernel::Factors()) continue;
+      const MainLoopTable& narrow = loops.narrow[factors] = main_loops(factors, report);
+      machine.narrow_tiles[factors] =
+          tile_figures(isa_, factors, [&] { return narrow; }, options_.cache_dir, report);
     }
     ContractionSettings settings{.deterministic = options_.deterministic,
                                  .policy = options_.policy};
     if (rkernel::uses_micro_kernels(options_.policy)) {
       settings.speeds = block_figures(
-          isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir,
-          report);
+          isa_, *machine_, [&] { return main_loops({}, report); }, options_.cache_dir, report);
     }
     if (uses_vendor()) settings.library = open_vendor(report);
     return std::make_shared<const ContractionContext>(isa_, std::move(machine), loops,
@@ -152,14 +159,19 @@ class CpuTarget final : public rkernel::Target {
     return std::make_shared<const OneDnnLibrary>(std::move(made));
   }
 
-  static std::set<DType> packed_dtypes(const std::vector<rkernel::Problem>& problems) {
-    std::set<DType> dtypes;
+  static std::set<rkernel::Factors> multiplied_factors(
+      const std::vector<rkernel::Problem>& problems) {
+    std::set<rkernel::Factors> all;
     for (const rkernel::Problem& problem : problems) {
+      const rkernel::Group group =
+          problem.contraction ? problem.contraction->group : rkernel::Group::None;
       for (const rkernel::Operand& operand : problem.operands) {
-        if (operand.form == rkernel::Form::Packed) dtypes.insert(operand.dtype);
+        if (operand.form != rkernel::Form::Packed) continue;
+        all.insert(group == rkernel::Group::None ? rkernel::Factors(operand.dtype)
+                                                 : rkernel::Factors(group));
       }
     }
-    return dtypes;
+    return all;
   }
 
   /// Functions that stay in memory as long as the target, which its kernels need.
@@ -170,9 +182,9 @@ class CpuTarget final : public rkernel::Target {
     return std::move(code.addresses);
   }
 
-  MainLoopTable main_loops(DType weights, rkernel::CompileReport& report) {
+  MainLoopTable main_loops(const rkernel::Factors& factors, rkernel::CompileReport& report) {
     return main_loop_table(main_loop_tiles(isa_),
-                           resolve(main_loop_sources(isa_, weights), report));
+                           resolve(main_loop_sources(isa_, factors), report));
   }
 
   MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems,

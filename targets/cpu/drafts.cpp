@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "targets/cpu/move/gather_panels.hpp"
+#include "targets/cpu/move/group_factors.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/host/kernel.hpp"
 
@@ -58,6 +59,7 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
                   DType weights) {
   mark_packed(problems, constant);
+  group_factors(problems);
   give_single_rows_a_stride(problems);
   gather_from_panels(problems, isa.panel_f32);
   narrow_weights(problems, weights, isa);

@@ -68,7 +68,7 @@ std::vector<Array> matmul(const OpCall& call) {
   const Dims batch = broadcast_dims(a_batch, b_batch);
   Dims dims = batch;
   dims.insert(dims.end(), {m, n});
-  Array c = make_array(a.dtype, dims);
+  Array c = make_array(a.dtype == b.dtype ? a.dtype : DType::i32, dims);
   if (is_float(a.dtype)) {
     multiply_stacks(batch, a_batch, b_batch, m, n, k, a.floats, b.floats, c.floats);
   } else {

@@ -16,6 +16,19 @@ struct nlohmann::adl_serializer<dyn::DType> {
   }
 };
 
+template <>
+struct nlohmann::adl_serializer<dyn::rkernel::Factors> {
+  static void to_json(json& json, const dyn::rkernel::Factors& factors) { json = factors.name(); }
+  static void from_json(const json& json, dyn::rkernel::Factors& factors) {
+    using dyn::rkernel::Group;
+    for (const Group group : {Group::Bytes, Group::Shorts, Group::Bfloats}) {
+      factors = dyn::rkernel::Factors(group);
+      if (json == factors.name()) return;
+    }
+    factors = json.get<dyn::DType>();
+  }
+};
+
 namespace dyn::choice {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryLevel, name, bytes, bandwidth)
@@ -104,10 +117,13 @@ void from_json(const json& json, Machine& machine) {
 
 void to_json(json& json, const ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, const auto& size) { json[name] = size; });
+  if (shape.group != rkernel::Group::None) json["group"] = shape.factors();
 }
 
 void from_json(const json& json, ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, auto& size) { json.at(name).get_to(size); });
+  shape.group =
+      json.contains("group") ? json["group"].get<rkernel::Factors>().group : rkernel::Group::None;
 }
 
 void to_json(json& json, const Choice& choice) {

@@ -26,11 +26,11 @@ bool ends_narrow(const Machine& machine, const ContractionShape& shape,
 }  // namespace
 
 double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns,
-                     DType weights) {
+                     const rkernel::Factors& factors) {
   double total = 0;
   for (const rkernel::Run& run : {rows.first, rows.second}) {
     if (run.count == 0) continue;
-    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns, weights);
+    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns, factors);
     total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
   }
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
@@ -67,9 +67,9 @@ void BlockSizer::set_rows(const rkernel::Strategy& strategy) {
     wide_ = dot_seconds_per_k(machine_, sizes_, static_cast<double>(shape_.n));
     return;
   }
-  wide_ = seconds_per_k(machine_, sizes_.rows, strategy.tile_columns, shape_.b_dtype);
+  wide_ = seconds_per_k(machine_, sizes_.rows, strategy.tile_columns, shape_.factors());
   narrow_ = ends_narrow(machine_, shape_, strategy)
-                ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.b_dtype)
+                ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.factors())
                 : wide_;
 }
 

@@ -20,7 +20,7 @@ double seconds_per_multiply_add(const Machine& machine);
 
 /// Seconds of one step of K of row tiles with so many columns, their mean; 0 without tiles.
 double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns,
-                     DType weights);
+                     const rkernel::Factors& factors);
 
 /// BlockSizes of strategies of one shape. What depends on tiles and blocks along M and N alone is
 /// kept from one strategy to the next where that has the same.

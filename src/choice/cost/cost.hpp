@@ -10,6 +10,7 @@
 
 #include "dyn/dtype.hpp"
 #include "src/choice/cost/machine.hpp"
+#include "src/rkernel/problem/factors.hpp"
 #include "src/rkernel/tree/strategy.hpp"
 
 namespace dyn::choice {
@@ -58,6 +59,8 @@ struct ContractionShape {
                                                    ///< problem whose sides have changed places
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   DType a_dtype = DType::f32, b_dtype = DType::f32;  ///< in memory; computing is in f32
+  rkernel::Group group = rkernel::Group::None;       ///< then k counts groups, and both dtypes are
+                                                     ///< as wide as one
   bool b_packed =
       true;  ///< constant, packed at load; else packed by each ticket, or read as it lies
   bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1
@@ -79,6 +82,10 @@ struct ContractionShape {
                               ///< compute them over a whole slice of K, whatever the strategy
   /// Level of memory where each operand is expected when the kernel starts.
   std::size_t a_level = 0, b_level = 0;
+
+  rkernel::Factors factors() const {
+    return group == rkernel::Group::None ? rkernel::Factors(b_dtype) : rkernel::Factors(group);
+  }
 };
 
 /// Whether the row tiles of a block ask for the panel that comes next, which has so many bytes.

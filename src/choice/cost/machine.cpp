@@ -11,10 +11,10 @@ std::pair<int, int> by_columns_and_rows(const TileSpeed& tile) { return {tile.co
 
 }  // namespace
 
-const TileSpeed* Machine::find_tile(int rows, int columns, DType weights) const {
+const TileSpeed* Machine::find_tile(int rows, int columns, const rkernel::Factors& factors) const {
   const std::vector<TileSpeed>* speeds = &tiles;
   if (!narrow_tiles.empty()) {
-    if (const auto narrow = narrow_tiles.find(weights); narrow != narrow_tiles.end())
+    if (const auto narrow = narrow_tiles.find(factors); narrow != narrow_tiles.end())
       speeds = &narrow->second;
   }
   const auto found =

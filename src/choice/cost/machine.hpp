@@ -9,6 +9,7 @@
 
 #include "dyn/dtype.hpp"
 #include "src/choice/calibration/calibration.hpp"
+#include "src/rkernel/problem/factors.hpp"
 
 namespace dyn::choice {
 
@@ -37,9 +38,8 @@ struct Machine {
   double seconds_per_wakeup = 0;  ///< until a second thread takes part in a stage
   std::vector<MemoryLevel> levels;
   std::vector<TileSpeed> tiles;  ///< sorted by columns, then rows; rows from 1 without gaps
-  std::map<DType, std::vector<TileSpeed>>
-      narrow_tiles;  ///< the same tiles over weights in other dtypes than f32, where a model has
-                     ///< such
+  std::map<rkernel::Factors, std::vector<TileSpeed>>
+      narrow_tiles;  ///< the same tiles over other factors than f32, where a model has such
   std::vector<int>
       dot_rows;  ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
   Calibration fitted = default_calibration();
@@ -57,9 +57,9 @@ struct Machine {
     while (level + 1 < levels.size() && bytes > levels[level].bytes) ++level;
     return level;
   }
-  /// The tile's speed over f32 where nothing was measured for these weights; nullptr where there is
+  /// The tile's speed over f32 where nothing was measured for these factors; nullptr where there is
   /// no such tile.
-  const TileSpeed* find_tile(int rows, int columns, DType weights = DType::f32) const;
+  const TileSpeed* find_tile(int rows, int columns, const rkernel::Factors& factors = {}) const;
   int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none
 };
 

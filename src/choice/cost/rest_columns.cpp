@@ -73,10 +73,10 @@ double rest_seconds(const Machine& machine, const ContractionShape& shape,
                     const rkernel::Tiling& rows, double block_k) {
   const std::int64_t last = shape.n % machine.panel, columns = last % machine.vector_width;
   if (columns == 0 || rows.tiles() == 0) return 0;
-  const double panel = seconds_per_k(machine, rows, machine.panel, shape.b_dtype);
+  const double panel = seconds_per_k(machine, rows, machine.panel, shape.factors());
   const bool narrows = machine.most_rows(machine.vector_width) >= rows.first.tile;
   const double one_vector =
-      narrows ? seconds_per_k(machine, rows, machine.vector_width, shape.b_dtype) : panel;
+      narrows ? seconds_per_k(machine, rows, machine.vector_width, shape.factors()) : panel;
   // A panel with a vector and more keeps the vector.
   const double spared = last > machine.vector_width ? panel - one_vector : one_vector;
   const double height = static_cast<double>(rows.first.tile * rows.first.count +

@@ -126,7 +126,7 @@ double bare_dots_seconds(const Machine& machine, const ContractionShape& shape,
                          double register_tile) {
   if (!has_dots(shape, strategy) || sizes.column_tiles * sizes.n_blocks == 1) return 0;
   const double of_last = of_last_columns(sizes, 1) / sizes.column_tiles,
-               wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
+               wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.factors());
   const double other = register_tile - mean_rest_seconds(machine, shape, sizes) +
                        sizes.block_k * (wide - sizes.seconds_per_k);
   const double dots = (register_tile - (1 - of_last) * other) / of_last;

@@ -16,7 +16,8 @@ std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& sha
                               static_cast<std::uint64_t>(shape.a_dtype) << 8 |
                               static_cast<std::uint64_t>(shape.b_dtype) << 16;
   return {kinds | flags << 24 | static_cast<std::uint64_t>(shape.a_level) << 32 |
-              static_cast<std::uint64_t>(shape.b_level) << 40,
+              static_cast<std::uint64_t>(shape.b_level) << 40 |
+              static_cast<std::uint64_t>(shape.group) << 48,
           word(threads) << 32 | word(shape.inlined_rows),
           word(shape.batch),
           word(shape.m),

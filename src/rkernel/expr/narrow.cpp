@@ -1,5 +1,6 @@
 #include "src/rkernel/expr/narrow.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -54,7 +55,7 @@ std::uint16_t to_f16(float value) noexcept {
 
 bool converts(DType from, DType to) noexcept {
   return from == to || (from == DType::f32 && graph::is_half(to)) ||
-         (graph::is_half(from) && to == DType::f32);
+         ((graph::is_half(from) || from == DType::i8) && to == DType::f32);
 }
 
 void convert(DType from, const void* in, DType to, void* out, std::int64_t count) {
@@ -64,6 +65,11 @@ void convert(DType from, const void* in, DType to, void* out, std::int64_t count
   }
   if (from == to) {
     if (count > 0) std::memcpy(out, in, static_cast<std::size_t>(count) * size_of(to));
+    return;
+  }
+  if (from == DType::i8) {
+    const auto* integers = static_cast<const std::int8_t*>(in);
+    std::copy_n(integers, count, static_cast<float*>(out));
     return;
   }
   if (to == DType::f32) {

@@ -43,7 +43,8 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
     case OpClass::Reduction: return reduction(node);
     case OpClass::Contraction:
     case OpClass::Attention:
-      return build_.add({.op = ExprOp::Accumulator, .dtype = DType::f32, .dim = {}});
+      return build_.add(
+          {.op = ExprOp::Accumulator, .dtype = value_dtype(node.outputs[0]), .dim = {}});
     default: break;
   }
   if (node.op->id == graph::OpId::Gather) return gather(node, coords, guards);

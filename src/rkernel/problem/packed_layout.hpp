@@ -5,11 +5,14 @@
 
 #include "dyn/dtype.hpp"
 #include "src/base/bytes.hpp"
+#include "src/rkernel/problem/factors.hpp"
 
 namespace dyn::rkernel {
 
 /// A k x n matrix in panels of `panel` columns, each spanning all of K, zero-filled at the edge:
-/// element (k, n) is the element of number (n / panel) * K * panel + k * panel + n % panel. In i8
+/// element (k, n) is the element of number (n / panel) * K * panel + k * panel + n % panel. With a
+/// group of g elements, K is a multiple of g, and the element is that of number
+/// (n / panel) * K * panel + (k / g * panel + n % panel) * g + k % g. In i8
 /// the weight is the element times the f32 scale of its column; the scales, one for each column of
 /// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
 /// contiguous along k.
@@ -18,8 +21,10 @@ struct PackedLayout {
   std::int64_t panel = 1, k = 0, n = 0;
   std::int64_t rows =
       0;  ///< so many of the last columns, at most a panel's, are stored as rows as well; f32 only
+  Group group = Group::None;  ///< of what contracts it; then there are neither scales nor rows
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
+  bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None; }
   std::int64_t elements() const noexcept { return panels() * panel * k; }
   /// Bytes from the start of the panels to the scales or rows; aligned to a cache line.
   std::int64_t scales_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
@@ -30,7 +35,7 @@ struct PackedLayout {
     return whole_lines(k * float_bytes + line_bytes) / float_bytes;
   }
   std::int64_t bytes() const noexcept {
-    if (dtype == DType::i8) return scales_offset_bytes() + panels() * panel * float_bytes;
+    if (has_scales()) return scales_offset_bytes() + panels() * panel * float_bytes;
     return rows > 0 ? rows_offset_bytes() + rows * row_stride() * float_bytes : element_bytes();
   }
 

@@ -182,8 +182,11 @@ std::string to_string(const Problem& problem) {
   for (std::size_t i = 0; i < problem.operands.size(); ++i) text += operand_text(problem, i);
   if (problem.contraction) {
     const Contraction& contraction = *problem.contraction;
-    text += fmt::format("  accumulator: sum over {} of {} * {}\n",
-                        axis_name(problem, contraction.k), contraction.a, contraction.b);
+    text += fmt::format("  accumulator: sum over {} of {} * {}{}\n",
+                        axis_name(problem, contraction.k), contraction.a, contraction.b,
+                        contraction.group == Group::None
+                            ? ""
+                            : " in groups of " + Factors(contraction.group).name());
   }
   if (problem.attention) text += attention_text(problem);
   if (problem.recurrence) text += recurrence_text(problem);

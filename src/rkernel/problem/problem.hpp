@@ -10,6 +10,7 @@
 #include "graph/ir/module.hpp"
 #include "graph/ops/recurrence.hpp"
 #include "src/rkernel/expr/expr.hpp"
+#include "src/rkernel/problem/factors.hpp"
 
 namespace dyn::rkernel {
 
@@ -110,10 +111,12 @@ struct Store {
 
 /// accumulator(..., m, n) = sum over k of operands[a](..., m, k) * operands[b](..., k, n). `batch`
 /// axes come first, then m, n, k in `axes`. Expressions may use Accumulator, and see all axes but
-/// k.
+/// k. With a group, an index along k is one group: the offset and the strides of operands[a] count
+/// groups, and operands[b] is packed in groups (PackedLayout).
 struct Contraction {
   int a = 0, b = 1;         ///< operands
   int m = 0, n = 0, k = 0;  ///< axes
+  Group group = Group::None;
 };
 
 /// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where

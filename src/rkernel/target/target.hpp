@@ -181,6 +181,9 @@ class Target {
   /// True where the target runs problems with an Attention; else the operator is split before it
   /// comes here.
   virtual bool fuses_attention() const { return false; }
+  /// The left factors of the products of integers that the target contracts (u8 or i16, by constant
+  /// i8, in whole groups of four bytes); others are split before they come here. f32: none.
+  virtual DType integer_factor() const { return DType::f32; }
   /// True where rows of a result that lie apart cost no more than dense ones, so that parts of a
   /// concatenation are computed in their places.
   virtual bool writes_rows_apart() const { return false; }

@@ -140,7 +140,8 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
 }
 
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
-  return {.decompose = {.keep_attention = target.fuses_attention()},
+  return {.decompose = {.keep_attention = target.fuses_attention(),
+                        .integer_factor = target.integer_factor()},
           .fuse = {.place_parts = target.writes_rows_apart()}};
 }
 

@@ -33,7 +33,7 @@ std::int64_t PackedView::last_element() const {
 bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
   return operand.gathers && operand.form == rkernel::Form::Packed &&
          operand.buffer == view.weight && operand.dtype == view.dtype &&
-         operand.gather_extent.constant() == view.n &&
+         view.group == rkernel::Group::None && operand.gather_extent.constant() == view.n &&
          operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
 }
 
@@ -75,12 +75,13 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   PackedView view;
   view.weight = source.buffer;
   view.dtype = source.dtype;
+  if (problem.contraction) view.group = problem.contraction->group;
   view.offset = constant(source.offset);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) {
     const int axis = static_cast<int>(i);
     const std::int64_t stride = constant(source.strides[i]);
     if (axis == axes->k) {
-      view.k = constant(problem.axes[i].extent);
+      view.k = constant(problem.axes[i].extent) * rkernel::elements_of(view.group);
       view.k_stride = stride;
     } else if (axis == axes->n) {
       view.n = constant(problem.axes[i].extent);

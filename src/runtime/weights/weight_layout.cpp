@@ -60,8 +60,14 @@ void WeightLayout::place_packed(const PackedView& view) {
 }
 
 rkernel::PackedLayout WeightLayout::layout_of(const PackedView& view) const {
-  return {view.dtype, target_->panel_width(view.dtype), view.k, view.n,
-          target_->packed_rows(view.dtype, view.k, view.n)};
+  rkernel::PackedLayout layout{.dtype = view.dtype,
+                               .panel = target_->panel_width(view.dtype),
+                               .k = view.k,
+                               .n = view.n,
+                               .group = view.group};
+  if (view.group == rkernel::Group::None)
+    layout.rows = target_->packed_rows(view.dtype, view.k, view.n);
+  return layout;
 }
 
 std::string WeightLayout::describe(const graph::Module& module,
@@ -95,7 +101,8 @@ std::string WeightLayout::describe(const graph::Module& module,
     for (const PackedView::Batch& batch : view.batch)
       lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
     const rkernel::PackedLayout layout = layout_of(view);
-    lines += fmt::format(" panels {} rows {} ", layout.panel, layout.rows);
+    lines += fmt::format(" panels {} rows {} of {} ", layout.panel, layout.rows,
+                         rkernel::elements_of(layout.group));
     add_source(add_source, view.weight);
   }
   return lines;

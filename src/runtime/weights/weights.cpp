@@ -9,6 +9,7 @@
 
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
+#include "src/rkernel/expr/narrow.hpp"
 #include "src/runtime/system/parallel_for.hpp"
 
 namespace dyn::runtime {
@@ -59,6 +60,7 @@ struct Filler {
   WeightTimes& times;
   MemoryBlock staging;  ///< dense elements of the weight that is being packed, where they cannot be
                         ///< read in place
+  MemoryBlock numbers;  ///< the same as f32, where they are another dtype's
 
   void plain(graph::ValueId id, void* out) {
     const graph::Value& value = module.value(id);
@@ -87,18 +89,35 @@ struct Filler {
     return staging.data();
   }
 
+  /// The same as f32.
+  const float* numbers_of(graph::ValueId id) {
+    const graph::Value& value = module.value(id);
+    const std::byte* const elements = aligned_elements(id);
+    if (value.type.dtype == DType::f32) return reinterpret_cast<const float*>(elements);
+    const std::int64_t count = element_count(weight_shape(value));
+    numbers.grow(static_cast<std::size_t>(count) * sizeof(float), "weights");
+    const auto element_bytes = static_cast<std::int64_t>(size_of(value.type.dtype));
+    auto* const out = reinterpret_cast<float*>(numbers.data());
+    timed(times.other, [&] {
+      parallel_for(count, part_bytes, threads, [&](std::int64_t first, std::int64_t last) {
+        rkernel::convert(value.type.dtype, elements + first * element_bytes, DType::f32,
+                         out + first, last - first);
+      });
+    });
+    return out;
+  }
+
   void packed(const PackedView& view, std::byte* out) {
     const graph::Value& value = module.value(view.weight);
-    if (value.type.dtype != DType::f32 ||
+    if (!rkernel::converts(value.type.dtype, DType::f32) ||
         view.last_element() >= element_count(weight_shape(value))) {
-      throw Error(
-          ErrorKind::internal,
-          fmt::format("a packed operand of f32 reads beyond the end of weight '{}', or it is {}",
-                      value.name, to_string(value.type)));
+      throw Error(ErrorKind::internal,
+                  fmt::format("a packed operand reads beyond the end of weight '{}', or it is {}",
+                              value.name, to_string(value.type)));
     }
     if (view.last_element() < 0)
       return;  // nothing but scales of columns without elements, which are 0 as fresh memory is
-    const auto* source = reinterpret_cast<const float*>(aligned_elements(view.weight));
+    const float* source = numbers_of(view.weight);
     const rkernel::PackedLayout packed = layout.layout_of(view);
     const std::int64_t panel_bytes = std::max(packed.bytes() / packed.panels(), std::int64_t{1});
     timed(times.other, [&] {
@@ -122,7 +141,7 @@ Weights::Weights(WeightLayout layout) : layout_(std::move(layout)) {}
 Weights::Weights(WeightLayout layout, const graph::Module& module, const WeightSources& sources,
                  int threads, WeightTimes& times)
     : layout_(std::move(layout)), block_(std::max(layout_.bytes(), weight_alignment), "weights") {
-  Filler filler{module, layout_, sources, threads, times, {}};
+  Filler filler{module, layout_, sources, threads, times, {}, {}};
   Uses uses(module, layout_, sources);
   for (const auto& [value, offset] : layout_.plain()) {
     filler.plain(value, block_.data() + offset);

@@ -204,6 +204,7 @@ bool is_dense(const rkernel::Problem& problem, int index) {
 }
 
 bool may_have_rest(const rkernel::Problem& problem, const codegen::Isa& isa) {
+  if (problem.contraction->group != rkernel::Group::None) return false;
   // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows,
   // a row would have other bits in one batch than in another.
   for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) {
@@ -223,7 +224,8 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) 
   };
   const rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
   const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-  if (b.form != rkernel::Form::Packed || !extent(contraction.n) || !extent(contraction.k))
+  if (b.form != rkernel::Form::Packed || contraction.group != rkernel::Group::None ||
+      !extent(contraction.n) || !extent(contraction.k))
     return false;
   // Copies of A hold a block of K, these dots read a slice.
   if (!must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)])) return false;
@@ -231,7 +233,8 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) 
 }
 
 bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa) {
-  return may_have_only(problem, most_dot_columns(isa));
+  return problem.contraction->group == rkernel::Group::None &&
+         may_have_only(problem, most_dot_columns(isa));
 }
 
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
@@ -241,6 +244,8 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
   // Panels of windows are not made.
   const bool has_windows =
       problem.operands[static_cast<std::size_t>(problem.contraction->a)].window.has_value();
+  // Groups are packed for lanes along n alone.
+  if (problem.contraction->group != rkernel::Group::None) return forms;
   if (!has_windows && may_have_only(problem, isa.f32_lanes))
     forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
   if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));

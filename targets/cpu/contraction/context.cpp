@@ -59,8 +59,8 @@ ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine 
       candidates_(choice::make_candidates(machine_)),
       dot_tables_(by_columns(loops.dot)),
       memory_(memory_bytes) {
-  tables_.emplace(DType::f32, by_columns(loops.f32));
-  for (const auto& [dtype, narrow] : loops.narrow) tables_.emplace(dtype, by_columns(narrow));
+  tables_.emplace(rkernel::Factors(), by_columns(loops.f32));
+  for (const auto& [factors, narrow] : loops.narrow) tables_.emplace(factors, by_columns(narrow));
   machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
   for (const Tile& tile : dot_tiles(isa))
     machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
@@ -75,8 +75,8 @@ std::int64_t ContractionContext::address(const Tables& tables, int columns) {
              : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
 }
 
-std::int64_t ContractionContext::table(int columns, DType weights) const {
-  return address(tables_.at(weights), columns);
+std::int64_t ContractionContext::table(int columns, const rkernel::Factors& factors) const {
+  return address(tables_.at(factors), columns);
 }
 
 choice::Choice ContractionContext::choose(const choice::ContractionShape& shape,

@@ -21,7 +21,7 @@ std::shared_ptr<const ContractionLibrary> no_library();
 struct ContractionLoops {
   MainLoopTable f32;
   MainLoopTable dot = {};  ///< empty where no contraction has a form with lanes along K
-  std::map<DType, MainLoopTable> narrow = {};  ///< for weights in other dtypes than f32
+  std::map<rkernel::Factors, MainLoopTable> narrow = {};  ///< for other factors than f32
 };
 
 struct ContractionSettings {
@@ -50,9 +50,9 @@ class ContractionContext {
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic() || machine_.threads > 1; }
   const choice::CandidateSet& candidates() const noexcept { return candidates_; }
-  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this
-  /// dtype; 0: none.
-  std::int64_t table(int columns, DType weights = DType::f32) const;
+  /// Addresses of tables of main loops by rows, for tiles of so many columns and these factors; 0:
+  /// none.
+  std::int64_t table(int columns, const rkernel::Factors& factors = {}) const;
   std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
   /// The choice for a shape, remembered.
   choice::Choice choose(const choice::ContractionShape& shape, int threads) const;
@@ -65,7 +65,7 @@ class ContractionContext {
   choice::Machine machine_;
   ContractionSettings settings_;
   choice::CandidateSet candidates_;
-  std::map<DType, Tables> tables_;
+  std::map<rkernel::Factors, Tables> tables_;
   Tables dot_tables_;
   mutable choice::ChoiceMemory memory_;
   std::unique_ptr<const PaperPolicies> policies_;

@@ -88,7 +88,7 @@ void copy_a_block(const ContractionFunction& code, const Ticket& ticket, const B
                           : source.a_packed()
                               ? code.number(source.isa.panel_f32)
                               : code.stride(source.contraction().a, source.contraction().k);
-  const DType dtype = source.a().dtype;
+  const DType dtype = source.a_step();
   const StridedMatrix rows{
       element_of(builder, dtype, block.factors.a, builder.CreateMul(block.start, stride_k)),
       block.factors.a_stride_m, stride_k, unit, dtype};
@@ -105,7 +105,7 @@ void copy_b_rows(const ContractionFunction& code, const Ticket& ticket, const Bl
       source.b_packed() ? code.number(1) : code.stride(contraction.b, contraction.n);
   llvm::Value* stride_k = source.b_packed() ? code.number(source.isa.panel_f32)
                                             : code.stride(contraction.b, contraction.k);
-  const DType dtype = source.b().dtype;
+  const DType dtype = source.b_step();
   llvm::Value* corner =
       element_of(builder, dtype, block.factors.b, builder.CreateMul(block.start, stride_k));
   call_move(builder, move_function(code, source.strategy.b_move),
@@ -145,7 +145,7 @@ BlockFactors locate_factors(const ContractionFunction& code, const Ticket& ticke
       source.a_packed() ? code.number(1) : code.stride(contraction.a, contraction.m);
   llvm::Value* row0 = builder.CreateMul(ticket.rows.rows.start, stride_m);
   llvm::Value* a = source.a_packed()
-                       ? element_of(builder, source.a().dtype, code.base(contraction.a), row0)
+                       ? element_of(builder, source.a_step(), code.base(contraction.a), row0)
                        : code.element(matrix_of_batch(code, ticket, contraction.a), row0);
   llvm::Value* b =
       source.b_packed() ? code.base(contraction.b) : matrix_of_batch(code, ticket, contraction.b);
@@ -187,7 +187,7 @@ void copy_rest_of_b(const ContractionFunction& code, const Ticket& ticket, const
   llvm::Value* n = code.extent(contraction.n);
   llvm::Value* column = builder.CreateSub(n, count);
   llvm::Value *stride_k = code.number(source.isa.panel_f32), *stride_n = code.number(1), *corner;
-  const DType dtype = source.b().dtype;
+  const DType dtype = source.b_step();
   if (source.b_packed()) {
     llvm::Value* panel_column = builder.CreateURem(column, code.number(source.isa.panel_f32));
     llvm::Value* panel =

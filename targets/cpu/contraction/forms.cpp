@@ -56,11 +56,12 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
     return form.problem.operands[static_cast<std::size_t>(index)];
   };
   const rkernel::Operand &a = operand(contraction.a), &b = operand(contraction.b);
+  const bool grouped = contraction.group != rkernel::Group::None;
   return {a.window ? window_copy_source(isa, window_form(*a.window, contraction.m))
-                   : move_source(isa, MoveKind::RowCopy, a.dtype),
+                   : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
           form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
                                     : move_source(isa, MoveKind::Panels, DType::f32),
-          move_source(isa, MoveKind::ColumnsAsRows, b.dtype)};
+          move_source(isa, MoveKind::ColumnsAsRows, grouped ? DType::f32 : b.dtype)};
 }
 
 void ContractionForms::set_functions(const BoundForm& bound, std::span<const std::int64_t> ints,
@@ -152,8 +153,11 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
     else
       shape.batch *= extent;
   }
-  shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
-  shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+  shape.group = contraction.group;
+  if (shape.group == rkernel::Group::None) {
+    shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
+    shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+  }
   shape.b_packed = packed(contraction.b);
   shape.must_copy_a =
       packed(contraction.a) || value(slots_.table.stride(contraction.a, contraction.k)) != 1;
@@ -243,7 +247,8 @@ rkernel::KernelFunction ContractionForms::second_stage(const BoundForm& bound,
 void set_work(const choice::ContractionShape& shape, const ContractionForm& form,
               rkernel::Launch& launch) {
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
-                 static_cast<double>(shape.n) * static_cast<double>(shape.k);
+                 static_cast<double>(shape.n) * static_cast<double>(shape.k) *
+                 rkernel::elements_of(shape.group);
   // Constant operands are there once for all batches.
   const bool a_packed =
       form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form ==

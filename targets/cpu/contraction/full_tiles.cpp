@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
+#include "src/base/bytes.hpp"
 #include "targets/cpu/tile/epilogue.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"
@@ -29,6 +31,12 @@ llvm::Function* create(llvm::Module& module, const std::string& symbol, std::siz
                                 llvm::Function::ExternalLinkage, symbol, module);
 }
 
+Factors factors_of(const rkernel::Problem& problem) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  if (contraction.group != Group::None) return Factors(contraction.group);
+  return problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+}
+
 class FullTilesEmitter {
  public:
   FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem,
@@ -42,6 +50,7 @@ class FullTilesEmitter {
         strips_(shape_class.strips),
         sums_in_scratch_(shape_class.sums_in_scratch),
         masks_(masks),
+        factors_(factors_of(problem)),
         operands_(builder_, problem, slots, shape_class.lanes,
                   codegen::load_kernel_args(builder_, argument(kernel_argument)), isa.f32_lanes),
         compiler_(builder_, problem, operands_, codegen::MathOptions{.fma = isa.fma}),
@@ -50,12 +59,11 @@ class FullTilesEmitter {
   void emit() {
     unsigned next = batch_argument;
     for (const int axis : batch_axes(problem_)) operands_.set_index(axis, argument(next++));
-    const DType weights =
-        problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
+    allow_group(*function_, isa_, factors_.group);
     TileLoop loop(builder_, isa_, tile_,
                   {strips_ ? nullptr : argument(a_row_argument), argument(b_k_argument),
                    argument(panel_argument), is_packed(problem_.contraction->b)},
-                  weights);
+                  factors_);
     Value* tile_rows = builder_.getInt64(static_cast<std::uint64_t>(tile_.rows));
     Value* first[]{argument(strips_ ? offsets_argument : a_argument), argument(row_argument)};
     const std::vector<Value*> masks = lane_masks(loop);
@@ -147,9 +155,8 @@ class FullTilesEmitter {
     Value* distance = builder_.CreateAdd(ahead.distance, builder_.CreateSub(moved, rows_before));
     distance = builder_.CreateSelect(builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0)),
                                      ahead.distance, distance);
-    const DType weights =
-        problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
-    sums = loop.emit(rows, element_of(builder_, weights, argument(b_argument), rows_before),
+    sums = loop.emit(rows,
+                     element_of(builder_, factors_.step_dtype(), argument(b_argument), rows_before),
                      argument(k_argument), {distance, ahead.step}, sums);
     return segments.close(sums);
   }
@@ -172,7 +179,6 @@ class FullTilesEmitter {
   // The lines of the next tile: a store that waits for its line holds up those behind it, and of a
   // row's few lines no prefetcher of the CPU sees a stream.
   void prefetch_outputs(Value* first_row) {
-    constexpr int line_floats = 16;
     const rkernel::Contraction& contraction = *problem_.contraction;
     operands_.set_index(contraction.m, first_row);
     operands_.set_index(contraction.n, argument(column_argument));
@@ -182,13 +188,15 @@ class FullTilesEmitter {
       const rkernel::Operand& outputs = problem_.operands[static_cast<std::size_t>(operand)];
       if (!outputs.written && (outputs.gathers || !is_dense(problem_, operand))) continue;
       if (stride == codegen::SlotTable::none) continue;
-      Value* row_bytes = builder_.CreateShl(operands_.slot(stride), 2);
+      const auto element_bytes = static_cast<int>(size_of(outputs.dtype));
+      Value* row_bytes = builder_.CreateMul(
+          operands_.slot(stride), builder_.getInt64(static_cast<std::uint64_t>(element_bytes)));
       Value* row = operands_.pointer(operand);
       for (int i = 0; i < tile_.rows; ++i) {
-        for (int column = 0; column < tile_.columns; column += line_floats) {
+        for (int byte = 0; byte < tile_.columns * element_bytes; byte += line_bytes) {
           codegen::prefetch(builder_,
-                            builder_.CreateConstGEP1_64(builder_.getFloatTy(), row,
-                                                        static_cast<std::uint64_t>(column)));
+                            builder_.CreateConstGEP1_64(builder_.getInt8Ty(), row,
+                                                        static_cast<std::uint64_t>(byte)));
         }
         row = builder_.CreateGEP(builder_.getInt8Ty(), row, row_bytes);
       }
@@ -216,6 +224,7 @@ class FullTilesEmitter {
   const codegen::Isa& isa_;
   const Tile& tile_;
   bool strips_, sums_in_scratch_, masks_;
+  Factors factors_;
   codegen::Operands operands_;
   codegen::ExprCompiler compiler_;
   ContractionEpilogue epilogue_;

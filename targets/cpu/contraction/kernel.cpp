@@ -175,7 +175,7 @@ std::vector<rkernel::CodeListing> ContractionKernel::listings_at(
     auto loop =
         strategy.lanes == rkernel::LaneAxis::K
             ? list_dot_loop(isa, {strategy.tile_rows, static_cast<int>(shape.n)})
-            : list_main_loop(isa, {strategy.tile_rows, strategy.tile_columns}, shape.b_dtype);
+            : list_main_loop(isa, {strategy.tile_rows, strategy.tile_columns}, shape.factors());
     if (loop) listings.push_back(std::move(*loop));
   }
   return listings;

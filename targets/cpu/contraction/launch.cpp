@@ -180,9 +180,9 @@ class RegionWriter {
     const codegen::Isa& isa = context_.isa();
     const bool dot = strategy.lanes == LaneAxis::K;
     set(slots_.wide_table, dot ? context_.dot_table(static_cast<int>(shape_.n))
-                               : context_.table(strategy.tile_columns, shape_.b_dtype));
-    set(slots_.narrow_table, context_.table(isa.panel_f32, shape_.b_dtype));
-    set(slots_.half_table, context_.table(isa.f32_lanes, shape_.b_dtype));
+                               : context_.table(strategy.tile_columns, shape_.factors()));
+    set(slots_.narrow_table, context_.table(isa.panel_f32, shape_.factors()));
+    set(slots_.half_table, context_.table(isa.f32_lanes, shape_.factors()));
   }
 
   void write_rest(std::int64_t rest) {

@@ -106,17 +106,18 @@ class ContractionMergeEmitter {
     Value* row_of_batch = builder_.CreateAdd(builder_.CreateMul(batch.index, sums.rows), row);
     Value* first = element(sums.start, builder_.CreateMul(row_of_batch, sums.row));
     Value* slice_size = builder_.CreateMul(builder_.CreateMul(batch.count, sums.rows), sums.row);
-    auto* vector =
-        llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+    const DType dtype = rkernel::Factors(contraction_.group).sums();
+    auto* vector = llvm::FixedVectorType::get(codegen::memory_type(builder_.getContext(), dtype),
+                                              static_cast<unsigned>(isa_.f32_lanes));
     CountedLoop columns(builder_, number(0), sums.row, number(isa_.f32_lanes), "column");
     Value* zero = llvm::Constant::getNullValue(vector);
     CountedLoop slices(builder_, number(0), operands_.slot(slots_.strategy.slices), number(1),
                        "slice", std::span(&zero, 1));
     Value* offset =
         builder_.CreateAdd(builder_.CreateMul(slices.index(), slice_size), columns.index());
-    Value* next = builder_.CreateFAdd(
-        slices.carried(0),
-        builder_.CreateAlignedLoad(vector, element(first, offset), llvm::Align(4)));
+    Value* slice = builder_.CreateAlignedLoad(vector, element(first, offset), llvm::Align(4));
+    Value* next = is_float(dtype) ? builder_.CreateFAdd(slices.carried(0), slice)
+                                  : builder_.CreateAdd(slices.carried(0), slice);
     Value* total = slices.close(std::span(&next, 1))[0];
     builder_.CreateAlignedStore(total, element(function_->getArg(3), columns.index()),
                                 llvm::Align(4));

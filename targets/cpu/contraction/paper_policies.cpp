@@ -31,13 +31,13 @@ BlockMoves moves_of(const ContractionShape& shape) {
 }
 
 CpuMicroKernels::CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds,
-                                 DType weights, BlockMoves moves)
-    : machine_(machine), speeds_(std::move(speeds)), weights_(weights), moves_(moves) {
+                                 const rkernel::Factors& factors, BlockMoves moves)
+    : machine_(machine), speeds_(std::move(speeds)), factors_(factors), moves_(moves) {
   for (BlockSpeed& speed : speeds_) {
     const double plain =
         machine.find_tile(speed.block.tile_rows, speed.block.tile_columns)->seconds_per_k;
     const double ratio =
-        machine.find_tile(speed.block.tile_rows, speed.block.tile_columns, weights)->seconds_per_k /
+        machine.find_tile(speed.block.tile_rows, speed.block.tile_columns, factors)->seconds_per_k /
         plain;
     for (double& seconds : speed.alone) seconds *= ratio;
     for (double& seconds : speed.together) seconds *= ratio;
@@ -74,7 +74,7 @@ double CpuMicroKernels::compute_seconds(const BlockKernel& block, std::int64_t k
   const double tiles =
       static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
   return tiles * static_cast<double>(k) *
-         machine_.find_tile(block.tile_rows, block.tile_columns, weights_)->seconds_per_k;
+         machine_.find_tile(block.tile_rows, block.tile_columns, factors_)->seconds_per_k;
 }
 
 double CpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) const {
@@ -99,7 +99,7 @@ double CpuMicroKernels::vortex_seconds(std::size_t kernel,
   // of K, from L1's data that come from L2.
   const double step =
       static_cast<double>(step_k) *
-      machine_.find_tile(block.tile_rows, block.tile_columns, weights_)->seconds_per_k;
+      machine_.find_tile(block.tile_rows, block.tile_columns, factors_)->seconds_per_k;
   const double tile_load =
       (tile_rows + tile_columns) * static_cast<double>(step_k) * float_bytes / bandwidth(1);
   const double tile = tile_load + (steps - 1) * std::max(tile_load, step) + step +
@@ -136,18 +136,18 @@ rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel,
 PaperPolicies::PaperPolicies(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
                              Policy policy)
     : machine_(machine) {
-  const auto add = [&](DType weights, BlockMoves moves) {
-    Ready ready{std::make_unique<CpuMicroKernels>(machine, speeds, weights, moves), {}};
+  const auto add = [&](const rkernel::Factors& factors, BlockMoves moves) {
+    Ready ready{std::make_unique<CpuMicroKernels>(machine, speeds, factors, moves), {}};
     for (const Policy paper : all_papers) {
       if (policy == Policy::Oracle || policy == paper)
         ready.policies.emplace(paper,
                                choice::make_paper_policy(paper, *ready.kernels, machine.panel));
     }
-    ready_.emplace(Operands{weights, moves}, std::move(ready));
+    ready_.emplace(Operands{factors, moves}, std::move(ready));
   };
   for (const bool copies_a : {false, true}) {
-    for (const bool packs_b : {false, true}) add(DType::f32, {copies_a, packs_b});
-    for (const auto& [dtype, tiles] : machine.narrow_tiles) add(dtype, {copies_a, false});
+    for (const bool packs_b : {false, true}) add({}, {copies_a, packs_b});
+    for (const auto& [factors, tiles] : machine.narrow_tiles) add(factors, {copies_a, false});
   }
 }
 

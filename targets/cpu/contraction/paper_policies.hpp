@@ -22,13 +22,13 @@ struct BlockMoves {
 };
 BlockMoves moves_of(const choice::ContractionShape& shape);
 
-/// Blocks that read weights of one dtype, with the same moves. Timed with f32; others by what one
-/// step of K of their tile takes, against f32.
+/// Blocks of the same factors and moves. Timed with f32; others by what one step of K of their tile
+/// takes, against f32.
 class CpuMicroKernels final : public choice::MicroKernels {
  public:
   /// `machine` must outlive it.
-  CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds, DType weights,
-                  BlockMoves moves);
+  CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds,
+                  const rkernel::Factors& factors, BlockMoves moves);
 
   std::size_t size() const override { return speeds_.size(); }
   choice::MicroKernel operator[](std::size_t kernel) const override;
@@ -49,7 +49,7 @@ class CpuMicroKernels final : public choice::MicroKernels {
 
   const choice::Machine& machine_;
   std::vector<BlockSpeed> speeds_;
-  DType weights_;
+  rkernel::Factors factors_;
   BlockMoves moves_;
 };
 
@@ -77,14 +77,14 @@ class PaperPolicies {
                 const Visit& visit) const;
 
  private:
-  /// Policies over the micro-kernels for one dtype of weights whose operands move alike.
+  /// Policies over the micro-kernels for the same factors whose operands move alike.
   struct Ready {
     std::unique_ptr<CpuMicroKernels> kernels;
     std::map<rkernel::Policy, std::unique_ptr<const choice::PaperPolicy>> policies;
   };
-  using Operands = std::pair<DType, BlockMoves>;  ///< the dtype of weights, and what is moved
+  using Operands = std::pair<rkernel::Factors, BlockMoves>;  ///< and what is moved
   static Operands operands_of(const choice::ContractionShape& shape) {
-    return {shape.b_dtype, moves_of(shape)};
+    return {shape.factors(), moves_of(shape)};
   }
   /// nullptr: the policy is not ready for these operands.
   const Ready* find(const choice::ContractionShape& shape, rkernel::Policy policy) const;

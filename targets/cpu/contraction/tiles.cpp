@@ -43,7 +43,7 @@ TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, con
     llvm::Value* panel_stride = builder.CreateMul(code.extent(contraction.k), width);
     llvm::Value* offset = builder.CreateAdd(builder.CreateMul(range.first_panel, panel_stride),
                                             builder.CreateMul(block.start, width));
-    return {element_of(builder, source.b().dtype, block.factors.b, offset), width, panel_stride};
+    return {element_of(builder, source.b_step(), block.factors.b, offset), width, panel_stride};
   }
   llvm::Value* panel_stride = builder.CreateMul(block.size, width);
   llvm::Value* packed = code.element(

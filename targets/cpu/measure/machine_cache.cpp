@@ -166,12 +166,13 @@ choice::Machine machine_figures(const codegen::Isa& isa, int threads,
   });
 }
 
-std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weights,
+std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa,
+                                            const rkernel::Factors& factors,
                                             const std::function<MainLoopTable()>& loops,
                                             const std::string& cache_dir,
                                             rkernel::CompileReport& report) {
   using Tiles = std::vector<choice::TileSpeed>;
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights),
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, factors.name(),
                                        codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
     auto tiles = value.get<Tiles>();

@@ -36,7 +36,8 @@ choice::Machine machine_figures(const codegen::Isa& isa, int threads,
 std::vector<choice::TileSpeed> measure_tiles(const codegen::Isa& isa, const MainLoopTable& loops);
 /// The same, kept in `cache_dir` as machine_figures() are. `loops` is asked only where they are
 /// measured.
-std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weights,
+std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa,
+                                            const rkernel::Factors& factors,
                                             const std::function<MainLoopTable()>& loops,
                                             const std::string& cache_dir,
                                             rkernel::CompileReport& report);

@@ -98,6 +98,40 @@ void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_
   }
 }
 
+/// Rows of a panel side by side, a group of them in each column: element (k, column) of number
+/// (k / size * width + column) * size + k % size.
+template <class Element, class Convert>
+void interleave(const std::vector<float>& panel, std::size_t width, std::size_t size, Element* out,
+                const Convert& convert) {
+  for (std::size_t first = 0; first < panel.size(); first += size * width) {
+    for (std::size_t column = 0; column < width; ++column) {
+      for (std::size_t row = 0; row < size; ++row)
+        *out++ = convert(panel[first + row * width + column]);
+    }
+  }
+}
+
+void pack_groups(const std::vector<float>& panel, const rkernel::PackedLayout& layout,
+                 std::byte* out) {
+  const auto width = static_cast<std::size_t>(layout.panel),
+             size = static_cast<std::size_t>(rkernel::elements_of(layout.group));
+  const auto whole = []<class Integer>(Integer) {
+    return [](float number) { return static_cast<Integer>(number); };
+  };
+  switch (layout.group) {
+    case rkernel::Group::Bytes:
+      return interleave(panel, width, size, reinterpret_cast<std::int8_t*>(out),
+                        whole(std::int8_t{}));
+    case rkernel::Group::Shorts:
+      return interleave(panel, width, size, reinterpret_cast<std::int16_t*>(out),
+                        whole(std::int16_t{}));
+    case rkernel::Group::Bfloats:
+      return interleave(panel, width, size, reinterpret_cast<std::uint16_t*>(out),
+                        rkernel::to_bf16);
+    case rkernel::Group::None: break;
+  }
+}
+
 void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
                std::int64_t n_stride, float* out) {
   for (std::int64_t row = 0; row < layout.rows; ++row) {
@@ -134,7 +168,9 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
       continue;
     }
     pack_panel(columns, width, panel.data());
-    if (layout.dtype == DType::i8) {
+    if (layout.group != rkernel::Group::None) {
+      pack_groups(panel, layout, to);
+    } else if (layout.dtype == DType::i8) {
       quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to),
                reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);
     } else {

@@ -15,7 +15,8 @@ std::int64_t packed_rows(const codegen::Isa& isa, DType dtype, std::int64_t k, s
 /// into a matrix at `destination`; zeros beyond column n, and with the last panel the layout's
 /// rows. f16 and bf16 are rounded to nearest even: what is too large becomes infinite, NaN stays
 /// NaN. i8 are multiples of their column's scale, a 127th of its largest magnitude, rounded to
-/// nearest even; a column of zeros has scale 0. Throws Error(model) for NaN and infinity in i8.
+/// nearest even; a column of zeros has scale 0. Groups of integers take numbers that are theirs.
+/// Throws Error(model) for NaN and infinity in i8.
 void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
                  std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
                  void* destination);

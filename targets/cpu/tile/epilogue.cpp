@@ -70,8 +70,9 @@ void ContractionEpilogue::emit_vector(const TileOutputs& outputs, llvm::Value* t
                                       llvm::Value* column, llvm::Value* mask) {
   operands_.set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
   operands_.set_mask(mask);
-  auto* vector =
-      llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+  const DType sums = rkernel::Factors(problem_.contraction->group).sums();
+  auto* vector = llvm::FixedVectorType::get(codegen::memory_type(builder_.getContext(), sums),
+                                            static_cast<unsigned>(isa_.f32_lanes));
   llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), tile_row, column);
   store_vector(builder_.CreateAlignedLoad(vector, address, llvm::Align(4)));
   operands_.set_mask(nullptr);

@@ -14,7 +14,7 @@ namespace dyn::cpu {
 struct TileOutputs {
   int row_axis, lane_axis;
   llvm::Value *first_row, *rows, *first_lane, *lanes;
-  llvm::Value *tile, *tile_row;  ///< f32, and elements from row to row
+  llvm::Value *tile, *tile_row;  ///< of Factors::sums(), and elements from row to row
 };
 
 /// A tile of sums in registers, with lanes along n.

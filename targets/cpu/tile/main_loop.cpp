@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/jit/listing.hpp"

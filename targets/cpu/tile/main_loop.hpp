@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "src/rkernel/problem/factors.hpp"
 #include "src/rkernel/tree/layer.hpp"
-#include "targets/cpu/tile/factors.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/jit/jit.hpp"
 
@@ -57,14 +57,14 @@ Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
 codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers,
-                                       const Factors& factors = {});
+                                       const rkernel::Factors& factors = {});
 
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
 std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa,
-                                                     const Factors& factors = {});
+                                                     const rkernel::Factors& factors = {});
 
 /// Assembly of a tile's main loop, for people; nothing where the ISA has no such tile.
 std::optional<rkernel::CodeListing> list_main_loop(const codegen::Isa& isa, const Tile& tile,
-                                                   const Factors& factors = {});
+                                                   const rkernel::Factors& factors = {});
 
 }  // namespace dyn::cpu

@@ -7,6 +7,7 @@
 
 #include "src/base/bytes.hpp"
 #include "src/choice/calibration/calibration.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/tile/widening.hpp"
 
 namespace dyn::cpu {

@@ -48,7 +48,7 @@ class TileLoop {
   /// Computes here what the strides give to all tiles. Only packed elements of B may be narrower
   /// than f32. Of groups, A and B have one element for each (four bytes), and so counts K.
   TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
-           const TileStrides& strides, const Factors& factors = {});
+           const TileStrides& strides, const rkernel::Factors& factors = {});
 
   /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row
   /// by row; ends where they are complete. `a`: the first row, or every row.
@@ -64,7 +64,7 @@ class TileLoop {
   int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
   int unroll() const;  ///< steps of K in one iteration
   /// A single row of f32 is left to the hardware.
-  bool asks() const { return rows_ > 1 || factors_ != Factors(); }
+  bool asks() const { return rows_ > 1 || factors_ != rkernel::Factors(); }
   /// Tiles of several panels always ask near by: there are no registers left for pointers of their
   /// own.
   bool shares_asking() const { return asks() && panel_count() == 1; }
@@ -86,7 +86,7 @@ class TileLoop {
   const codegen::Isa& isa_;
   int rows_, columns_, vectors_, rows_per_base_;
   bool packed_b_;
-  Factors factors_;
+  rkernel::Factors factors_;
   DType weights_;  ///< as wide as a step of B
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B

@@ -59,6 +59,7 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
   if (problem.contraction) {
     const rkernel::Contraction& c = *problem.contraction;
     key += fmt::format(" contraction {},{},{},{},{}", c.a, c.b, c.m, c.n, c.k);
+    if (c.group != rkernel::Group::None) key += " of " + rkernel::Factors(c.group).name();
   }
   if (problem.attention) {
     const rkernel::Attention& a = *problem.attention;

@@ -7,6 +7,7 @@
 
 #include "graph/dims/checked.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/integers/byte_product.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/windows/convolution.hpp"
@@ -66,7 +67,14 @@ Dims dims_of(NodeContext& node, const Whole& whole) {
 Whole transposed(const Whole& matrix) {
   constexpr std::int64_t exchanged[] = {1, 0};
   if (matrix.constant) return {permuted(*matrix.constant, exchanged), std::nullopt};
-  return {std::nullopt, transpose(*matrix.value, {1, 0})};
+  Whole result{std::nullopt, transpose(*matrix.value, {1, 0})};
+  const bool is_one =
+      matrix.bytes && (!matrix.bytes->zero_value || matrix.bytes->zero_value->rank() == 0);
+  if (is_one) {
+    result.bytes = matrix.bytes;
+    result.bytes->elements = transpose(matrix.bytes->elements, {1, 0});
+  }
+  return result;
 }
 
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis) {
@@ -97,9 +105,11 @@ Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_i
         std::nullopt};
   }
   const TensorExpr elements = cast(input_expr(node, input), DType::f32);
-  if (!has_zero_point) return {std::nullopt, elements};
+  const std::optional<Bytes> bytes = bytes_of_input(node, input, zero_point_input, axis);
+  if (!has_zero_point) return {std::nullopt, elements, bytes};
   const TensorExpr zero = cast(input_expr(node, zero_point_input), DType::f32);
-  return {std::nullopt, elements - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank()))};
+  return {std::nullopt, elements - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank())),
+          bytes};
 }
 
 namespace {
@@ -188,6 +198,10 @@ TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b) {
   const auto multiply = [&](const Whole& left, const Whole& right) {
     return numpy_matmul(value_of(node, left), value_of(node, right));
   };
+  if (a.bytes && b.constant) {
+    if (const std::optional<TensorExpr> product = byte_matmul(node, *a.bytes, *b.constant))
+      return *product;
+  }
   Sums sums{a_dims.back(), std::nullopt, a_dims.size() > 1 && b_rank <= 2};
   if (b.constant) sums.of_magnitudes = greatest_column_sum(*b.constant);
   if (const std::optional<TensorExpr> product = exact_product(node, a, b, sums, multiply))

@@ -1,5 +1,5 @@
 #pragma once
-// Products of small integers, computed in f32 and exact.
+// Exact products of small integers: of bytes by constants, else computed in f32.
 
 #include <functional>
 
@@ -8,10 +8,19 @@
 
 namespace dyn::onnx {
 
+/// u8 elements, and what each of them stands above 0: a number or an i32 value, which is a scalar
+/// or one for each row.
+struct Bytes {
+  TensorExpr elements;
+  std::int64_t zero = 0;
+  std::optional<TensorExpr> zero_value = std::nullopt;  ///< where it is none of the file's
+};
+
 /// Whole f32 elements, at most 255 in magnitude; a constant where the file has one.
 struct Whole {
   std::optional<Tensor> constant;
   std::optional<TensorExpr> value;
+  std::optional<Bytes> bytes = std::nullopt;  ///< the same as `value`, where they are bytes
 };
 
 Dims dims_of(NodeContext& node, const Whole& whole);

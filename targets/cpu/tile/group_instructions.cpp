@@ -1,4 +1,4 @@
-#include "targets/cpu/tile/factors.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 
 #include <fmt/format.h>
 #include <llvm/IR/Function.h>
@@ -41,16 +41,6 @@ const Row& row_for(const codegen::Isa& isa, Group group) {
 
 }  // namespace
 
-std::string Factors::name() const {
-  switch (group) {
-    case Group::Bytes: return "u8 i8";
-    case Group::Shorts: return "i16";
-    case Group::Bfloats: return "bf16 bf16";
-    case Group::None: break;
-  }
-  return std::string(name_of(weights));
-}
-
 std::vector<GroupInstruction> group_instructions(const codegen::Isa& isa) {
   std::vector<GroupInstruction> found;
   for (const Row& row : rows) {
@@ -66,6 +56,14 @@ bool cpu_has(const codegen::Isa& isa, const GroupInstruction& instruction) {
   if (instruction.feature == "avxvnni") return __builtin_cpu_supports("avxvnni");
   if (instruction.feature == "avx512bf16") return __builtin_cpu_supports("avx512bf16");
   return instruction.feature.empty();
+}
+
+DType widest_integer_factor(const codegen::Isa& isa) {
+  const bool has_bytes =
+      std::ranges::any_of(group_instructions(isa), [&](const GroupInstruction& each) {
+        return each.group == Group::Bytes && cpu_has(isa, each);
+      });
+  return has_bytes ? DType::u8 : DType::i16;
 }
 
 GroupInstruction instruction_for(const codegen::Isa& isa, Group group) {

@@ -1,0 +1,17 @@
+#pragma once
+// Products of narrow integers.
+
+#include "graph/fusion/group.hpp"
+#include "graph/passes/rewriter.hpp"
+
+namespace dyn::graph {
+
+/// A product of u8 or i16 by i8.
+bool is_integer_product(const Module& module, const Node& node);
+
+/// Gives such products (matmul) the form that the target contracts; where it contracts none, or
+/// none of these sizes, they become exact products of f32, or of i32 where the sums have too many
+/// terms. Other compound operators stay.
+void decompose_integer_products(Module& module, const DecomposeOptions& options);
+
+}  // namespace dyn::graph

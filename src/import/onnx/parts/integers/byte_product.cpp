@@ -1,0 +1,147 @@
+#include "src/import/onnx/parts/integers/byte_product.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "graph/ir/op.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
+#include "src/import/onnx/parts/products.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// Elements along K that targets multiply at once, at most.
+constexpr std::int64_t group = graph::product_group;
+constexpr std::int64_t greatest_byte = 127, least_byte = -128;
+
+/// A constant matrix as i8, each column less a number that brings it there.
+struct ByteMatrix {
+  std::int64_t rows, columns;
+  std::vector<std::int8_t> elements;     ///< rows up to a multiple of `group`, the last ones 0
+  std::vector<std::int32_t> subtracted;  ///< by column
+  std::vector<std::int32_t> sums;        ///< by column, of its elements as i8
+
+  bool is_shifted() const {
+    return std::ranges::any_of(subtracted, [](std::int32_t by) { return by != 0; });
+  }
+};
+
+/// What brings a column of such a range into i8.
+std::optional<std::int64_t> shift_of(std::int64_t low, std::int64_t high) {
+  if (high - low > greatest_byte - least_byte) return std::nullopt;
+  return high > greatest_byte ? high - greatest_byte : std::min<std::int64_t>(low - least_byte, 0);
+}
+
+std::optional<ByteMatrix> byte_matrix(const Tensor& b) {
+  const bool is_vector = b.dims.size() == 1;
+  ByteMatrix matrix{b.dims[0], is_vector ? 1 : b.dims[1], {}, {}, {}};
+  const std::vector<double> numbers = numbers_of(b);
+  const auto columns = static_cast<std::size_t>(matrix.columns),
+             rows = static_cast<std::size_t>(matrix.rows);
+  const std::size_t padded = (rows + group - 1) / group * group;
+  matrix.elements.assign(padded * columns, 0);
+  for (std::size_t n = 0; n < columns; ++n) {
+    std::int64_t low = 0, high = 0, sum = 0;
+    for (std::size_t k = 0; k < rows; ++k) {
+      const auto element = static_cast<std::int64_t>(numbers[k * columns + n]);
+      low = k == 0 ? element : std::min(low, element);
+      high = k == 0 ? element : std::max(high, element);
+      sum += element;
+    }
+    const std::optional<std::int64_t> by = shift_of(low, high);
+    if (!by) return std::nullopt;
+    for (std::size_t k = 0; k < rows; ++k) {
+      matrix.elements[k * columns + n] =
+          static_cast<std::int8_t>(static_cast<std::int64_t>(numbers[k * columns + n]) - *by);
+    }
+    matrix.subtracted.push_back(static_cast<std::int32_t>(*by));
+    matrix.sums.push_back(static_cast<std::int32_t>(sum - *by * matrix.rows));
+  }
+  return matrix;
+}
+
+/// [N] of i32.
+TensorExpr columns_expr(NodeContext& node, const std::vector<std::int32_t>& of_columns) {
+  return constant_expr(node, DType::i32, {static_cast<std::int64_t>(of_columns.size())},
+                       of_columns);
+}
+
+/// Zeros behind the last element of each row, up to whole groups.
+TensorExpr with_whole_groups(const TensorExpr& a, std::int64_t depth) {
+  const std::int64_t missing = (group - depth % group) % group;
+  if (missing == 0) return a;
+  NodeContext& node = a.node();
+  const auto none = node.dims().constant(0);
+  Dims before(static_cast<std::size_t>(a.rank()), none), after = before;
+  after.back() = node.dims().constant(missing);
+  return apply("pad", {a}, {node.dim_list("before", before), node.dim_list("after", after)});
+}
+
+/// i32 sums of elements * weights, without what zero points and shifted columns add.
+TensorExpr without_zero(const TensorExpr& sums, const Bytes& a, const ByteMatrix& b) {
+  if (a.zero_value) return sums - *a.zero_value * columns_expr(sums.node(), b.sums);
+  if (a.zero == 0) return sums;
+  std::vector<std::int32_t> added;
+  for (const std::int32_t sum : b.sums)
+    added.push_back(static_cast<std::int32_t>(-a.zero * std::int64_t{sum}));
+  return sums + columns_expr(sums.node(), added);
+}
+
+/// The same with what was subtracted from columns: it multiplies the sums of rows.
+TensorExpr with_subtracted(const TensorExpr& sums, const TensorExpr& rows, const Bytes& a,
+                           const ByteMatrix& b) {
+  if (!b.is_shifted()) return sums;
+  TensorExpr of_rows = reduce("reduce_sum", cast(rows, DType::i32), {rows.rank() - 1}, true);
+  const auto depth = static_cast<double>(b.rows);
+  if (a.zero_value)
+    of_rows = of_rows - *a.zero_value * depth;
+  else if (a.zero != 0)
+    of_rows = of_rows - static_cast<double>(a.zero) * depth;
+  return sums + of_rows * columns_expr(sums.node(), b.subtracted);
+}
+
+}  // namespace
+
+std::optional<Bytes> bytes_of_input(NodeContext& node, std::size_t input,
+                                    std::size_t zero_point_input, int axis) {
+  constexpr std::int64_t sign = 128;
+  const TensorExpr elements = input_expr(node, input);
+  const bool is_signed = elements.dtype() == DType::i8;
+  Bytes bytes{elements, is_signed ? sign : 0};
+  if (is_signed)
+    bytes.elements = cast(cast(elements, DType::i32) + static_cast<double>(sign), DType::u8);
+  if (!node.has(zero_point_input)) return bytes;
+  const TensorExpr zero = input_expr(node, zero_point_input);
+  const bool is_one = std::ranges::all_of(zero.dims(), [](Dim dim) { return dim.constant() == 1; });
+  if (const Tensor* known = node.constant(zero_point_input); known != nullptr && is_one) {
+    bytes.zero += static_cast<std::int64_t>(numbers_of(*known).front());
+    return bytes;
+  }
+  const bool by_rows =
+      axis == -2 && elements.rank() >= 2 &&
+      (zero.rank() == 1 || (zero.rank() == elements.rank() && zero.dims().back().constant() == 1));
+  if (!is_one && !by_rows) return std::nullopt;
+  const TensorExpr value = cast(zero, DType::i32);
+  const TensorExpr placed =
+      is_one ? reshape(value, {})
+             : (zero.rank() == 1 ? by_axis(value, elements.rank() - 2, elements.rank()) : value);
+  bytes.zero_value = is_signed ? placed + static_cast<double>(sign) : placed;
+  return bytes;
+}
+
+std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const Tensor& b) {
+  if (b.dims.empty() || b.dims.size() > 2 || b.elements() == 0) return std::nullopt;
+  const bool is_row = a.elements.rank() == 1, is_column = b.dims.size() == 1;
+  if (is_row && a.zero_value && a.zero_value->rank() > 0) return std::nullopt;
+  const std::optional<ByteMatrix> matrix = byte_matrix(b);
+  if (!matrix) return std::nullopt;
+  const TensorExpr rows = with_whole_groups(as_matrix(a.elements, true), matrix->rows);
+  const std::int64_t depth = (matrix->rows + group - 1) / group * group;
+  const TensorExpr weights =
+      constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
+  const TensorExpr sums = apply("matmul", {rows, weights});
+  return without_vectors(with_subtracted(without_zero(sums, a, *matrix), rows, a, *matrix), is_row,
+                         is_column);
+}
+
+}  // namespace dyn::onnx

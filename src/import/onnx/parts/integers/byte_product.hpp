@@ -1,0 +1,17 @@
+#pragma once
+// Products of bytes by constant bytes.
+
+#include "src/import/onnx/parts/integers/integer_product.hpp"
+
+namespace dyn::onnx {
+
+/// The input of u8 or i8 as u8, with its zero point, where that is a scalar or one for each row of
+/// a matrix (`axis` -2, which is its only one for a vector); nothing where it is another.
+std::optional<Bytes> bytes_of_input(NodeContext& node, std::size_t input,
+                                    std::size_t zero_point_input, int axis);
+
+/// MatMul's product of (elements - zero point) by whole numbers of [K, N] or [K], whose greatest
+/// and least element of a column lie at most 255 apart: i32. Nothing for other ones.
+std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const Tensor& b);
+
+}  // namespace dyn::onnx

@@ -1,0 +1,73 @@
+#include "targets/cpu/move/group_factors.hpp"
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using rkernel::Group;
+using rkernel::Operand;
+using rkernel::Problem;
+
+Group group_of(DType left) {
+  return left == DType::u8 ? Group::Bytes : left == DType::i16 ? Group::Shorts : Group::None;
+}
+
+class Grouper {
+ public:
+  Grouper(Problem& problem, Group group) : problem_(problem), group_(group) {}
+
+  void run() {
+    rkernel::Contraction& contraction = *problem_.contraction;
+    Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
+    Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
+    if (b.form != rkernel::Form::Packed || b.dtype != DType::i8)
+      fail("its right side is not packed");
+    contraction.group = group_;
+    b.dtype = group_ == Group::Bytes ? DType::i8 : DType::i16;
+    count_groups(problem_.axes[static_cast<std::size_t>(contraction.k)].extent);
+    count_groups(a.offset);
+    for (std::size_t axis = 0; axis < a.strides.size(); ++axis) {
+      if (axis != static_cast<std::size_t>(contraction.k)) {
+        count_groups(a.strides[axis]);
+      } else if (!a.window && a.strides[axis].constant() != 1) {
+        fail("its left side does not lie along k");
+      }
+    }
+    if (!a.window) return;
+    if (a.window->channel_step.constant() != 1) fail("channels do not lie side by side");
+    count_groups(a.window->channels);
+    for (rkernel::WindowAxis& axis : a.window->axes) count_groups(axis.step);
+  }
+
+ private:
+  [[noreturn]] void fail(const char* why) const {
+    throw Error(ErrorKind::internal,
+                fmt::format("contraction {} has no groups: {}", problem_.name, why));
+  }
+
+  void count_groups(graph::Dim& elements) const {
+    const std::int64_t size = rkernel::elements_of(group_);
+    const graph::Dim groups = floordiv(elements, elements.table().constant(size));
+    if (graph::prove_equal(groups * size, elements) != true)
+      fail("its left side does not consist of whole ones");
+    elements = groups;
+  }
+
+  Problem& problem_;
+  const Group group_;
+};
+
+}  // namespace
+
+void group_factors(std::vector<Problem>& problems) {
+  for (Problem& problem : problems) {
+    if (!problem.contraction) continue;
+    const Operand& a = problem.operands[static_cast<std::size_t>(problem.contraction->a)];
+    if (const Group group = group_of(a.dtype); group != Group::None) Grouper(problem, group).run();
+  }
+}
+
+}  // namespace dyn::cpu
