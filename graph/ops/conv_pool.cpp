@@ -94,9 +94,17 @@ std::vector<Dim> slid_dims(InferContext& context, const std::vector<SlidingWindo
   return dims;
 }
 
+/// Floats are padded with 0.
+DType product_of_windows(const InferContext& context) {
+  const DType dtype = product_dtype(context, single_dtypes);
+  if (is_float(dtype) && context.integer("value") != 0)
+    context.fail(fmt::format("{}: value must be 0 where x is {}", context.node().op->name,
+                             name_of(context.input(0).dtype)));
+  return dtype;
+}
+
 void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, single_dtypes);
-  require_same_dtype(context);
+  const DType dtype = product_of_windows(context);
   const TensorType x = context.input(0), w = context.input(1);
   if (w.rank() != 2 && w.rank() != 3)
     context.fail(fmt::format("window_matmul needs a matrix, or one for each group, but {} is {}",
@@ -106,7 +114,7 @@ void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs
     context.fail("window_matmul: sizes needs one entry for each axis of the windows");
   const int grouped = w.rank() == 3, channels = x.rank() - 1;
   const std::vector<SlidingWindow> windows = checked_windows(context, sizes);
-  outputs[0] = {x.dtype, slid_dims(context, windows, channels - grouped)};
+  outputs[0] = {dtype, slid_dims(context, windows, channels - grouped)};
   Dim depth = x.dims.back();
   for (const std::int64_t size : sizes) depth = depth * size;
   context.require_equal(w.dims[w.dims.size() - 2], depth, dim_name(context, 1, grouped),
@@ -118,8 +126,7 @@ void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs
 }
 
 void infer_conv(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, single_dtypes);
-  require_same_dtype(context);
+  const DType dtype = product_of_windows(context);
   require_min_rank(context, 1, 3);
   const TensorType x = context.input(0), w = context.input(1);
   const std::int64_t groups = context.integer("groups");
@@ -133,7 +140,7 @@ void infer_conv(InferContext& context, std::vector<TensorType>& outputs) {
     sizes.push_back(*size);
   }
   const int channels = x.rank() - 1;
-  outputs[0] = {x.dtype, slid_dims(context, checked_windows(context, sizes), channels)};
+  outputs[0] = {dtype, slid_dims(context, checked_windows(context, sizes), channels)};
   context.require_equal(w.dims[w.dims.size() - 2] * groups, x.dims.back(),
                         dim_name(context, 1, w.rank() - 2) + " for each group",
                         dim_name(context, 0, channels));
@@ -180,6 +187,12 @@ constexpr const char* window_errors =
     "Sizes, strides or dilations below 1; negative padding; a window larger than the padded axis; "
     "lists of other lengths than there are axes";
 
+const AttrDef padding_attr{"value", AttrKind::Integer, "0",
+                           "padding; other than 0 only where x has integers"};
+constexpr const char* product_dtypes =
+    "f32, f16 or bf16, the same on both sides and of the result; or x of u8 or i16 and w of i8: the "
+    "result is i32";
+
 }  // namespace
 
 std::vector<OpDef> conv_pool_ops() {
@@ -199,22 +212,24 @@ std::vector<OpDef> conv_pool_ops() {
        "last of these axes the sizes.",
        "Any; the result has the same dtype",
        std::string(window_errors) + "; axes that do not ascend."},
-      {OpId::WindowMatmul, OpClass::Contraction, 2, 2, 1, window_attrs(true), infer_window_matmul,
+      {OpId::WindowMatmul, OpClass::Contraction, 2, 2, 1, with(window_attrs(true), padding_attr),
+       infer_window_matmul,
        "Matrix product of windows, each a row of its elements with the channels last, and a "
-       "matrix; or, with groups of channels, of each group and its own matrix. Padding is 0.",
+       "matrix; or, with groups of channels, of each group and its own matrix.",
        slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With "
                 "groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
-       "f32, f16 or bf16, the same on both sides; the result has that dtype",
+       product_dtypes,
        std::string(window_errors) + "; another k."},
       {OpId::Conv, OpClass::Compound, 2, 2, 1,
-       with(window_attrs(false), {"groups", AttrKind::Integer, "1",
-                                  "parts of the channels, each with filters of its own"}),
+       with(with(window_attrs(false), {"groups", AttrKind::Integer, "1",
+                                       "parts of the channels, each with filters of its own"}),
+            padding_attr),
        infer_conv,
-       "Convolution (cross-correlation), channels last; with padding of 0. Where a filter that is "
-       "not finite meets padding, their product may count as 0 or as NaN.",
+       "Convolution (cross-correlation), channels last. Where a filter that is not "
+       "finite meets padding, their product may count as 0 or as NaN.",
        slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has "
                 "the channels i * O / groups and on.",
-       "f32, f16 or bf16, the same on both sides; the result has that dtype",
+       product_dtypes,
        std::string(window_errors) +
            "; channels that differ, or that groups does not divide; sizes that are no numbers."},
       {OpId::MaxPool, OpClass::Compound, 1, 1, 1, window_attrs(true),

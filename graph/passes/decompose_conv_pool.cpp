@@ -125,7 +125,9 @@ void ConvPoolDecomposer::product_of_windows(const Integers& sizes) {
   if (std::ranges::all_of(along, &SlidingWindow::is_identity)) {
     rewriter_.emit("matmul", {x_, matrix}, rewriter_.type(output()), {}, output());
   } else {
-    rewriter_.emit("window_matmul", {x_, matrix}, rewriter_.type(output()), window_attrs(sizes),
+    std::vector<Attr> attrs = window_attrs(sizes);
+    attrs.push_back({"value", integer(attr_integer(node_, "value"))});
+    rewriter_.emit("window_matmul", {x_, matrix}, rewriter_.type(output()), std::move(attrs),
                    output());
   }
 }

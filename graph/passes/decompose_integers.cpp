@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/ops/sliding_window.hpp"
+
 namespace dyn::graph {
 namespace {
 
@@ -10,7 +15,7 @@ namespace {
 constexpr std::int64_t exact_floats = 1 << 24;
 /// An element of u8 is high * base + low, with both below the base.
 constexpr std::int64_t base = 16;
-constexpr std::int64_t greatest_weight = 128;
+constexpr std::int64_t greatest_byte = 255, greatest_weight = 128;
 
 class IntegerProduct {
  public:
@@ -20,43 +25,73 @@ class IntegerProduct {
   }
 
   void emit() {
-    ValueId rows = node_.inputs[0];
-    if (attr_boolean(node_, "transpose_a")) rows = transposed(rows);
-    if (is_contracted(rows)) return contract(rows);
-    const std::int64_t terms = bounds(type(rows).dims.back()).high;
+    ValueId x = node_.inputs[0];
+    std::vector<Attr> attrs = node_.attrs;
+    if (is_matmul() && attr_boolean(node_, "transpose_a")) {
+      x = transposed(x);
+      attrs = {{"transpose_b", attr_boolean(node_, "transpose_b")}};
+    }
+    if (is_contracted(x)) {
+      emit_product({cast(x, options_.integer_factor), node_.inputs[1]}, attrs);
+      return;
+    }
+    if (!is_matmul() && attr_integer(node_, "value") != 0) x = padded(x, attrs);
+    const std::int64_t depth = bounds(terms(x)).high;
     const auto fit = [&](std::int64_t greatest) {
-      return terms <= exact_floats / (greatest * greatest_weight);
+      return depth <= exact_floats / (greatest * greatest_weight);
     };
-    const bool is_byte = type(rows).dtype == DType::u8;
-    if (is_byte && fit(255)) {
-      cast(product(cast(rows, DType::f32), DType::f32), DType::i32, output());
+    const bool is_byte = type(x).dtype == DType::u8;
+    if (is_byte && fit(greatest_byte)) {
+      cast(product(cast(x, DType::f32), DType::f32, attrs), DType::i32, output());
     } else if (is_byte && fit(base - 1)) {
-      multiply_digits(rows);
+      multiply_digits(x, attrs);
+    } else if (is_matmul()) {
+      product(cast(x, DType::i32), DType::i32, attrs, output());
     } else {
-      product(cast(rows, DType::i32), DType::i32, output());
+      fail(depth);
     }
   }
 
  private:
   const TensorType& type(ValueId id) const { return rewriter_.type(id); }
   ValueId output() const { return node_.outputs[0]; }
+  bool is_matmul() const { return node_.op->id == OpId::Matmul; }
 
-  /// A weight of the file as it lies, or turned, with whole groups along K.
-  bool is_contracted(ValueId rows) const {
-    const Value& b = rewriter_.module().value(node_.inputs[1]);
-    const std::optional<std::int64_t> terms = type(rows).dims.back().constant();
-    return options_.integer_factor != DType::f32 && b.kind == ValueKind::Weight &&
-           b.type.rank() == 2 && terms && *terms % product_group == 0 &&
-           (type(rows).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
+  [[noreturn]] void fail(std::int64_t depth) const {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} of {} by {}: sums of {} products are not supported", node_.op->name,
+                            name_of(type(node_.inputs[0]).dtype),
+                            name_of(type(node_.inputs[1]).dtype), depth));
   }
 
-  void contract(ValueId rows) {
-    rewriter_.emit("matmul", {cast(rows, options_.integer_factor), node_.inputs[1]}, type(output()),
-                   product_attrs(), output());
+  /// How many products make a sum.
+  Dim terms(ValueId x) const {
+    const std::vector<Dim>& filters = type(node_.inputs[1]).dims;
+    if (is_matmul()) return type(x).dims.back();
+    if (node_.op->id == OpId::WindowMatmul) return filters[filters.size() - 2];
+    Dim count = integer(1);
+    for (std::size_t i = 0; i + 1 < filters.size(); ++i) count = count * filters[i];
+    return count;
   }
 
-  std::vector<Attr> product_attrs() const {
-    return {{"transpose_b", attr_boolean(node_, "transpose_b")}};
+  /// A weight of the file as it lies, by whole groups along the last axis of x.
+  bool is_contracted(ValueId x) const {
+    const Value& w = rewriter_.module().value(node_.inputs[1]);
+    const std::optional<std::int64_t> channels = type(x).dims.back().constant();
+    const bool is_one = node_.op->id == OpId::Conv ? attr_integer(node_, "groups") == 1
+                                                   : w.type.rank() == 2;
+    return options_.integer_factor != DType::f32 && w.kind == ValueKind::Weight && is_one &&
+           channels && *channels % product_group == 0 &&
+           (type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
+  }
+
+  ValueId emit_product(std::vector<ValueId> factors, std::vector<Attr> attrs, DType dtype,
+                       ValueId to) {
+    return rewriter_.emit(node_.op->name, std::move(factors), {dtype, type(output()).dims},
+                          std::move(attrs), to);
+  }
+  void emit_product(std::vector<ValueId> factors, std::vector<Attr> attrs) {
+    emit_product(std::move(factors), std::move(attrs), DType::i32, output());
   }
 
   ValueId transposed(ValueId x) {
@@ -68,7 +103,30 @@ class IntegerProduct {
     return rewriter_.emit("transpose", {x}, std::move(swapped), {{"perm", std::move(perm)}});
   }
 
-  Dim integer(std::int64_t value) { return rewriter_.module().dims->constant(value); }
+  /// x with the padding of its windows, which are left without; the attributes lose it too.
+  ValueId padded(ValueId x, std::vector<Attr>& attrs) {
+    TensorType around = type(x);
+    std::vector<Dim> before(around.dims.size(), integer(0)), after = before;
+    const std::vector<Dim> put_before = attr_dims(rewriter_.module(), node_, "before"),
+                           put_after = attr_dims(rewriter_.module(), node_, "after");
+    const std::size_t count = std::max(put_before.size(), put_after.size()),
+                      first = around.dims.size() - 1 -
+                              std::size_t{has_groups(rewriter_.module(), node_)} - count;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!put_before.empty()) before[first + i] = put_before[i];
+      if (!put_after.empty()) after[first + i] = put_after[i];
+      around.dims[first + i] = before[first + i] + around.dims[first + i] + after[first + i];
+    }
+    std::erase_if(attrs, [](const Attr& attr) {
+      return attr.name == "before" || attr.name == "after" || attr.name == "value";
+    });
+    return rewriter_.emit("pad", {x}, std::move(around),
+                          {{"before", before},
+                           {"after", after},
+                           {"value", static_cast<double>(attr_integer(node_, "value"))}});
+  }
+
+  Dim integer(std::int64_t value) const { return rewriter_.module().dims->constant(value); }
 
   ValueId cast(ValueId x, DType dtype, ValueId to = no_value) {
     if (type(x).dtype == dtype && to == no_value) return x;
@@ -81,18 +139,17 @@ class IntegerProduct {
     return rewriter_.emit(op, {a, b}, std::move(same), {}, to);
   }
 
-  /// The left side's by the right one's elements, both in `dtype`.
-  ValueId product(ValueId rows, DType dtype, ValueId to = no_value) {
-    return rewriter_.emit("matmul", {rows, cast(node_.inputs[1], dtype)},
-                          {dtype, type(output()).dims}, product_attrs(), to);
+  /// Of x, which is of `dtype`, by the right side's elements in it.
+  ValueId product(ValueId x, DType dtype, const std::vector<Attr>& attrs, ValueId to = no_value) {
+    return emit_product({x, cast(node_.inputs[1], dtype)}, attrs, dtype, to);
   }
 
-  void multiply_digits(ValueId rows) {
-    const ValueId whole = cast(rows, DType::i32), size = rewriter_.integer(DType::i32, base);
+  void multiply_digits(ValueId x, const std::vector<Attr>& attrs) {
+    const ValueId whole = cast(x, DType::i32), size = rewriter_.integer(DType::i32, base);
     const ValueId high = map("div", whole, size);
     const ValueId low = map("sub", whole, map("mul", high, size));
     const auto sums = [&](ValueId digits) {
-      return cast(product(cast(digits, DType::f32), DType::f32), DType::i32);
+      return cast(product(cast(digits, DType::f32), DType::f32, attrs), DType::i32);
     };
     map("add", map("mul", sums(high), size), sums(low), output());
   }
@@ -105,7 +162,9 @@ class IntegerProduct {
 }  // namespace
 
 bool is_integer_product(const Module& module, const Node& node) {
-  return node.op->id == OpId::Matmul &&
+  const bool is_product = node.op->id == OpId::Matmul || node.op->id == OpId::WindowMatmul ||
+                          node.op->id == OpId::Conv;
+  return is_product &&
          module.value(node.inputs[0]).type.dtype != module.value(node.inputs[1]).type.dtype;
 }
 

@@ -121,9 +121,10 @@ struct Filters {
   }
 };
 
-/// x: [batch, extents..., groups * depth]; the result is [batch, counts..., groups * results].
+/// x: [batch, extents..., groups * depth], and `outside` beyond; the result is [batch, counts...,
+/// groups * results].
 std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::vector<double>& x,
-                             const Filters& filters) {
+                             double outside, const Filters& filters) {
   std::vector<double> y;
   const auto pixels = product(slide.extents), channels = filters.groups * filters.depth,
              taps = product(Dims(slide.sizes));
@@ -135,10 +136,13 @@ std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::
           std::int64_t number = 0;
           for_each(Dims(slide.sizes), [&](const Dims& tap) {
             const auto pixel = slide.element(window, tap);
-            for (std::int64_t channel = 0; pixel >= 0 && channel < filters.depth; ++channel) {
-              sum += x[static_cast<std::size_t>((image * pixels + pixel) * channels +
-                                                group * filters.depth + channel)] *
-                     filters.at(group, taps, number, channel, result);
+            for (std::int64_t channel = 0;
+                 (pixel >= 0 || outside != 0) && channel < filters.depth; ++channel) {
+              const double element =
+                  pixel < 0 ? outside
+                            : x[static_cast<std::size_t>((image * pixels + pixel) * channels +
+                                                         group * filters.depth + channel)];
+              sum += element * filters.at(group, taps, number, channel, result);
             }
             ++number;
           });
@@ -150,19 +154,39 @@ std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::
   return y;
 }
 
+std::vector<double> numbers_of(const Array& array) {
+  return is_float(array.dtype)
+             ? array.floats
+             : std::vector<double>(array.integers.begin(), array.integers.end());
+}
+
+/// Sums of integers are i32, which doubles hold exactly.
+Array convolved(const OpCall& call, const Slide& slide, std::int64_t batch, const Filters& filters,
+                const Dims& dims) {
+  const Array& x = call.input(0);
+  const bool is_whole = !is_float(x.dtype);
+  Array result = make_array(is_whole ? DType::i32 : x.dtype, dims);
+  std::vector<double> sums = convolve(slide, batch, numbers_of(x),
+                                      static_cast<double>(call.integer("value")), filters);
+  if (is_whole)
+    result.integers.assign(sums.begin(), sums.end());
+  else
+    result.floats = std::move(sums);
+  return result;
+}
+
 std::vector<Array> window_matmul(const OpCall& call) {
   const Array &x = call.input(0), &w = call.input(1);
   const auto sizes = call.integers("sizes");
   const std::size_t grouped = w.dims.size() == 3, end = x.dims.size() - 1 - grouped,
                     first = end - sizes.size();
   const Slide slide(call, sizes, part(x.dims, first, end));
-  const Filters filters{w.floats, grouped ? w.dims[0] : 1, x.dims.back(), w.dims.back(), false};
+  const std::vector<double> weights = numbers_of(w);
+  const Filters filters{weights, grouped ? w.dims[0] : 1, x.dims.back(), w.dims.back(), false};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
   if (grouped) dims.push_back(w.dims[0]);
   dims.push_back(w.dims.back());
-  Array result = make_array(x.dtype, dims);
-  result.floats = convolve(slide, product(x.dims, 0, first), x.floats, filters);
-  return {result};
+  return {convolved(call, slide, product(x.dims, 0, first), filters, dims)};
 }
 
 std::vector<Array> conv(const OpCall& call) {
@@ -170,12 +194,11 @@ std::vector<Array> conv(const OpCall& call) {
   const std::size_t spatial = w.dims.size() - 2, end = x.dims.size() - 1, first = end - spatial;
   const auto groups = call.integer("groups");
   const Slide slide(call, part(w.dims, 0, spatial), part(x.dims, first, end));
-  const Filters filters{w.floats, groups, w.dims[spatial], w.dims.back() / groups, true};
+  const std::vector<double> weights = numbers_of(w);
+  const Filters filters{weights, groups, w.dims[spatial], w.dims.back() / groups, true};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
   dims.push_back(w.dims.back());
-  Array result = make_array(x.dtype, dims);
-  result.floats = convolve(slide, product(x.dims, 0, first), x.floats, filters);
-  return {result};
+  return {convolved(call, slide, product(x.dims, 0, first), filters, dims)};
 }
 
 /// Folds the elements of each window, from `start`; finish(total, number of elements, number of

@@ -129,7 +129,7 @@ Operand GroupLowering::windowed_operand(const Node& node) const {
   Operand operand = operand_at(x, coords);
   const std::vector<int> axes = graph::window_axes(module_, node);
   const std::vector<graph::SlidingWindow> windows = graph::windows_of(module_, node);
-  WindowRows rows{{}, dims.back(), view.strides.back()};
+  WindowRows rows{{}, dims.back(), view.strides.back(), graph::attr_integer(node, "value")};
   const Dim one = module_.dims->constant(1), none = module_.dims->constant(0);
   for (std::size_t i = 0; i <= static_cast<std::size_t>(axes.back()); ++i) {
     WindowAxis part{axis_of_[i], group_.extents[i], one, one, one, none, dims[i], view.strides[i]};

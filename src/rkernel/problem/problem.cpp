@@ -53,6 +53,7 @@ std::string window_text(const Problem& problem, const WindowRows& rows) {
                           to_string(axis.extent), to_string(axis.step));
     }
   }
+  if (rows.outside != 0) text += fmt::format(" {} outside,", rows.outside);
   return text + fmt::format(" {} channels step {}", to_string(rows.channels),
                             to_string(rows.channel_step));
 }

@@ -49,7 +49,7 @@ struct WindowAxis {
   graph::Dim count;  ///< number of windows
   graph::Dim size, stride, dilation;
   graph::Dim before;  ///< window i begins at i * stride - before
-  graph::Dim extent;  ///< extent of the tensor's axis: elements outside read as 0
+  graph::Dim extent;  ///< extent of the tensor's axis: beyond lies WindowRows::outside
   graph::Dim step;    ///< elements from one index of the tensor's axis to the next
 };
 
@@ -58,6 +58,8 @@ struct WindowAxis {
 struct WindowRows {
   std::vector<WindowAxis> axes;  ///< outermost first; parts of m, and of some batch axes
   graph::Dim channels, channel_step;
+  std::int64_t outside = 0;  ///< an element outside of the tensor, where elements are integers; with
+                             ///< a group the i32 that holds one of such
 };
 
 /// True where the taps of the last axis and the channels are one run of contiguous elements, as far

@@ -25,6 +25,7 @@ WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, 
   block.form = window_form(rows, contraction.m);
   block.channels = code.slot(slots.channels);
   block.channel_step = code.slot(slots.channel_step);
+  block.outside = code.slot(slots.outside);
   for (std::size_t i = rows.axes.size(); i-- > 0;) {
     const rkernel::WindowAxis& axis = rows.axes[i];
     const codegen::WindowAxisSlots& of = slots.axes[i];

@@ -39,10 +39,20 @@ class Grouper {
     if (!a.window) return;
     if (a.window->channel_step.constant() != 1) fail("channels do not lie side by side");
     count_groups(a.window->channels);
+    a.window->outside = repeated(a.window->outside);
     for (rkernel::WindowAxis& axis : a.window->axes) count_groups(axis.step);
   }
 
  private:
+  /// A group of the same elements, as one i32.
+  std::int64_t repeated(std::int64_t element) const {
+    const int size = rkernel::elements_of(group_), bits = 32 / size;
+    const auto one = static_cast<std::uint64_t>(element) & ((std::uint64_t{1} << bits) - 1);
+    std::uint64_t all = 0;
+    for (int i = 0; i < size; ++i) all |= one << (i * bits);
+    return static_cast<std::int64_t>(all);
+  }
+
   [[noreturn]] void fail(const char* why) const {
     throw Error(ErrorKind::internal,
                 fmt::format("contraction {} has no groups: {}", problem_.name, why));

@@ -85,10 +85,11 @@ void Strip::emit_rows(Value* strip) const {
   }
   Value* from = builder_.CreateSelect(exists, left, number(0));
   Value* until = builder_.CreateSelect(exists, right, number(0));
-  clear_elements(builder_, isa_, to, from);
+  fill_elements(builder_, isa_, block_.outside, to, from);
   move_elements(builder_, isa_, element(block_.data, builder_.CreateAdd(offset, from)),
                 element(to, from), builder_.CreateSub(until, from));
-  clear_elements(builder_, isa_, element(to, until), builder_.CreateSub(row_size_, until));
+  fill_elements(builder_, isa_, block_.outside, element(to, until),
+                builder_.CreateSub(row_size_, until));
   rows.close();
 }
 

@@ -203,7 +203,7 @@ class WindowCopier {
   }
 
   /// Columns [start, end) of k as far as the block has them: those in [first, last) from `offset`
-  /// on, which belongs to `start`; others are 0.
+  /// on, which belongs to `start`; others lie outside.
   void copy(Value* start, Value* end, Value* first, Value* last, Value* offset) {
     Value *low = most(start, block_.k0), *high = least(end, k_end_);
     Conditional any(builder_, builder_.CreateICmpSLT(low, high), "segment");
@@ -224,7 +224,7 @@ class WindowCopier {
     any.close();
   }
 
-  /// Zeros in [low, from) and [until, high), and between them what lies from `offset` on, which
+  /// What lies outside in [low, from) and [until, high), and between them what lies from `offset` on, which
   /// belongs to `start`.
   void copy_cut(Value* low, Value* high, Value* from, Value* until, Value* start, Value* offset) {
     clear(low, from);
@@ -252,7 +252,7 @@ class WindowCopier {
   Value* place_of(Value* k) { return element(target_, builder_.CreateSub(k, block_.k0)); }
 
   void clear(Value* begin, Value* end) {
-    clear_elements(builder_, isa_, place_of(begin), builder_.CreateSub(end, begin));
+    fill_elements(builder_, isa_, block_.outside, place_of(begin), builder_.CreateSub(end, begin));
   }
 
   void move(Value* from, Value* begin, Value* end) {
@@ -281,7 +281,7 @@ class WindowCopier {
 template <class Visit>
 void for_each_value(WindowBlock& block, const Visit& visit) {
   for (Value** value : {&block.first_row, &block.rows, &block.k0, &block.k_size, &block.channels,
-                        &block.channel_step})
+                        &block.channel_step, &block.outside})
     visit(*value);
   for (std::size_t i = 0; i < block.form.axes.size(); ++i) {
     WindowAxisValues& axis = block.axes[i];
@@ -327,9 +327,12 @@ void move_elements(Builder& builder, const codegen::Isa& isa, Value* from, Value
   });
 }
 
-void clear_elements(Builder& builder, const codegen::Isa& isa, Value* to, Value* count) {
+void fill_elements(Builder& builder, const codegen::Isa& isa, Value* value, Value* to,
+                   Value* count) {
+  Value* bits = builder.CreateTrunc(value, builder.getInt32Ty());
+  Value* lanes = builder.CreateVectorSplat(static_cast<unsigned>(isa.f32_lanes), bits);
   over_vectors(builder, isa, count, "padding", [&](Value* offset, llvm::Type* type) {
-    builder.CreateAlignedStore(llvm::Constant::getNullValue(type),
+    builder.CreateAlignedStore(type->isVectorTy() ? lanes : bits,
                                builder.CreateGEP(builder.getFloatTy(), to, offset), llvm::Align(4));
   });
 }

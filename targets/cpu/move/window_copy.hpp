@@ -37,20 +37,21 @@ struct WindowBlock {
   WindowForm form;
   std::vector<WindowAxisValues> axes;  ///< outermost first
   llvm::Value *channels = nullptr, *channel_step = nullptr;
-  llvm::Value* data = nullptr;                        ///< f32; element (0, ..., 0) of the batch
+  llvm::Value* outside = nullptr;  ///< the bits of an element outside of the tensor, as i64
+  llvm::Value* data = nullptr;     ///< of four bytes; element (0, ..., 0) of the batch
   llvm::Value *first_row = nullptr, *rows = nullptr;  ///< of m
   llvm::Value *k0 = nullptr, *k_size = nullptr;       ///< of k
 };
 
-/// to[i] = from[i] and to[i] = 0 for all i < count, f32.
+/// to[i] = from[i] and to[i] = value (an i64, whose upper half is not looked at) for all i < count,
+/// elements of four bytes.
 void move_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Value* from,
                    llvm::Value* to, llvm::Value* count);
-void clear_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Value* to,
-                    llvm::Value* count);
+void fill_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Value* value,
+                   llvm::Value* to, llvm::Value* count);
 
 /// A function that copies a block of windows of one form, whatever they are multiplied by:
-/// to[row * to_row + k - k0] for all rows and all k of the block, f32; what lies outside of the
-/// tensor is 0.
+/// to[row * to_row + k - k0] for all rows and all k of the block, of four bytes each.
 codegen::KernelSource window_copy_source(const codegen::Isa& isa, const WindowForm& form);
 
 /// Calls such a function. Its arguments lie on the stack of the function that calls it.

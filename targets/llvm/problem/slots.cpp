@@ -66,7 +66,10 @@ void SlotTable::add_operand(const rkernel::Problem& problem, int index,
 }
 
 WindowSlots SlotTable::add_window(const rkernel::WindowRows& rows) {
-  WindowSlots slots{{}, add(rows.channels), add(rows.channel_step)};
+  WindowSlots slots{{},
+                    add(rows.channels),
+                    add(rows.channel_step),
+                    add(rows.channels.table().constant(rows.outside))};
   for (const rkernel::WindowAxis& axis : rows.axes) {
     WindowAxisSlots of{};
     of.count = add(axis.count);

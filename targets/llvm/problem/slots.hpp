@@ -40,7 +40,7 @@ struct WindowAxisSlots {
 /// Slots for rkernel::WindowRows.
 struct WindowSlots {
   std::vector<WindowAxisSlots> axes;
-  int channels, channel_step;
+  int channels, channel_step, outside;
 };
 
 /// An operand's stride along an axis.

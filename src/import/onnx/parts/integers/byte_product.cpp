@@ -5,7 +5,9 @@
 
 #include "graph/ir/op.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/products.hpp"
+#include "src/import/onnx/parts/windows/convolution.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -142,6 +144,41 @@ std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const T
   const TensorExpr sums = apply("matmul", {rows, weights});
   return without_vectors(with_subtracted(without_zero(sums, a, *matrix), rows, a, *matrix), is_row,
                          is_column);
+}
+
+namespace {
+
+/// [O, C, sizes...] as [sizes..., C, O], with channels of 0 up to whole groups.
+Tensor in_whole_groups(const Tensor& filters) {
+  Tensor turned = permuted(filters, filter_order(filters.dims.size()));
+  const std::size_t rank = turned.dims.size();
+  const auto channels = static_cast<std::size_t>(turned.dims[rank - 2]),
+             results = static_cast<std::size_t>(turned.dims[rank - 1]) * sizeof(float);
+  const std::size_t missing = (group - channels % group) % group;
+  if (missing == 0) return turned;
+  Tensor padded{turned.dtype, turned.dims, {}};
+  padded.dims[rank - 2] += static_cast<std::int64_t>(missing);
+  for (std::size_t at = 0; at < turned.bytes.size(); at += channels * results) {
+    padded.bytes.append(turned.bytes, at, channels * results);
+    padded.bytes.append(missing * results, '\0');
+  }
+  return padded;
+}
+
+}  // namespace
+
+std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Tensor& filters,
+                                    std::vector<graph::Attr> attrs) {
+  if (x.zero_value || x.zero < 0 || x.zero > 255 || filters.elements() == 0) return std::nullopt;
+  Tensor turned = in_whole_groups(filters);
+  const Integers dims = turned.dims;
+  turned.dims = {turned.elements() / dims.back(), dims.back()};
+  const std::optional<ByteMatrix> matrix = byte_matrix(turned);
+  if (!matrix || matrix->is_shifted()) return std::nullopt;
+  const TensorExpr image = with_whole_groups(x.elements, filters.dims[1]);
+  const TensorExpr weights = constant_expr(node, DType::i8, dims, matrix->elements);
+  attrs.push_back({"value", node.dims().constant(x.zero)});
+  return without_zero(apply("conv", {image, weights}, std::move(attrs)), x, *matrix);
 }
 
 }  // namespace dyn::onnx

@@ -14,4 +14,10 @@ std::optional<Bytes> bytes_of_input(NodeContext& node, std::size_t input,
 /// and least element of a column lie at most 255 apart: i32. Nothing for other ones.
 std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const Tensor& b);
 
+/// The convolution of (elements - zero point), channels last, by whole numbers of [O, C, sizes...]
+/// without groups: i32 [N, d..., O]. Elements outside are the zero point, which must be a number.
+/// Nothing for filters as above.
+std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Tensor& filters,
+                                    std::vector<graph::Attr> attrs);
+
 }  // namespace dyn::onnx

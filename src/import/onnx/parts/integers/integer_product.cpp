@@ -218,6 +218,12 @@ TensorExpr integer_conv(NodeContext& node, const ProductInputs& inputs, Channels
   std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
   const Whole x = whole_input(node, inputs.a, inputs.a_zero_point, -1),
               w = whole_input(node, inputs.b, inputs.b_zero_point, 0);
+  if (x.bytes && w.constant && node.integer("group", 1) == 1) {
+    Bytes image = *x.bytes;
+    image.elements = to_channels_last(image.elements, channels);
+    if (const std::optional<TensorExpr> sums = byte_conv(node, image, *w.constant, attrs))
+      return *sums;
+  }
   const auto multiply = [&](const Whole& image, const Whole& by) {
     const TensorExpr filters =
         by.constant ? value_of(node, Whole{permuted(*by.constant, order), std::nullopt})
