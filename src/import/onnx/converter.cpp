@@ -57,6 +57,18 @@ void Converter::step(NodeProto& node) {
     convert_operator(node);
 }
 
+/// Results follow from integers where an input does.
+void Converter::mark_from_integers(NodeContext& context) {
+  bool follow = false;
+  for (std::size_t i = 0; i < context.inputs(); ++i)
+    follow = follow || (context.has(i) && context.operand(i)->is_from_integers);
+  if (!follow) return;
+  for (const std::string& output : context.node().output()) {
+    const auto made = state_.operands.find(output);
+    if (made != state_.operands.end()) made->second->is_from_integers = true;
+  }
+}
+
 void Converter::convert_operator(NodeProto& node) {
   try {
     NodeContext context(state_, node);
@@ -75,6 +87,7 @@ void Converter::convert_operator(NodeProto& node) {
       convert_texts(state_, node, context, *find_conversion(node));
     else if (!give_folded_floats(context))
       convert_halves(state_, node, context, *find_conversion(node));
+    mark_from_integers(context);
     check_freed(context, first_new);
     sources_.resize(first_new);
     sources_.resize(

@@ -41,6 +41,7 @@ class Converter {
 
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
+  void mark_from_integers(NodeContext& context);
   /// Converts an operator that has graphs.
   using ConvertGraphs = void (Converter::*)(NodeContext&);
   /// nullptr: it has none.

@@ -220,8 +220,9 @@ ValueId NodeContext::integer_values(const KnownInts& ints, const std::string& na
   return builder.add("reshape", {list}, name, {{"shape", std::move(shape)}});
 }
 
-graph::TensorType NodeContext::type_of(std::size_t input) {
-  const Operand& operand = find(input);
+graph::TensorType NodeContext::type_of(std::size_t input) { return type_of(find(input)); }
+
+graph::TensorType NodeContext::type_of(const Operand& operand) {
   if (operand.id != graph::no_value) return state_.builder.type(operand.id);
   if (operand.constant) return type_of_tensor(*operand.constant, dims());
   graph::TensorType type{operand.ints->dtype, {}};

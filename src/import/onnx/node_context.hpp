@@ -123,6 +123,7 @@ class NodeContext {
   const graph::TensorType& type(std::size_t input) { return state_.builder.type(value(input)); }
   /// The type without making a constant a value of the module.
   graph::TensorType type_of(std::size_t input);
+  graph::TensorType type_of(const Operand& operand);
   /// Fails where the input has another rank.
   void require_rank(std::size_t input, int rank);
   /// The elements where the file holds them; nullptr: they depend on the graph's inputs.

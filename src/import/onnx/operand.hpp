@@ -32,6 +32,15 @@ struct Refusal {
   std::set<std::string> deciding;  ///< inputs of the graph whose values would tell; empty: none
 };
 
+struct Operand;
+
+/// The integers that a tensor of numbers stands for: number = (integer - zero point) * scale, both of
+/// them for all elements or for each along one axis.
+struct OperandIntegers {
+  std::shared_ptr<Operand> elements, scale, zero_point;  ///< zero_point nullptr: 0
+  int axis = 0;
+};
+
 /// A constant becomes a value of the module when something reads it as a tensor, and never where
 /// only shapes depend on it.
 struct Operand {
@@ -53,6 +62,9 @@ struct Operand {
   /// have put there, as one tensor with an axis before theirs; in the loop's body what was there
   /// before the step, which is no value.
   std::shared_ptr<Operand> front = nullptr;
+
+  std::shared_ptr<const OperandIntegers> integers = nullptr;  ///< what f32 elements come from
+  bool is_from_integers = false;  ///< it follows from tensors that have these, by arithmetic
 };
 
 using OperandList = std::vector<std::shared_ptr<Operand>>;

@@ -13,6 +13,18 @@
 namespace dyn::onnx {
 namespace {
 
+/// The positions of a product's operands among the inputs.
+struct ProductInputs {
+  std::size_t a, a_zero_point, b, b_zero_point;
+};
+
+TensorExpr conv_of_inputs(NodeContext& node, const ProductInputs& inputs, Channels channels,
+                          AddedColumns added = nullptr) {
+  return integer_conv(node, integer_input(node, inputs.a, inputs.a_zero_point),
+                      integer_input(node, inputs.b, inputs.b_zero_point), inputs.b, channels,
+                      added);
+}
+
 /// i32. Zero points of a belong to its rows, those of b to its columns.
 TensorExpr matmul_of_inputs(NodeContext& node, const ProductInputs& inputs) {
   const int rows = node.type_of(inputs.a).rank() > 1 ? -2 : -1;
@@ -26,7 +38,7 @@ void convert_matmul_integer(NodeContext& node) {
 }
 
 void convert_conv_integer(NodeContext& node) {
-  node.give(channels_first(node, integer_conv(node, {0, 2, 1, 3}, Channels::First).id()));
+  node.give(channels_first(node, conv_of_inputs(node, {0, 2, 1, 3}, Channels::First).id()));
 }
 
 constexpr ProductInputs of_quantized{0, 2, 3, 5};
@@ -67,13 +79,14 @@ void convert_qlinear_matmul(NodeContext& node) {
 void convert_qlinear_conv(NodeContext& node) {
   const Channels channels =
       node.integer("channels_last", 0) != 0 ? Channels::Last : Channels::First;
-  TensorExpr sum = integer_conv(node, of_quantized, channels);
+  const Tensor* const known_bias = node.has(bias) ? node.constant(bias) : nullptr;
+  TensorExpr sum = conv_of_inputs(node, of_quantized, channels, known_bias);
   const auto over_channels = [&](std::size_t input) {
     return by_axis(f32_scale(node, input), sum.rank() - 1, sum.rank());
   };
   const TensorExpr factor =
       over_channels(a_scale) * over_channels(b_scale) / over_channels(y_scale);
-  if (node.has(bias)) sum = sum + input_expr(node, bias);
+  if (node.has(bias) && known_bias == nullptr) sum = sum + input_expr(node, bias);
   node.give(from_channels_last(requantized(node, sum, factor), channels).id());
 }
 

@@ -25,13 +25,13 @@ TensorExpr numpy_matmul(const TensorExpr& a, const TensorExpr& b, bool transpose
       apply("matmul", {as_matrix(a, true), as_matrix(b, false)}, std::move(attrs)), row, column);
 }
 
-TensorExpr gemm(NodeContext& node) {
+TensorExpr gemm(NodeContext& node, const std::optional<TensorExpr>& product) {
   const bool transpose_a = node.integer("transA", 0) != 0,
              transpose_b = node.integer("transB", 0) != 0;
   const double alpha = node.number("alpha", 1), beta = node.number("beta", 1);
-  const TensorExpr a = input_expr(node, 0), b = input_expr(node, 1);
-  TensorExpr sum =
-      apply("matmul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  TensorExpr sum = product ? *product
+                           : apply("matmul", {input_expr(node, 0), input_expr(node, 1)},
+                                   {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
   if (alpha != 1) sum = sum * alpha;
   if (!node.has(2)) return sum;
   const TensorExpr c = input_expr(node, 2);

@@ -79,14 +79,19 @@ TensorExpr with_whole_groups(const TensorExpr& a, std::int64_t depth) {
   return apply("pad", {a}, {node.dim_list("before", before), node.dim_list("after", after)});
 }
 
-/// i32 sums of elements * weights, without what zero points and shifted columns add.
-TensorExpr without_zero(const TensorExpr& sums, const Bytes& a, const ByteMatrix& b) {
-  if (a.zero_value) return sums - *a.zero_value * columns_expr(sums.node(), b.sums);
-  if (a.zero == 0) return sums;
-  std::vector<std::int32_t> added;
-  for (const std::int32_t sum : b.sums)
-    added.push_back(static_cast<std::int32_t>(-a.zero * std::int64_t{sum}));
-  return sums + columns_expr(sums.node(), added);
+/// i32 sums of elements * weights, without what zero points add, and with what is to be added.
+TensorExpr with_columns(TensorExpr sums, const Bytes& a, const ByteMatrix& b, AddedColumns added) {
+  if (a.zero_value) sums = sums - *a.zero_value * columns_expr(sums.node(), b.sums);
+  const std::int64_t zero = a.zero_value ? 0 : a.zero;
+  if (zero == 0 && added == nullptr) return sums;
+  const std::vector<double> more =
+      added == nullptr ? std::vector<double>(b.sums.size()) : numbers_of(*added);
+  std::vector<std::int32_t> all;
+  for (std::size_t n = 0; n < b.sums.size(); ++n) {
+    all.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(more[n]) -
+                                            zero * std::int64_t{b.sums[n]}));
+  }
+  return sums + columns_expr(sums.node(), all);
 }
 
 /// The same with what was subtracted from columns: it multiplies the sums of rows.
@@ -104,18 +109,18 @@ TensorExpr with_subtracted(const TensorExpr& sums, const TensorExpr& rows, const
 
 }  // namespace
 
-std::optional<Bytes> bytes_of_input(NodeContext& node, std::size_t input,
-                                    std::size_t zero_point_input, int axis) {
+std::optional<Bytes> bytes_of(NodeContext& node, const IntegerOperand& integers, int axis) {
   constexpr std::int64_t sign = 128;
-  const TensorExpr elements = input_expr(node, input);
+  const TensorExpr elements{node, node.value_of(*integers.elements)};
   const bool is_signed = elements.dtype() == DType::i8;
   Bytes bytes{elements, is_signed ? sign : 0};
   if (is_signed)
     bytes.elements = cast(cast(elements, DType::i32) + static_cast<double>(sign), DType::u8);
-  if (!node.has(zero_point_input)) return bytes;
-  const TensorExpr zero = input_expr(node, zero_point_input);
-  const bool is_one = std::ranges::all_of(zero.dims(), [](Dim dim) { return dim.constant() == 1; });
-  if (const Tensor* known = node.constant(zero_point_input); known != nullptr && is_one) {
+  if (integers.zero_point == nullptr) return bytes;
+  const TensorExpr zero{node, node.value_of(*integers.zero_point)};
+  const bool is_one =
+      std::ranges::all_of(zero.dims(), [](Dim dim) { return dim.constant() == 1; });
+  if (const Tensor* known = constant_of(*integers.zero_point); known != nullptr && is_one) {
     bytes.zero += static_cast<std::int64_t>(numbers_of(*known).front());
     return bytes;
   }
@@ -131,7 +136,8 @@ std::optional<Bytes> bytes_of_input(NodeContext& node, std::size_t input,
   return bytes;
 }
 
-std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const Tensor& b) {
+std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const Tensor& b,
+                                      AddedColumns added) {
   if (b.dims.empty() || b.dims.size() > 2 || b.elements() == 0) return std::nullopt;
   const bool is_row = a.elements.rank() == 1, is_column = b.dims.size() == 1;
   if (is_row && a.zero_value && a.zero_value->rank() > 0) return std::nullopt;
@@ -142,7 +148,7 @@ std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const T
   const TensorExpr weights =
       constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
   const TensorExpr sums = apply("matmul", {rows, weights});
-  return without_vectors(with_subtracted(without_zero(sums, a, *matrix), rows, a, *matrix), is_row,
+  return without_vectors(with_subtracted(with_columns(sums, a, *matrix, added), rows, a, *matrix), is_row,
                          is_column);
 }
 
@@ -168,7 +174,7 @@ Tensor in_whole_groups(const Tensor& filters) {
 }  // namespace
 
 std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Tensor& filters,
-                                    std::vector<graph::Attr> attrs) {
+                                    std::vector<graph::Attr> attrs, AddedColumns added) {
   if (x.zero_value || x.zero < 0 || x.zero > 255 || filters.elements() == 0) return std::nullopt;
   Tensor turned = in_whole_groups(filters);
   const Integers dims = turned.dims;
@@ -178,7 +184,7 @@ std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Ten
   const TensorExpr image = with_whole_groups(x.elements, filters.dims[1]);
   const TensorExpr weights = constant_expr(node, DType::i8, dims, matrix->elements);
   attrs.push_back({"value", node.dims().constant(x.zero)});
-  return without_zero(apply("conv", {image, weights}, std::move(attrs)), x, *matrix);
+  return with_columns(apply("conv", {image, weights}, std::move(attrs)), x, *matrix, added);
 }
 
 }  // namespace dyn::onnx

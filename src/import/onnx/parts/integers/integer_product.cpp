@@ -77,14 +77,23 @@ Whole transposed(const Whole& matrix) {
   return result;
 }
 
+IntegerOperand integer_input(NodeContext& node, std::size_t input, std::size_t zero_point_input) {
+  return {node.operand(input),
+          node.has(zero_point_input) ? node.operand(zero_point_input) : nullptr};
+}
+
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis) {
-  const graph::TensorType type = node.type_of(input);
+  return whole_of(node, integer_input(node, input, zero_point_input), axis);
+}
+
+Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis) {
+  const graph::TensorType type = node.type_of(*integers.elements);
   if (type.dtype != DType::u8 && type.dtype != DType::i8)
     node.fail_unsupported(fmt::format("elements of {} are not supported; they must be u8 or i8",
                                       name_of(type.dtype)));
-  const bool has_zero_point = node.has(zero_point_input);
-  const Tensor* constant = node.constant(input);
-  const Tensor* zero_point = has_zero_point ? node.constant(zero_point_input) : nullptr;
+  const bool has_zero_point = integers.zero_point != nullptr;
+  const Tensor* constant = constant_of(*integers.elements);
+  const Tensor* zero_point = has_zero_point ? constant_of(*integers.zero_point) : nullptr;
   const int place = axis < 0 ? axis + type.rank() : axis;
   if (constant != nullptr &&
       (!has_zero_point || (zero_point != nullptr && zero_point->dims.size() <= 1))) {
@@ -104,11 +113,13 @@ Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_i
                }),
         std::nullopt};
   }
-  const TensorExpr elements = cast(input_expr(node, input), DType::f32);
-  const std::optional<Bytes> bytes = bytes_of_input(node, input, zero_point_input, axis);
-  if (!has_zero_point) return {std::nullopt, elements, bytes};
-  const TensorExpr zero = cast(input_expr(node, zero_point_input), DType::f32);
-  return {std::nullopt, elements - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank())),
+  const TensorExpr elements{node, node.value_of(*integers.elements)};
+  const TensorExpr numbers = cast(elements, DType::f32);
+  const std::optional<Bytes> bytes = bytes_of(node, integers, axis);
+  if (!has_zero_point) return {std::nullopt, numbers, bytes};
+  const TensorExpr zero =
+      cast(TensorExpr{node, node.value_of(*integers.zero_point)}, DType::f32);
+  return {std::nullopt, numbers - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank())),
           bytes};
 }
 
@@ -191,7 +202,18 @@ std::optional<TensorExpr> exact_product(
          product(a_low, low);
 }
 
-TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b) {
+namespace {
+
+TensorExpr with_added(const TensorExpr& sums, AddedColumns added) {
+  if (added == nullptr) return sums;
+  NodeContext& node = sums.node();
+  Operand operand{graph::no_value, std::make_shared<const Tensor>(*added), std::nullopt};
+  return sums + TensorExpr{node, node.value_of(operand)};
+}
+
+}  // namespace
+
+TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b, AddedColumns added) {
   const Dims a_dims = dims_of(node, a);
   const std::size_t b_rank = dims_of(node, b).size();
   if (a_dims.empty() || b_rank == 0) node.fail("its operands need at least one dim");
@@ -199,46 +221,46 @@ TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b) {
     return numpy_matmul(value_of(node, left), value_of(node, right));
   };
   if (a.bytes && b.constant) {
-    if (const std::optional<TensorExpr> product = byte_matmul(node, *a.bytes, *b.constant))
+    if (const std::optional<TensorExpr> product = byte_matmul(node, *a.bytes, *b.constant, added))
       return *product;
   }
   Sums sums{a_dims.back(), std::nullopt, a_dims.size() > 1 && b_rank <= 2};
   if (b.constant) sums.of_magnitudes = greatest_column_sum(*b.constant);
   if (const std::optional<TensorExpr> product = exact_product(node, a, b, sums, multiply))
-    return *product;
+    return with_added(*product, added);
   const auto as_integers = [&](const Whole& whole) {
     return Whole{std::nullopt, cast(value_of(node, whole), DType::i32)};
   };
-  return multiply(as_integers(a), as_integers(b));
+  return with_added(multiply(as_integers(a), as_integers(b)), added);
 }
 
-TensorExpr integer_conv(NodeContext& node, const ProductInputs& inputs, Channels channels) {
-  const SlidingWindows windows = filter_windows(node, inputs.b, channels);
+TensorExpr integer_conv(NodeContext& node, const IntegerOperand& a, const IntegerOperand& b,
+                        std::size_t filters, Channels channels, AddedColumns added) {
+  const SlidingWindows windows = filter_windows(node, filters, channels);
   const Integers order = filter_order(windows.sizes.size() + 2);
   std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
-  const Whole x = whole_input(node, inputs.a, inputs.a_zero_point, -1),
-              w = whole_input(node, inputs.b, inputs.b_zero_point, 0);
+  const Whole x = whole_of(node, a, -1), w = whole_of(node, b, 0);
   if (x.bytes && w.constant && node.integer("group", 1) == 1) {
     Bytes image = *x.bytes;
     image.elements = to_channels_last(image.elements, channels);
-    if (const std::optional<TensorExpr> sums = byte_conv(node, image, *w.constant, attrs))
+    if (const std::optional<TensorExpr> sums = byte_conv(node, image, *w.constant, attrs, added))
       return *sums;
   }
   const auto multiply = [&](const Whole& image, const Whole& by) {
-    const TensorExpr filters =
+    const TensorExpr turned =
         by.constant ? value_of(node, Whole{permuted(*by.constant, order), std::nullopt})
                     : transpose(*by.value, order);
-    return apply("conv", {to_channels_last(value_of(node, image), channels), filters}, attrs);
+    return apply("conv", {to_channels_last(value_of(node, image), channels), turned}, attrs);
   };
-  const Dims filters = node.type_of(inputs.b).dims;
-  const Dim terms = product(node, {filters.begin() + 1, filters.end()});
+  const Dims dims = node.type_of(filters).dims;
+  const Dim terms = product(node, {dims.begin() + 1, dims.end()});
   Sums sums{terms, std::nullopt, true};
   if (w.constant) sums.of_magnitudes = greatest_filter_sum(*w.constant);
   const std::optional<TensorExpr> result = exact_product(node, x, w, sums, multiply);
   if (!result)
     node.fail_unsupported(
         fmt::format("sums of {} products are not supported", graph::to_string(terms)));
-  return *result;
+  return with_added(*result, added);
 }
 
 }  // namespace dyn::onnx

@@ -25,8 +25,16 @@ struct Whole {
 
 Dims dims_of(NodeContext& node, const Whole& whole);
 
-/// The input of u8 or i8, less its zero point where there is one: a scalar, or a vector along
-/// `axis` (negative ones count from the end).
+/// Integers with their zero point, where they have one.
+struct IntegerOperand {
+  std::shared_ptr<Operand> elements, zero_point;
+};
+/// Those of a node's inputs.
+IntegerOperand integer_input(NodeContext& node, std::size_t input, std::size_t zero_point_input);
+
+/// Elements of u8 or i8, less their zero point: a scalar, or a vector along `axis` (negative ones
+/// count from the end).
+Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis);
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis);
 
 /// A matrix with its axes exchanged.
@@ -51,17 +59,17 @@ std::optional<TensorExpr> exact_product(
     NodeContext& node, const Whole& a, const Whole& b, const Sums& sums,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
 
+/// What is added to the sums of each column: i32 of the file; nullptr: nothing.
+using AddedColumns = const Tensor*;
+
 /// MatMul's product of both: i32.
-TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b);
+TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b,
+                          AddedColumns added = nullptr);
 
-/// The positions of a product's operands among the inputs.
-struct ProductInputs {
-  std::size_t a, a_zero_point, b, b_zero_point;
-};
-
-/// The convolution of x (`a`) and filters (`b`) that the node's attributes describe: i32
-/// [N, d..., O], channels last. The channels of x stand as `channels` says.
-TensorExpr integer_conv(NodeContext& node, const ProductInputs& inputs, Channels channels);
+/// The convolution of x (`a`) and filters (`b`, of the dims of input `filters`) that the node's
+/// attributes describe: i32 [N, d..., O], channels last. The channels of x stand as `channels` says.
+TensorExpr integer_conv(NodeContext& node, const IntegerOperand& a, const IntegerOperand& b,
+                        std::size_t filters, Channels channels, AddedColumns added = nullptr);
 
 /// The elements as a value of the module; constant ones stay in 16 bits where they are contracted.
 TensorExpr value_of(NodeContext& node, const Whole& whole);

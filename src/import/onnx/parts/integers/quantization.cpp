@@ -133,6 +133,18 @@ Dim extent_of(NodeContext& node, const Layout& layout) {
   return dims.empty() ? node.dims().constant(1) : dims[static_cast<std::size_t>(layout.axis)];
 }
 
+/// x / scale. What follows from integers by roundings is multiplied by the scale's inverse, where the
+/// file has it: one more rounding, and no division.
+TensorExpr over_scale(NodeContext& node, const Layout& layout, Dim extent) {
+  const TensorExpr x = cast(input_expr(node, 0), node.type_of(scale_input).dtype);
+  const Tensor* const known = node.constant(scale_input);
+  if (known == nullptr || known->dtype != DType::f32 || !node.operand(0)->is_from_integers)
+    return x / spread(input_expr(node, scale_input), layout, extent);
+  std::vector<float> inverses;
+  for (const double scale : numbers_of(*known)) inverses.push_back(static_cast<float>(1 / scale));
+  return x * spread(floats(node, known->dims, inverses), layout, extent);
+}
+
 /// A zero point less than 2^24 as a float is exact.
 void convert_quantize(NodeContext& node) {
   const Layout layout = layout_of(node);
@@ -142,23 +154,22 @@ void convert_quantize(NodeContext& node) {
     dtype = node.dtype("output_dtype");
   if (node.has(zero_point_input)) dtype = node.type_of(zero_point_input).dtype;
   checked_integer(node, dtype);
-  const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
   std::optional<TensorExpr> zero_point;
   if (node.has(zero_point_input))
     zero_point = spread(cast(input_expr(node, zero_point_input), DType::f32), layout, extent);
-  const TensorExpr x = cast(input_expr(node, 0), scale.dtype()) / scale;
+  const TensorExpr x = over_scale(node, layout, extent);
   if (!graph::is_narrow_float(dtype)) return node.give(quantized(x, zero_point, dtype).id());
   const Narrowing narrowing{node.integer("saturate", 1) != 0, "nearest"};
   node.give(narrowed(zero_point ? x + *zero_point : x, dtype, narrowing).id());
 }
 
-/// Constants give a constant, so that a weight is packed as any other.
-bool give_known_numbers(NodeContext& node, const Layout& layout) {
+/// Constants give a constant, so that a weight is packed as any other. Nothing for other ones.
+std::optional<Tensor> known_numbers(NodeContext& node, const Layout& layout) {
   const Tensor *x = node.constant(0), *scale = node.constant(scale_input),
                *zero_point = node.has(zero_point_input) ? node.constant(zero_point_input) : nullptr;
   if (x == nullptr || scale == nullptr || (node.has(zero_point_input) && zero_point == nullptr) ||
       scale->dtype != DType::f32)
-    return false;
+    return std::nullopt;
   const std::vector<double> scales = numbers_of(*scale),
                             zeros = zero_point == nullptr ? std::vector<double>(scales.size())
                                                           : numbers_of(*zero_point);
@@ -175,25 +186,41 @@ bool give_known_numbers(NodeContext& node, const Layout& layout) {
   if (zeros.size() != scales.size() || (scales.size() != 1 && scales.size() != needed))
     node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(),
                           zeros.size(), needed));
-  node.give(dequantized(*x, scales, zeros, [&](std::size_t i) {
+  return dequantized(*x, scales, zeros, [&](std::size_t i) {
     const std::size_t place = i / inner % extent, outer = i / inner / extent;
     if (scales.size() == 1) return std::size_t{0};
     return layout.block > 0 ? (outer * blocks + place / block) * inner + i % inner : place;
-  }));
-  return true;
+  });
+}
+
+/// Gives numbers, with what they come from.
+void give_numbers(NodeContext& node, Operand numbers, const Layout& layout) {
+  numbers.is_from_integers = true;
+  if (layout.block == 0) {
+    OperandIntegers integers{node.operand(0), node.operand(scale_input), nullptr, layout.axis};
+    if (node.has(zero_point_input)) integers.zero_point = node.operand(zero_point_input);
+    numbers.integers = std::make_shared<const OperandIntegers>(std::move(integers));
+  }
+  node.give(std::move(numbers));
 }
 
 void convert_dequantize(NodeContext& node) {
   checked_integer(node, node.type_of(0).dtype);
   const Layout layout = layout_of(node);
-  if (give_known_numbers(node, layout)) return;
+  if (std::optional<Tensor> known = known_numbers(node, layout)) {
+    return give_numbers(
+        node,
+        Operand{graph::no_value, std::make_shared<const Tensor>(*std::move(known)), std::nullopt},
+        layout);
+  }
   const Dim extent = extent_of(node, layout);
   const DType exact = graph::is_narrow_float(node.type(0).dtype) ? DType::f32 : DType::i32;
   TensorExpr whole = cast(input_expr(node, 0), exact);
   if (node.has(zero_point_input))
     whole = whole - spread(cast(input_expr(node, zero_point_input), exact), layout, extent);
   const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
-  node.give((cast(whole, scale.dtype()) * scale).id());
+  const TensorExpr numbers = cast(whole, scale.dtype()) * scale;
+  give_numbers(node, Operand{numbers.id(), nullptr, std::nullopt}, layout);
 }
 
 void convert_dynamic_quantize(NodeContext& node) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/integers/dequantized_product.hpp"
 #include "src/import/onnx/parts/windows/pool_places.hpp"
 
 namespace dyn::onnx {
@@ -35,6 +36,7 @@ SlidingWindows filter_windows(NodeContext& node, std::size_t filters, Channels c
 }
 
 TensorExpr convolution(NodeContext& node, Channels channels) {
+  if (const std::optional<TensorExpr> y = dequantized_conv(node, channels)) return *y;
   const SlidingWindows windows = filter_windows(node, 1, channels);
   std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
   const Integers order = filter_order(windows.sizes.size() + 2);
