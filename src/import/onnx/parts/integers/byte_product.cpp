@@ -19,6 +19,7 @@ constexpr std::int64_t greatest_byte = 127, least_byte = -128;
 /// A constant matrix as i8, each column less a number that brings it there.
 struct ByteMatrix {
   std::int64_t rows, columns;
+  std::int64_t depth;  ///< rows that have elements of a; the left side has zeros for others
   std::vector<std::int8_t> elements;     ///< rows up to a multiple of `group`, the last ones 0
   std::vector<std::int32_t> subtracted;  ///< by column
   std::vector<std::int32_t> sums;        ///< by column, of its elements as i8
@@ -34,9 +35,9 @@ std::optional<std::int64_t> shift_of(std::int64_t low, std::int64_t high) {
   return high > greatest_byte ? high - greatest_byte : std::min<std::int64_t>(low - least_byte, 0);
 }
 
-std::optional<ByteMatrix> byte_matrix(const Tensor& b) {
+std::optional<ByteMatrix> byte_matrix(const Tensor& b, std::int64_t depth) {
   const bool is_vector = b.dims.size() == 1;
-  ByteMatrix matrix{b.dims[0], is_vector ? 1 : b.dims[1], {}, {}, {}};
+  ByteMatrix matrix{b.dims[0], is_vector ? 1 : b.dims[1], depth, {}, {}, {}};
   const std::vector<double> numbers = numbers_of(b);
   const auto columns = static_cast<std::size_t>(matrix.columns),
              rows = static_cast<std::size_t>(matrix.rows);
@@ -57,7 +58,7 @@ std::optional<ByteMatrix> byte_matrix(const Tensor& b) {
           static_cast<std::int8_t>(static_cast<std::int64_t>(numbers[k * columns + n]) - *by);
     }
     matrix.subtracted.push_back(static_cast<std::int32_t>(*by));
-    matrix.sums.push_back(static_cast<std::int32_t>(sum - *by * matrix.rows));
+    matrix.sums.push_back(static_cast<std::int32_t>(sum - *by * depth));
   }
   return matrix;
 }
@@ -94,16 +95,15 @@ TensorExpr with_columns(TensorExpr sums, const Bytes& a, const ByteMatrix& b, Ad
   return sums + columns_expr(sums.node(), all);
 }
 
-/// The same with what was subtracted from columns: it multiplies the sums of rows.
-TensorExpr with_subtracted(const TensorExpr& sums, const TensorExpr& rows, const Bytes& a,
-                           const ByteMatrix& b) {
-  if (!b.is_shifted()) return sums;
-  TensorExpr of_rows = reduce("reduce_sum", cast(rows, DType::i32), {rows.rank() - 1}, true);
-  const auto depth = static_cast<double>(b.rows);
+/// The same with what was subtracted from columns: it multiplies the sums of `depth` elements in each
+/// row, i32 of one column.
+TensorExpr with_subtracted(const TensorExpr& sums, TensorExpr of_rows, const Bytes& a,
+                           std::int64_t depth, const ByteMatrix& b) {
+  const auto terms = static_cast<double>(depth);
   if (a.zero_value)
-    of_rows = of_rows - *a.zero_value * depth;
+    of_rows = of_rows - *a.zero_value * terms;
   else if (a.zero != 0)
-    of_rows = of_rows - static_cast<double>(a.zero) * depth;
+    of_rows = of_rows - static_cast<double>(a.zero) * terms;
   return sums + of_rows * columns_expr(sums.node(), b.subtracted);
 }
 
@@ -141,15 +141,20 @@ std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const T
   if (b.dims.empty() || b.dims.size() > 2 || b.elements() == 0) return std::nullopt;
   const bool is_row = a.elements.rank() == 1, is_column = b.dims.size() == 1;
   if (is_row && a.zero_value && a.zero_value->rank() > 0) return std::nullopt;
-  const std::optional<ByteMatrix> matrix = byte_matrix(b);
+  const std::optional<ByteMatrix> matrix = byte_matrix(b, b.dims[0]);
   if (!matrix) return std::nullopt;
   const TensorExpr rows = with_whole_groups(as_matrix(a.elements, true), matrix->rows);
   const std::int64_t depth = (matrix->rows + group - 1) / group * group;
   const TensorExpr weights =
       constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
   const TensorExpr sums = apply("matmul", {rows, weights});
-  return without_vectors(with_subtracted(with_columns(sums, a, *matrix, added), rows, a, *matrix), is_row,
-                         is_column);
+  TensorExpr all = with_columns(sums, a, *matrix, added);
+  if (matrix->is_shifted()) {
+    const TensorExpr of_rows =
+        reduce("reduce_sum", cast(rows, DType::i32), {rows.rank() - 1}, true);
+    all = with_subtracted(all, of_rows, a, matrix->depth, *matrix);
+  }
+  return without_vectors(all, is_row, is_column);
 }
 
 namespace {
@@ -171,20 +176,76 @@ Tensor in_whole_groups(const Tensor& filters) {
   return padded;
 }
 
+/// The image with its padding, which is the zero point; the attributes lose it.
+TensorExpr with_padding(const TensorExpr& x, const Bytes& of, std::vector<graph::Attr>& attrs) {
+  NodeContext& node = x.node();
+  const auto none = node.dims().constant(0);
+  Dims before(static_cast<std::size_t>(x.rank()), none), after = before;
+  bool is_padded = false;
+  const auto place = [&](const char* name, Dims& pads) {
+    const auto found = std::ranges::find(attrs, name, &graph::Attr::name);
+    if (found == attrs.end()) return;
+    const auto& given = std::get<std::vector<Dim>>(found->value);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      pads[1 + i] = given[i];
+      is_padded = is_padded || given[i].constant() != 0;
+    }
+    attrs.erase(found);
+  };
+  place("before", before);
+  place("after", after);
+  if (!is_padded) return x;
+  const std::vector<graph::Attr> pads{node.dim_list("before", before),
+                                      node.dim_list("after", after)};
+  if (!of.zero_value) {
+    std::vector<graph::Attr> filled = pads;
+    filled.push_back({"value", static_cast<double>(of.zero)});
+    return apply("pad", {x}, filled);
+  }
+  return cast(apply("pad", {cast(x, DType::i32) - *of.zero_value}, pads) + *of.zero_value,
+              DType::u8);
+}
+
+/// The sums of the elements of each window, i32 [N, d..., 1], by windows of these sizes, whose sums
+/// are exact floats.
+TensorExpr window_sums(const TensorExpr& x, const Integers& sizes,
+                       const std::vector<graph::Attr>& attrs) {
+  NodeContext& node = x.node();
+  const TensorExpr of_channels =
+      reduce("reduce_sum", cast(x, DType::f32), {x.rank() - 1}, true);
+  std::int64_t taps = 1;
+  for (const std::int64_t size : sizes) taps *= size;
+  Integers dims = sizes;
+  dims.insert(dims.end(), {1, 1});
+  const TensorExpr ones =
+      floats(node, dims, std::vector<float>(static_cast<std::size_t>(taps), 1.0F));
+  return cast(apply("conv", {of_channels, ones}, attrs), DType::i32);
+}
+
 }  // namespace
 
 std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Tensor& filters,
                                     std::vector<graph::Attr> attrs, AddedColumns added) {
-  if (x.zero_value || x.zero < 0 || x.zero > 255 || filters.elements() == 0) return std::nullopt;
+  constexpr std::int64_t greatest_zero = 255, most_terms = (1 << 24) / 255;
+  if (filters.elements() == 0 || (!x.zero_value && (x.zero < 0 || x.zero > greatest_zero)) ||
+      (x.zero_value && x.zero_value->rank() > 0))
+    return std::nullopt;
   Tensor turned = in_whole_groups(filters);
   const Integers dims = turned.dims;
   turned.dims = {turned.elements() / dims.back(), dims.back()};
-  const std::optional<ByteMatrix> matrix = byte_matrix(turned);
-  if (!matrix || matrix->is_shifted()) return std::nullopt;
-  const TensorExpr image = with_whole_groups(x.elements, filters.dims[1]);
+  const std::optional<ByteMatrix> matrix = byte_matrix(turned, filters.elements() / filters.dims[0]);
+  if (!matrix || (matrix->is_shifted() && matrix->depth > most_terms)) return std::nullopt;
+  const bool pads = x.zero_value || matrix->is_shifted();
+  TensorExpr image = pads ? with_padding(x.elements, x, attrs) : x.elements;
+  const std::vector<graph::Attr> of_windows = attrs;
+  if (!pads) attrs.push_back({"value", node.dims().constant(x.zero)});
   const TensorExpr weights = constant_expr(node, DType::i8, dims, matrix->elements);
-  attrs.push_back({"value", node.dims().constant(x.zero)});
-  return with_columns(apply("conv", {image, weights}, std::move(attrs)), x, *matrix, added);
+  const TensorExpr sums =
+      apply("conv", {with_whole_groups(image, filters.dims[1]), weights}, std::move(attrs));
+  const TensorExpr all = with_columns(sums, x, *matrix, added);
+  if (!matrix->is_shifted()) return all;
+  return with_subtracted(all, window_sums(image, {dims.begin(), dims.end() - 2}, of_windows), x,
+                         matrix->depth, *matrix);
 }
 
 }  // namespace dyn::onnx

@@ -15,7 +15,7 @@ std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const T
                                       AddedColumns added);
 
 /// The convolution of (elements - zero point), channels last, by whole numbers of [O, C, sizes...]
-/// without groups: i32 [N, d..., O]. Elements outside are the zero point, which must be a number.
+/// without groups: i32 [N, d..., O]. Elements outside are the zero point, a scalar.
 /// Nothing for filters as above.
 std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Tensor& filters,
                                     std::vector<graph::Attr> attrs, AddedColumns added);
