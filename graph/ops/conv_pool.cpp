@@ -190,7 +190,8 @@ constexpr const char* window_errors =
 const AttrDef padding_attr{"value", AttrKind::Integer, "0",
                            "padding; other than 0 only where x has integers"};
 constexpr const char* product_dtypes =
-    "f32, f16 or bf16, the same on both sides and of the result; or x of u8 or i16 and w of i8: the "
+    "f32, f16 or bf16, the same on both sides and of the result; or x of u8 or i16 and w of i8: "
+    "the "
     "result is i32";
 
 }  // namespace
@@ -218,8 +219,7 @@ std::vector<OpDef> conv_pool_ops() {
        "matrix; or, with groups of channels, of each group and its own matrix.",
        slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With "
                 "groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
-       product_dtypes,
-       std::string(window_errors) + "; another k."},
+       product_dtypes, std::string(window_errors) + "; another k."},
       {OpId::Conv, OpClass::Compound, 2, 2, 1,
        with(with(window_attrs(false), {"groups", AttrKind::Integer, "1",
                                        "parts of the channels, each with filters of its own"}),

@@ -78,8 +78,8 @@ class IntegerProduct {
   bool is_contracted(ValueId x) const {
     const Value& w = rewriter_.module().value(node_.inputs[1]);
     const std::optional<std::int64_t> channels = type(x).dims.back().constant();
-    const bool is_one = node_.op->id == OpId::Conv ? attr_integer(node_, "groups") == 1
-                                                   : w.type.rank() == 2;
+    const bool is_one =
+        node_.op->id == OpId::Conv ? attr_integer(node_, "groups") == 1 : w.type.rank() == 2;
     return options_.integer_factor != DType::f32 && w.kind == ValueKind::Weight && is_one &&
            channels && *channels % product_group == 0 &&
            (type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
@@ -162,8 +162,8 @@ class IntegerProduct {
 }  // namespace
 
 bool is_integer_product(const Module& module, const Node& node) {
-  const bool is_product = node.op->id == OpId::Matmul || node.op->id == OpId::WindowMatmul ||
-                          node.op->id == OpId::Conv;
+  const bool is_product =
+      node.op->id == OpId::Matmul || node.op->id == OpId::WindowMatmul || node.op->id == OpId::Conv;
   return is_product &&
          module.value(node.inputs[0]).type.dtype != module.value(node.inputs[1]).type.dtype;
 }

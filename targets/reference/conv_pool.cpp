@@ -136,8 +136,8 @@ std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::
           std::int64_t number = 0;
           for_each(Dims(slide.sizes), [&](const Dims& tap) {
             const auto pixel = slide.element(window, tap);
-            for (std::int64_t channel = 0;
-                 (pixel >= 0 || outside != 0) && channel < filters.depth; ++channel) {
+            for (std::int64_t channel = 0; (pixel >= 0 || outside != 0) && channel < filters.depth;
+                 ++channel) {
               const double element =
                   pixel < 0 ? outside
                             : x[static_cast<std::size_t>((image * pixels + pixel) * channels +
@@ -155,9 +155,8 @@ std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::
 }
 
 std::vector<double> numbers_of(const Array& array) {
-  return is_float(array.dtype)
-             ? array.floats
-             : std::vector<double>(array.integers.begin(), array.integers.end());
+  return is_float(array.dtype) ? array.floats
+                               : std::vector<double>(array.integers.begin(), array.integers.end());
 }
 
 /// Sums of integers are i32, which doubles hold exactly.
@@ -166,8 +165,8 @@ Array convolved(const OpCall& call, const Slide& slide, std::int64_t batch, cons
   const Array& x = call.input(0);
   const bool is_whole = !is_float(x.dtype);
   Array result = make_array(is_whole ? DType::i32 : x.dtype, dims);
-  std::vector<double> sums = convolve(slide, batch, numbers_of(x),
-                                      static_cast<double>(call.integer("value")), filters);
+  std::vector<double> sums =
+      convolve(slide, batch, numbers_of(x), static_cast<double>(call.integer("value")), filters);
   if (is_whole)
     result.integers.assign(sums.begin(), sums.end());
   else

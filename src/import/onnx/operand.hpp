@@ -34,8 +34,8 @@ struct Refusal {
 
 struct Operand;
 
-/// The integers that a tensor of numbers stands for: number = (integer - zero point) * scale, both of
-/// them for all elements or for each along one axis.
+/// The integers that a tensor of numbers stands for: number = (integer - zero point) * scale, both
+/// of them for all elements or for each along one axis.
 struct OperandIntegers {
   std::shared_ptr<Operand> elements, scale, zero_point;  ///< zero_point nullptr: 0
   int axis = 0;

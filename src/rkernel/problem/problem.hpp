@@ -58,8 +58,8 @@ struct WindowAxis {
 struct WindowRows {
   std::vector<WindowAxis> axes;  ///< outermost first; parts of m, and of some batch axes
   graph::Dim channels, channel_step;
-  std::int64_t outside = 0;  ///< an element outside of the tensor, where elements are integers; with
-                             ///< a group the i32 that holds one of such
+  std::int64_t outside = 0;  ///< an element outside of the tensor, where elements are integers;
+                             ///< with a group the i32 that holds one of such
 };
 
 /// True where the taps of the last axis and the channels are one run of contiguous elements, as far

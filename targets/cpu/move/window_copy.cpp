@@ -224,8 +224,8 @@ class WindowCopier {
     any.close();
   }
 
-  /// What lies outside in [low, from) and [until, high), and between them what lies from `offset` on, which
-  /// belongs to `start`.
+  /// What lies outside in [low, from) and [until, high), and between them what lies from `offset`
+  /// on, which belongs to `start`.
   void copy_cut(Value* low, Value* high, Value* from, Value* until, Value* start, Value* offset) {
     clear(low, from);
     move(element(block_.data,

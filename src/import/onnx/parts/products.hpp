@@ -15,8 +15,8 @@ TensorExpr without_vectors(const TensorExpr& product, bool row, bool column);
 TensorExpr numpy_matmul(const TensorExpr& a, const TensorExpr& b, bool transpose_a = false,
                         bool transpose_b = false);
 
-/// alpha * A' * B' + beta * C of the node's inputs 0 to 2, as its attributes say. `product`: A' * B'
-/// where it is known.
+/// alpha * A' * B' + beta * C of the node's inputs 0 to 2, as its attributes say. `product`: A' *
+/// B' where it is known.
 TensorExpr gemm(NodeContext& node, const std::optional<TensorExpr>& product = std::nullopt);
 
 }  // namespace dyn::onnx

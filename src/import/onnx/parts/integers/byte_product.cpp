@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "graph/ir/op.hpp"
-#include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/products.hpp"
 #include "src/import/onnx/parts/windows/convolution.hpp"
 
@@ -80,9 +80,21 @@ TensorExpr with_whole_groups(const TensorExpr& a, std::int64_t depth) {
   return apply("pad", {a}, {node.dim_list("before", before), node.dim_list("after", after)});
 }
 
-/// i32 sums of elements * weights, without what zero points add, and with what is to be added.
-TensorExpr with_columns(TensorExpr sums, const Bytes& a, const ByteMatrix& b, AddedColumns added) {
-  if (a.zero_value) sums = sums - *a.zero_value * columns_expr(sums.node(), b.sums);
+/// By what the numbers that were subtracted from columns are multiplied: the sums of `b.depth`
+/// elements less their zero points, i32 of one column.
+TensorExpr of_subtracted(const TensorExpr& sums_of_rows, const Bytes& a, const ByteMatrix& b) {
+  const auto terms = static_cast<double>(b.depth);
+  if (a.zero_value) return sums_of_rows - *a.zero_value * terms;
+  return a.zero == 0 ? sums_of_rows : sums_of_rows - static_cast<double>(a.zero) * terms;
+}
+
+/// i32 sums of elements * weights, without what zero points add, with what was subtracted from the
+/// columns, and with what is to be added.
+TensorExpr with_columns(TensorExpr sums, const Bytes& a, const ByteMatrix& b, AddedColumns added,
+                        const std::optional<TensorExpr>& of_rows) {
+  NodeContext& node = sums.node();
+  if (of_rows) sums = sums + *of_rows * columns_expr(node, b.subtracted);
+  if (a.zero_value) sums = sums - *a.zero_value * columns_expr(node, b.sums);
   const std::int64_t zero = a.zero_value ? 0 : a.zero;
   if (zero == 0 && added == nullptr) return sums;
   const std::vector<double> more =
@@ -92,19 +104,7 @@ TensorExpr with_columns(TensorExpr sums, const Bytes& a, const ByteMatrix& b, Ad
     all.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(more[n]) -
                                             zero * std::int64_t{b.sums[n]}));
   }
-  return sums + columns_expr(sums.node(), all);
-}
-
-/// The same with what was subtracted from columns: it multiplies the sums of `depth` elements in each
-/// row, i32 of one column.
-TensorExpr with_subtracted(const TensorExpr& sums, TensorExpr of_rows, const Bytes& a,
-                           std::int64_t depth, const ByteMatrix& b) {
-  const auto terms = static_cast<double>(depth);
-  if (a.zero_value)
-    of_rows = of_rows - *a.zero_value * terms;
-  else if (a.zero != 0)
-    of_rows = of_rows - static_cast<double>(a.zero) * terms;
-  return sums + of_rows * columns_expr(sums.node(), b.subtracted);
+  return sums + columns_expr(node, all);
 }
 
 }  // namespace
@@ -118,8 +118,7 @@ std::optional<Bytes> bytes_of(NodeContext& node, const IntegerOperand& integers,
     bytes.elements = cast(cast(elements, DType::i32) + static_cast<double>(sign), DType::u8);
   if (integers.zero_point == nullptr) return bytes;
   const TensorExpr zero{node, node.value_of(*integers.zero_point)};
-  const bool is_one =
-      std::ranges::all_of(zero.dims(), [](Dim dim) { return dim.constant() == 1; });
+  const bool is_one = std::ranges::all_of(zero.dims(), [](Dim dim) { return dim.constant() == 1; });
   if (const Tensor* known = constant_of(*integers.zero_point); known != nullptr && is_one) {
     bytes.zero += static_cast<std::int64_t>(numbers_of(*known).front());
     return bytes;
@@ -147,14 +146,13 @@ std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const T
   const std::int64_t depth = (matrix->rows + group - 1) / group * group;
   const TensorExpr weights =
       constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
+  // What the sums wait for is computed before them, so that it can join them.
+  std::optional<TensorExpr> of_rows;
+  if (matrix->is_shifted())
+    of_rows = of_subtracted(reduce("reduce_sum", cast(rows, DType::i32), {rows.rank() - 1}, true),
+                            a, *matrix);
   const TensorExpr sums = apply("matmul", {rows, weights});
-  TensorExpr all = with_columns(sums, a, *matrix, added);
-  if (matrix->is_shifted()) {
-    const TensorExpr of_rows =
-        reduce("reduce_sum", cast(rows, DType::i32), {rows.rank() - 1}, true);
-    all = with_subtracted(all, of_rows, a, matrix->depth, *matrix);
-  }
-  return without_vectors(all, is_row, is_column);
+  return without_vectors(with_columns(sums, a, *matrix, added, of_rows), is_row, is_column);
 }
 
 namespace {
@@ -211,8 +209,7 @@ TensorExpr with_padding(const TensorExpr& x, const Bytes& of, std::vector<graph:
 TensorExpr window_sums(const TensorExpr& x, const Integers& sizes,
                        const std::vector<graph::Attr>& attrs) {
   NodeContext& node = x.node();
-  const TensorExpr of_channels =
-      reduce("reduce_sum", cast(x, DType::f32), {x.rank() - 1}, true);
+  const TensorExpr of_channels = reduce("reduce_sum", cast(x, DType::f32), {x.rank() - 1}, true);
   std::int64_t taps = 1;
   for (const std::int64_t size : sizes) taps *= size;
   Integers dims = sizes;
@@ -233,19 +230,19 @@ std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Ten
   Tensor turned = in_whole_groups(filters);
   const Integers dims = turned.dims;
   turned.dims = {turned.elements() / dims.back(), dims.back()};
-  const std::optional<ByteMatrix> matrix = byte_matrix(turned, filters.elements() / filters.dims[0]);
+  const std::optional<ByteMatrix> matrix =
+      byte_matrix(turned, filters.elements() / filters.dims[0]);
   if (!matrix || (matrix->is_shifted() && matrix->depth > most_terms)) return std::nullopt;
   const bool pads = x.zero_value || matrix->is_shifted();
   TensorExpr image = pads ? with_padding(x.elements, x, attrs) : x.elements;
-  const std::vector<graph::Attr> of_windows = attrs;
-  if (!pads) attrs.push_back({"value", node.dims().constant(x.zero)});
   const TensorExpr weights = constant_expr(node, DType::i8, dims, matrix->elements);
+  std::optional<TensorExpr> of_rows;
+  if (matrix->is_shifted())
+    of_rows = of_subtracted(window_sums(image, {dims.begin(), dims.end() - 2}, attrs), x, *matrix);
+  if (!pads) attrs.push_back({"value", node.dims().constant(x.zero)});
   const TensorExpr sums =
       apply("conv", {with_whole_groups(image, filters.dims[1]), weights}, std::move(attrs));
-  const TensorExpr all = with_columns(sums, x, *matrix, added);
-  if (!matrix->is_shifted()) return all;
-  return with_subtracted(all, window_sums(image, {dims.begin(), dims.end() - 2}, of_windows), x,
-                         matrix->depth, *matrix);
+  return with_columns(sums, x, *matrix, added, of_rows);
 }
 
 }  // namespace dyn::onnx

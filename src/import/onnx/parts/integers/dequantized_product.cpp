@@ -59,8 +59,8 @@ const Tensor* whole_bias(NodeContext& node, std::size_t input, const std::vector
   constexpr double tolerance = 1e-5;
   const std::shared_ptr<const OperandIntegers> bias = node.operand(input)->integers;
   if (!bias || node.type_of(*bias->elements).dtype != DType::i32) return nullptr;
-  const Tensor *const elements = constant_of(*bias->elements),
-                     *const of_bias = constant_of(*bias->scale);
+  const Tensor *const elements = constant_of(*bias->elements), *const of_bias =
+                                                                   constant_of(*bias->scale);
   if (elements == nullptr || of_bias == nullptr) return nullptr;
   if (bias->zero_point != nullptr) {
     const Tensor* const zero = constant_of(*bias->zero_point);
@@ -83,8 +83,8 @@ std::optional<TensorExpr> dequantized_conv(NodeContext& node, Channels channels)
   const std::optional<Sides> sides = sides_of(node, 0);
   if (!sides || node.integer("group", 1) != 1) return std::nullopt;
   const Tensor* const added = node.has(bias) ? whole_bias(node, bias, sides->factors) : nullptr;
-  const TensorExpr sums = integer_conv(node, integers_of(*sides->a), integers_of(*sides->b), 1,
-                                       channels, added);
+  const TensorExpr sums =
+      integer_conv(node, integers_of(*sides->a), integers_of(*sides->b), 1, channels, added);
   TensorExpr y = scaled(sums, sides->factors);
   if (node.has(bias) && added == nullptr) y = y + input_expr(node, bias);
   return from_channels_last(y, channels);

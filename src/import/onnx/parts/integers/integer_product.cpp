@@ -117,8 +117,7 @@ Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis) {
   const TensorExpr numbers = cast(elements, DType::f32);
   const std::optional<Bytes> bytes = bytes_of(node, integers, axis);
   if (!has_zero_point) return {std::nullopt, numbers, bytes};
-  const TensorExpr zero =
-      cast(TensorExpr{node, node.value_of(*integers.zero_point)}, DType::f32);
+  const TensorExpr zero = cast(TensorExpr{node, node.value_of(*integers.zero_point)}, DType::f32);
   return {std::nullopt, numbers - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank())),
           bytes};
 }

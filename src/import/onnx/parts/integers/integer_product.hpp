@@ -67,7 +67,8 @@ TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b,
                           AddedColumns added = nullptr);
 
 /// The convolution of x (`a`) and filters (`b`, of the dims of input `filters`) that the node's
-/// attributes describe: i32 [N, d..., O], channels last. The channels of x stand as `channels` says.
+/// attributes describe: i32 [N, d..., O], channels last. The channels of x stand as `channels`
+/// says.
 TensorExpr integer_conv(NodeContext& node, const IntegerOperand& a, const IntegerOperand& b,
                         std::size_t filters, Channels channels, AddedColumns added = nullptr);
 

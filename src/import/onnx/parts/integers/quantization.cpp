@@ -133,8 +133,8 @@ Dim extent_of(NodeContext& node, const Layout& layout) {
   return dims.empty() ? node.dims().constant(1) : dims[static_cast<std::size_t>(layout.axis)];
 }
 
-/// x / scale. What follows from integers by roundings is multiplied by the scale's inverse, where the
-/// file has it: one more rounding, and no division.
+/// x / scale. What follows from integers by roundings is multiplied by the scale's inverse, where
+/// the file has it: one more rounding, and no division.
 TensorExpr over_scale(NodeContext& node, const Layout& layout, Dim extent) {
   const TensorExpr x = cast(input_expr(node, 0), node.type_of(scale_input).dtype);
   const Tensor* const known = node.constant(scale_input);
