@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/unit/import/onnx/values.hpp"
@@ -245,8 +246,9 @@ TEST_CASE(
     "an imported quantised convolution has a scale for each channel, a bias, and padding of its "
     "zero point") {
   for (const bool constant : {false, true}) {
-    for (const std::int64_t group_channels : {2, 40}) {
-      constexpr std::int64_t groups = 2, outputs = 6, height = 5, width = 4, taps = 9;
+    for (const auto& [groups, group_channels] :
+         {std::pair<std::int64_t, std::int64_t>{2, 2}, {2, 40}, {1, 3}, {1, 40}}) {
+      constexpr std::int64_t outputs = 6, height = 5, width = 4, taps = 9;
       const std::int64_t channels = groups * group_channels;
       OnnxFile file;
       std::vector<std::uint8_t> x =
@@ -305,5 +307,142 @@ TEST_CASE(
       CHECK(result.shape == Shape{2, outputs, rows, columns});
       CHECK(result.values == expected);
     }
+  }
+}
+
+namespace {
+
+/// Dequantises input `name` by constants, as quantisers write it.
+void add_numbers(OnnxFile& file, const std::string& name, float scale, int zero_point,
+                 TensorProto::DataType type) {
+  file.floats(name + "_scale", {}, {scale});
+  if (type == TensorProto::UINT8)
+    add_constant<std::uint8_t>(file, name + "_zero", {}, {static_cast<std::uint8_t>(zero_point)});
+  else
+    add_constant<std::int8_t>(file, name + "_zero", {}, {static_cast<std::int8_t>(zero_point)});
+  file.node("DequantizeLinear", {name, name + "_scale", name + "_zero"}, {name + "_numbers"});
+}
+
+/// Weights of `channels` columns with a scale for each.
+void add_weight_numbers(OnnxFile& file, const std::vector<std::int64_t>& dims,
+                        const std::vector<std::int8_t>& weights, const std::vector<float>& scales,
+                        int axis) {
+  add_constant(file, "w", dims, weights);
+  file.floats("w_scale", {static_cast<std::int64_t>(scales.size())}, scales);
+  add_constant(file, "w_zero", {static_cast<std::int64_t>(scales.size())},
+               std::vector<std::int8_t>(scales.size()));
+  set(file.node("DequantizeLinear", {"w", "w_scale", "w_zero"}, {"w_numbers"}), "axis", axis);
+}
+
+/// At most one step beside what doubles give, and seldom that.
+void check_steps(const Values& found, const Values& expected) {
+  REQUIRE(found.size() == expected.size());
+  std::size_t unlike = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    REQUIRE(std::abs(found[i] - expected[i]) <= 1);
+    unlike += found[i] != expected[i] ? 1 : 0;
+  }
+  CHECK(unlike * 50 <= found.size());
+}
+
+}  // namespace
+
+TEST_CASE("products of dequantised numbers are computed in integers, and quantised again") {
+  for (const char* op : {"MatMul", "Gemm"}) {
+    for (const TensorProto::DataType type : {TensorProto::UINT8, TensorProto::INT8}) {
+      CAPTURE(op);
+      CAPTURE(type);
+      constexpr std::int64_t rows = 9, terms = 70, columns = 500;
+      const bool is_gemm = std::string(op) == "Gemm";
+      const int zero = type == TensorProto::UINT8 ? 117 : -13;
+      OnnxFile file;
+      const std::vector<std::uint8_t> bits = random_integers<std::uint8_t>(rows * terms);
+      const std::vector<std::int8_t> w = random_integers<std::int8_t>(terms * columns);
+      const std::vector<float> scales = random_floats(columns, 0.002F, 0.01F),
+                               bias = random_floats(columns, -9, 9);
+      file.input("x", {"M", int{terms}}, type).output("y");
+      add_numbers(file, "x", 0.05F, zero, type);
+      add_weight_numbers(file,
+                         is_gemm ? std::vector<std::int64_t>{columns, terms}
+                                 : std::vector<std::int64_t>{terms, columns},
+                         w, scales, is_gemm ? 0 : 1);
+      file.floats("c", {columns}, bias);
+      if (is_gemm) {
+        set(file.node(op, {"x_numbers", "w_numbers", "c"}, {"t"}), "transB", 1);
+      } else {
+        file.node(op, {"x_numbers", "w_numbers"}, {"s"});
+        file.node("Add", {"s", "c"}, {"t"});
+      }
+      file.node("Relu", {"t"}, {"u"});
+      file.floats("y_scale", {}, {0.3F});
+      add_constant<std::uint8_t>(file, "y_zero", {}, {19});
+      file.node("QuantizeLinear", {"u", "y_scale", "y_zero"}, {"y"});
+      Values expected;
+      for (std::int64_t i = 0; i < rows * columns; ++i) {
+        const std::int64_t column = i % columns;
+        double sum = 0;
+        for (std::int64_t k = 0; k < terms; ++k) {
+          const std::uint8_t byte = bits[static_cast<std::size_t>(i / columns * terms + k)];
+          const int x = type == TensorProto::UINT8 ? byte : static_cast<std::int8_t>(byte);
+          sum += (x - zero) *
+                 w[static_cast<std::size_t>(is_gemm ? column * terms + k : k * columns + column)];
+        }
+        const auto at = static_cast<std::size_t>(column);
+        const double number = std::max(
+            0.0, sum * 0.05 * static_cast<double>(scales[at]) + static_cast<double>(bias[at]));
+        expected.push_back(saturated<std::uint8_t>(std::nearbyint(number / 0.3) + 19));
+      }
+      const Graph graph = testing::load(file);
+      CHECK(graph.load_report().weight_bytes <= 2 * w.size() + 16384);
+      const Tensor x =
+          type == TensorProto::UINT8
+              ? Tensor::view(bits.data(), {rows, terms})
+              : Tensor::view(reinterpret_cast<const std::int8_t*>(bits.data()), {rows, terms});
+      check_steps(run_all(graph, {{"x", x}}).front().values, expected);
+    }
+  }
+}
+
+TEST_CASE("a convolution of dequantised numbers pads with the zero point, and adds a whole bias") {
+  for (const bool counts_alike : {true, false}) {
+    CAPTURE(counts_alike);
+    constexpr std::int64_t channels = 5, outputs = 60, size = 12, taps = 9;
+    constexpr float x_scale = 0.04F, w_scale = 0.003F;
+    OnnxFile file;
+    const std::vector<std::int8_t> x = random_integers<std::int8_t>(channels * size * size),
+                                   w = random_integers<std::int8_t>(outputs * channels * taps);
+    std::vector<std::int32_t> bias;
+    for (std::int64_t i = 0; i < outputs; ++i) bias.push_back(static_cast<std::int32_t>(i * 171));
+    const float bias_scale = counts_alike ? x_scale * w_scale : 2 * x_scale * w_scale;
+    file.input("x", {1, int{channels}, "H", "W"}, TensorProto::INT8).output("y");
+    add_numbers(file, "x", x_scale, 21, TensorProto::INT8);
+    add_weight_numbers(file, {outputs, channels, 3, 3}, w, {w_scale}, 0);
+    add_constant(file, "b", {outputs}, bias);
+    file.floats("b_scale", {}, {bias_scale});
+    file.node("DequantizeLinear", {"b", "b_scale"}, {"b_numbers"});
+    set_list(file.node("Conv", {"x_numbers", "w_numbers", "b_numbers"}, {"t"}), "pads",
+             {1, 1, 1, 1});
+    file.floats("y_scale", {}, {0.11F});
+    add_constant<std::int8_t>(file, "y_zero", {}, {-7});
+    file.node("QuantizeLinear", {"t", "y_scale", "y_zero"}, {"y"});
+    Values expected;
+    for (std::int64_t i = 0; i < outputs * size * size; ++i) {
+      const std::int64_t column = i % size, row = i / size % size, o = i / (size * size);
+      double sum = bias[static_cast<std::size_t>(o)] * (counts_alike ? 1 : 2);
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+          const std::int64_t h = row - 1 + tap / 3, v = column - 1 + tap % 3;
+          if (h < 0 || v < 0 || h >= size || v >= size) continue;
+          sum += (x[static_cast<std::size_t>((c * size + h) * size + v)] - 21) *
+                 w[static_cast<std::size_t>((o * channels + c) * taps + tap)];
+        }
+      }
+      expected.push_back(saturated<std::int8_t>(
+          std::nearbyint(sum * static_cast<double>(x_scale) * static_cast<double>(w_scale) / 0.11) -
+          7));
+    }
+    check_steps(
+        run_all(file, {{"x", Tensor::view(x.data(), {1, channels, size, size})}}).front().values,
+        expected);
   }
 }

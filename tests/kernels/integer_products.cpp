@@ -1,0 +1,132 @@
+// Products of u8 by constant i8, bit for bit beside the reference: random sizes, layouts, epilogues
+// and options, on every instruction set of this CPU.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "dyn/graph.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "tests/kernels/compare.hpp"
+#include "tests/support/seed.hpp"
+
+namespace dyn::testing {
+namespace {
+
+/// A model of one product, and the sizes of its run.
+struct Product {
+  std::string text;
+  std::vector<std::int64_t> shape;  ///< of x
+};
+
+constexpr std::int64_t depths[] = {4, 8, 12, 36, 64, 100, 256, 640, 3072};
+constexpr std::int64_t widths[] = {1, 2, 7, 15, 16, 17, 31, 32, 33, 48, 64, 65, 96, 130, 300};
+constexpr std::int64_t heights[] = {0, 1, 2, 3, 5, 8, 13, 14, 15, 29, 61, 128};
+
+/// `sums` as they are, and as bytes again. Numbers and scale have few bits: nothing is rounded but
+/// where both sides do.
+std::string results_of(std::int64_t columns, Random& random) {
+  std::string text = fmt::format("  t = sums + c: i32[{}]\n", columns);
+  text += random.chance(0.5) ? "  u = maximum(t, 0)\n" : "  u = t\n";
+  text +=
+      "  q = cast(minimum(maximum(round((cast(u) dtype=f32) * 0.0009765625) + 3, 0), 255)) "
+      "dtype=u8\n";
+  return text + "  return sums, q\n}\n";
+}
+
+std::string signature(const std::string& dims, const std::string& x, const std::string& y) {
+  return fmt::format("dyn 1\n{0}graph g(x: u8[{1}]) -> (sums: i32[{2}], q: u8[{2}]) {{\n", dims, x,
+                     y);
+}
+
+/// One product of matrices; x lies as it is, turned, or is a part of another tensor.
+Product matrix_product(Random& random) {
+  const std::int64_t k = random.pick(depths), n = random.pick(widths), m = random.pick(heights);
+  const bool turned = random.chance(0.15), is_part = !turned && random.chance(0.2),
+             has_batch = !turned && !is_part && random.chance(0.3), transposes = random.chance(0.3);
+  const std::string rows = turned      ? fmt::format("{}, M", k)
+                           : is_part   ? fmt::format("M, {}", k + 5)
+                           : has_batch ? fmt::format("2, M, {}", k)
+                                       : fmt::format("M, {}", k);
+  Product product{
+      signature("dim M in 0..200\n", rows, fmt::format("{}M, {}", has_batch ? "2, " : "", n)),
+      {m, k}};
+  if (turned) std::swap(product.shape[0], product.shape[1]);
+  if (is_part) product.shape[1] += 5;
+  if (has_batch) product.shape.insert(product.shape.begin(), 2);
+  if (is_part) product.text += fmt::format("  p = slice(x) axes=[1] starts=[3] ends=[{}]\n", k + 3);
+  product.text +=
+      fmt::format("  sums = matmul({}, w: i8[{}]){}{}\n", is_part ? "p" : "x",
+                  transposes ? fmt::format("{}, {}", n, k) : fmt::format("{}, {}", k, n),
+                  turned ? " transpose_a=true" : "", transposes ? " transpose_b=true" : "");
+  product.text += results_of(n, random);
+  return product;
+}
+
+/// One convolution over two axes, whose padding is no 0.
+Product convolution(Random& random) {
+  constexpr std::int64_t channels[] = {1, 3, 4, 8, 20, 64};
+  constexpr std::int64_t results[] = {1, 8, 16, 33, 48, 64};
+  const std::int64_t c = random.pick(channels), o = random.pick(results),
+                     size = random.integer(1, 3), stride = random.integer(1, 2),
+                     dilation = random.integer(1, 2), pad = random.integer(0, size - 1);
+  const std::int64_t height = random.integer(6, 19), width = random.integer(6, 19);
+  const auto count = [&](const char* name) {
+    const std::int64_t reach = (size - 1) * dilation + 1;
+    return fmt::format("floordiv({} + {}, {}) + 1", name, 2 * pad - reach, stride);
+  };
+  Product product{signature("dim H in 6..40\ndim W in 6..40\n", fmt::format("2, H, W, {}", c),
+                            fmt::format("2, {}, {}, {}", count("H"), count("W"), o)),
+                  {2, height, width, c}};
+  product.text += fmt::format(
+      "  sums = conv(x, w: i8[{0}, {0}, {1}, {2}]) strides=[{3}, {3}] dilations=[{4}, {4}] "
+      "before=[{5}, {5}] after=[{5}, {5}] value={6}\n",
+      size, c, o, stride, dilation, pad, random.integer(0, 255));
+  product.text += results_of(o, random);
+  return product;
+}
+
+void check(const Product& product, const Options& options, Random& random) {
+  CAPTURE(product.text);
+  Options slow = options;
+  slow.device = "reference";
+  slow.isa.clear();
+  slow.deterministic = false;
+  const Graph graph = Graph::from_text(product.text, options),
+              reference = Graph::from_text(product.text, slow);
+  Tensor x(DType::u8, product.shape);
+  fill(x, uniform(0, 255), random);
+  const NamedTensors inputs{{"x", x}};
+  const auto found = graph.run(inputs), expected = reference.run(inputs);
+  for (const char* name : {"sums", "q"}) {
+    CAPTURE(name);
+    CHECK(same_bits(found[name], expected[name]));
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("integer products: every instruction set, random options, the reference's bits") {
+    Random random("integer products");
+    const int rounds = test_rounds(160, 4);
+    for (int round = 0; round < rounds; ++round) {
+      for (const codegen::Isa& isa : codegen::all_isas()) {
+        if (!codegen::cpu_has(isa)) continue;
+        Options options = test_options(isa.name);
+        options.random_weights = true;
+        options.threads = static_cast<int>(random.integer(1, 3));
+        options.deterministic = random.chance(0.3);
+        CAPTURE(isa.name);
+        CAPTURE(options.threads);
+        check(random.chance(0.6) ? matrix_product(random) : convolution(random), options, random);
+      }
+    }
+  }
+}
+
+}  // namespace dyn::testing
