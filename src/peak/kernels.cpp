@@ -124,6 +124,55 @@ std::uint64_t read_sse2(const void* data, std::size_t bytes) {
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(all));
 }
 
+// A function of independent chains of one step over vectors of integers. The step is assembly, as a
+// compiler moves products of unchanged factors out of the loop.
+#define DYN_INTEGER_CHAINS(name, features, vector, count, broadcast, step)               \
+  __attribute__((target(features))) std::int64_t name(std::int64_t iterations) {         \
+    vector chains[count];                                                                \
+    _Pragma("GCC unroll 24") for (int i = 0; i < (count); ++i) chains[i] = broadcast(i); \
+    const vector a = broadcast(1), b = broadcast(2);                                     \
+    for (std::int64_t n = 0; n < iterations; ++n) {                                      \
+      _Pragma("GCC unroll 24") for (int i = 0; i < (count); ++i) {                       \
+        vector product;                                                                  \
+        asm(step : "+v"(chains[i]), "=&v"(product) : "v"(a), "v"(b));                    \
+      }                                                                                  \
+    }                                                                                    \
+    vector all = chains[0];                                                              \
+    _Pragma("GCC unroll 24") for (int i = 1; i < (count); ++i) all = all ^ chains[i];    \
+    std::int64_t lanes[sizeof(vector) / sizeof(std::int64_t)];                           \
+    __builtin_memcpy(lanes, &all, sizeof lanes);                                         \
+    return lanes[0];                                                                     \
+  }
+
+DYN_INTEGER_CHAINS(bytes_avx512, "avx512f,avx512vnni", __m512i, 24, _mm512_set1_epi32,
+                   "vpdpbusd %3, %2, %0")
+DYN_INTEGER_CHAINS(bytes_avx2, "avx2,avxvnni", __m256i, 12, _mm256_set1_epi32,
+                   "%{vex%} vpdpbusd %3, %2, %0")
+DYN_INTEGER_CHAINS(shorts_avx512, "avx512f,avx512bw", __m512i, 24, _mm512_set1_epi32,
+                   "vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0")
+DYN_INTEGER_CHAINS(shorts_avx2, "avx2", __m256i, 12, _mm256_set1_epi32,
+                   "vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0")
+DYN_INTEGER_CHAINS(shorts_sse2, "sse2", __m128i, 12, _mm_set1_epi32,
+                   "movdqa %2, %1\n\tpmaddwd %3, %1\n\tpaddd %1, %0")
+
+__attribute__((target("avx512f,avx512bf16"))) std::int64_t bfloats_avx512(std::int64_t iterations) {
+  __m512 chains[avx512_chains];
+#pragma GCC unroll 24
+  for (int i = 0; i < avx512_chains; ++i) chains[i] = _mm512_set1_ps(static_cast<float>(i));
+  const auto a = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80)),
+             b = reinterpret_cast<__m512bh>(_mm512_setzero_si512());
+  for (std::int64_t n = 0; n < iterations; ++n) {
+#pragma GCC unroll 24
+    for (int i = 0; i < avx512_chains; ++i) chains[i] = _mm512_dpbf16_ps(chains[i], a, b);
+  }
+  __m512 sum = _mm512_setzero_ps();
+#pragma GCC unroll 24
+  for (int i = 0; i < avx512_chains; ++i) sum = _mm512_add_ps(sum, chains[i]);
+  alignas(64) float lanes[16];
+  _mm512_store_ps(lanes, sum);
+  return static_cast<std::int64_t>(lanes[0]);
+}
+
 // Multiply and add count as two operations.
 constexpr double flops_of(int chains, int lanes) { return 2.0 * chains * lanes; }
 
@@ -161,6 +210,27 @@ Kernels kernels_of(Isa isa) {
     default:
       return {multiply_add_sse2, flops_of(sse2_chains, 4), {read_sse2<false>, read_sse2<true>}};
   }
+}
+
+std::vector<NarrowKernel> narrow_kernels_of(Isa isa) {
+  __builtin_cpu_init();
+  std::vector<NarrowKernel> kernels;
+  constexpr int bytes = 4, pairs = 2;
+  if (isa == Isa::avx512) {
+    if (__builtin_cpu_supports("avx512vnni"))
+      kernels.push_back({"i8", bytes_avx512, bytes * flops_of(avx512_chains, 16)});
+    if (__builtin_cpu_supports("avx512bw"))
+      kernels.push_back({"i16", shorts_avx512, pairs * flops_of(avx512_chains, 16)});
+    if (__builtin_cpu_supports("avx512bf16"))
+      kernels.push_back({"bf16", bfloats_avx512, pairs * flops_of(avx512_chains, 16)});
+  } else if (isa == Isa::avx2) {
+    if (__builtin_cpu_supports("avxvnni"))
+      kernels.push_back({"i8", bytes_avx2, bytes * flops_of(avx2_chains, 8)});
+    kernels.push_back({"i16", shorts_avx2, pairs * flops_of(avx2_chains, 8)});
+  } else {
+    kernels.push_back({"i16", shorts_sse2, pairs * flops_of(sse2_chains, 4)});
+  }
+  return kernels;
 }
 
 }  // namespace dyn::peak

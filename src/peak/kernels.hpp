@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace dyn::peak {
 
@@ -16,6 +17,13 @@ Isa best_isa();
 /// Finds "sse2", "avx2" or "avx512"; nothing for another name, or for one that this CPU lacks.
 std::optional<Isa> find_isa(std::string_view name);
 const char* name_of(Isa isa);
+
+/// Independent chains of multiply-adds of narrow elements, as models that have these use them.
+struct NarrowKernel {
+  const char* name;  ///< "i8": u8 by i8 to i32; "i16": i16 by i16 to i32; "bf16": to f32
+  std::int64_t (*multiply_add)(std::int64_t iterations);
+  double flops_per_iteration;
+};
 
 struct Kernels {
   /// Independent chains of f32 multiply-adds; returns a value that depends on all of them.
@@ -27,5 +35,7 @@ struct Kernels {
 };
 
 Kernels kernels_of(Isa isa);
+/// Those that this CPU has instructions for.
+std::vector<NarrowKernel> narrow_kernels_of(Isa isa);
 
 }  // namespace dyn::peak

@@ -16,7 +16,9 @@ namespace {
 
 constexpr const char* usage =
     "dyn-peak [--threads N] [--isa avx512|avx2|sse2] [--dram BYTES]\n"
-    "Measures f32 multiply-adds, read bandwidth of each level of memory, and of DRAM the rates of "
+    "Measures multiply-adds of f32, and of i8, i16 and bf16 where the CPU has instructions for "
+    "them,\n"
+    "read bandwidth of each level of memory, and of DRAM the rates of "
     "filling, copying and adding arrays past\n"
     "the caches and of copying through them (bytes read and written together), with 1, 2, 4, ... N "
     "threads, and prints JSON.\n"
@@ -36,6 +38,8 @@ void print_figures(dyn::peak::Isa isa, int threads, bool last) {
   const dyn::peak::Kernels kernels = dyn::peak::kernels_of(isa);
   std::printf("  {\"threads\": %d, \"gflops\": %.2f", threads,
               dyn::peak::measure_gflops(kernels, threads));
+  for (const dyn::peak::NarrowKernel& narrow : dyn::peak::narrow_kernels_of(isa))
+    std::printf(", \"%s_gflops\": %.2f", narrow.name, dyn::peak::measure_gflops(narrow, threads));
   const std::vector<dyn::peak::Level> levels = dyn::peak::memory_levels(threads);
   for (const dyn::peak::Level& level : levels) {
     const double rate = dyn::peak::measure_gb_per_s(kernels, level, threads);

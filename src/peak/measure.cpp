@@ -87,20 +87,31 @@ std::vector<Level> memory_levels(int threads) {
   return levels;
 }
 
-double measure_gflops(const Kernels& kernels, int threads) {
-  const auto iterations = static_cast<std::int64_t>(burst_flops / kernels.flops_per_iteration);
+namespace {
+
+template <class MultiplyAdd>
+double measured_gflops(const MultiplyAdd& multiply_add, double flops_per_iteration, int threads) {
+  const auto iterations = static_cast<std::int64_t>(burst_flops / flops_per_iteration);
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
     const double seconds = timed_together(
         threads,
-        [&](int) {
-          measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations / 8));
-        },
-        [&](int) { measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations)); });
-    best = std::max(
-        best, static_cast<double>(iterations) * kernels.flops_per_iteration * threads / seconds);
+        [&](int) { measured_sink = static_cast<std::uint64_t>(multiply_add(iterations / 8)); },
+        [&](int) { measured_sink = static_cast<std::uint64_t>(multiply_add(iterations)); });
+    best =
+        std::max(best, static_cast<double>(iterations) * flops_per_iteration * threads / seconds);
   }
   return best / 1e9;
+}
+
+}  // namespace
+
+double measure_gflops(const Kernels& kernels, int threads) {
+  return measured_gflops(kernels.multiply_add, kernels.flops_per_iteration, threads);
+}
+
+double measure_gflops(const NarrowKernel& kernel, int threads) {
+  return measured_gflops(kernel.multiply_add, kernel.flops_per_iteration, threads);
 }
 
 double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads) {

@@ -21,6 +21,8 @@ std::vector<Level> memory_levels(int threads);
 
 /// f32 multiply-adds of `threads` threads together, in GFLOP/s.
 double measure_gflops(const Kernels& kernels, int threads);
+/// The same of narrow elements.
+double measure_gflops(const NarrowKernel& kernel, int threads);
 
 /// Bytes that `threads` threads read together from their own memory, in GB/s.
 double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads);

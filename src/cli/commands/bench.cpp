@@ -72,9 +72,11 @@ double traffic_bytes(const runtime::Model& model, const runtime::Plan& plan,
   return bytes;
 }
 
-std::optional<double> limit_of(const Bench& bench, double flops, double bytes) {
-  if (bench.peak) return bench.peak->limit_seconds(flops, bytes, bench.model->threads());
-  if (bench.gpu) return limit_seconds(*bench.gpu, bench.arguments.options.precision, flops, bytes);
+std::optional<double> limit_of(const Bench& bench, const runtime::Plan& plan, double bytes) {
+  if (bench.peak)
+    return bench.peak->limit_seconds(plan.flops_by_group(), bytes, bench.model->threads());
+  if (bench.gpu)
+    return limit_seconds(*bench.gpu, bench.arguments.options.precision, plan.flops(), bytes);
   return std::nullopt;
 }
 
@@ -118,9 +120,9 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   }
   row.emplace_back("gflops", has_plan ? Cell(flops / median / 1e9) : Cell());
   const std::optional<double> limit =
-      has_plan
-          ? limit_of(bench, flops, traffic_bytes(model, call.plan(), inputs, call, session.get()))
-          : std::nullopt;
+      has_plan ? limit_of(bench, call.plan(),
+                          traffic_bytes(model, call.plan(), inputs, call, session.get()))
+               : std::nullopt;
   row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
   row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());
   row.emplace_back("runs", static_cast<std::int64_t>(samples.size()));

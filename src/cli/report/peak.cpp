@@ -1,6 +1,7 @@
 #include "src/cli/report/peak.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -22,6 +23,11 @@
 namespace dyn::cli {
 namespace {
 
+constexpr std::array rates{&PeakFigures::gflops,      &PeakFigures::i8_gflops,
+                           &PeakFigures::i16_gflops,  &PeakFigures::bf16_gflops,
+                           &PeakFigures::l1_gb_per_s, &PeakFigures::l2_gb_per_s,
+                           &PeakFigures::l3_gb_per_s, &PeakFigures::dram_gb_per_s};
+
 /// The instruction set, where the user asks for another than the best; else none.
 std::string lesser_isa(const Arguments& arguments) {
   const std::string& isa = arguments.options.isa;
@@ -29,7 +35,7 @@ std::string lesser_isa(const Arguments& arguments) {
 }
 
 std::string cache_name(const Arguments& arguments) {
-  const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"),
+  const std::string key = fmt::format("narrow|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"),
                                       runtime::default_threads(), lesser_isa(arguments));
   return fmt::format("peak-{:016x}.json", codegen::checksum(key));
 }
@@ -53,16 +59,20 @@ PeakFigures Peak::at(int threads) const {
   const PeakFigures& a = *(above - 1);
   const PeakFigures& b = *above;
   const double weight = static_cast<double>(threads - a.threads) / (b.threads - a.threads);
-  return {threads,
-          std::lerp(a.gflops, b.gflops, weight),
-          std::lerp(a.l1_gb_per_s, b.l1_gb_per_s, weight),
-          std::lerp(a.l2_gb_per_s, b.l2_gb_per_s, weight),
-          std::lerp(a.l3_gb_per_s, b.l3_gb_per_s, weight),
-          std::lerp(a.dram_gb_per_s, b.dram_gb_per_s, weight)};
+  PeakFigures between{.threads = threads};
+  for (const auto rate : rates) between.*rate = std::lerp(a.*rate, b.*rate, weight);
+  return between;
 }
 
-double Peak::limit_seconds(double flops, double bytes, int threads) const {
-  return std::max(flops / (at(threads).gflops * 1e9), bytes / bytes_per_second(bytes, threads));
+double Peak::limit_seconds(const Flops& flops, double bytes, int threads) const {
+  const PeakFigures here = at(threads);
+  const std::array<double, rkernel::group_count> gflops{here.gflops, here.i8_gflops,
+                                                        here.i16_gflops, here.bf16_gflops};
+  double seconds = 0;
+  for (std::size_t group = 0; group < flops.size(); ++group) {
+    if (gflops[group] > 0) seconds += flops[group] / (gflops[group] * 1e9);
+  }
+  return std::max(seconds, bytes / bytes_per_second(bytes, threads));
 }
 
 double Peak::bytes_per_second(double bytes, int threads) const {
@@ -84,10 +94,15 @@ Peak parse_peak(const std::string& json) {
     peak.isa = document.at("isa").get<std::string>();
     peak.cache_bytes = document.value("cache_bytes", peak.cache_bytes);
     for (const nlohmann::json& entry : document.at("figures")) {
-      peak.figures.push_back({entry.at("threads").get<int>(), entry.at("gflops").get<double>(),
-                              entry.value("l1_gb_per_s", 0.0), entry.value("l2_gb_per_s", 0.0),
-                              entry.value("l3_gb_per_s", 0.0),
-                              entry.at("dram_gb_per_s").get<double>()});
+      peak.figures.push_back({.threads = entry.at("threads").get<int>(),
+                              .gflops = entry.at("gflops").get<double>(),
+                              .i8_gflops = entry.value("i8_gflops", 0.0),
+                              .i16_gflops = entry.value("i16_gflops", 0.0),
+                              .bf16_gflops = entry.value("bf16_gflops", 0.0),
+                              .l1_gb_per_s = entry.value("l1_gb_per_s", 0.0),
+                              .l2_gb_per_s = entry.value("l2_gb_per_s", 0.0),
+                              .l3_gb_per_s = entry.value("l3_gb_per_s", 0.0),
+                              .dram_gb_per_s = entry.at("dram_gb_per_s").get<double>()});
     }
     const auto bad = [](const PeakFigures& f) {
       return f.threads < 1 || !(f.gflops > 0) || !(f.dram_gb_per_s > 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/cli/arguments.hpp"
+#include "src/rkernel/problem/factors.hpp"
 
 namespace dyn::cli {
 
@@ -15,6 +16,8 @@ namespace dyn::cli {
 struct PeakFigures {
   int threads = 1;
   double gflops = 0;  ///< f32 multiply-adds
+  double i8_gflops = 0, i16_gflops = 0,
+         bf16_gflops = 0;  ///< of narrow elements; 0: no instruction, or not measured
   double l1_gb_per_s = 0, l2_gb_per_s = 0, l3_gb_per_s = 0,
          dram_gb_per_s = 0;  ///< reading; 0: not measured
 };
@@ -31,9 +34,11 @@ struct Peak {
   /// Bandwidth of the level that can hold `bytes` which so many threads use again and again: the
   /// nearest level that holds half of them, as the other half may still be there by chance.
   double bytes_per_second(double bytes, int threads) const;
-  /// No program takes fewer seconds: it must compute, and stream from the level of memory where the
-  /// bytes are.
-  double limit_seconds(double flops, double bytes, int threads) const;
+  /// No program takes fewer seconds: it must compute, so much of each rkernel::Group, and stream
+  /// from the level of memory where the bytes are. Groups that were not measured count as if they
+  /// took no time.
+  using Flops = std::array<double, rkernel::group_count>;
+  double limit_seconds(const Flops& flops, double bytes, int threads) const;
 };
 
 /// Reads dyn-peak's JSON. Throws Error(device) for anything else.

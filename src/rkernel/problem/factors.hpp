@@ -18,6 +18,9 @@ enum class Group : std::uint8_t {
   Bfloats,  ///< two of bf16 by two of bf16, added to f32
 };
 
+/// How many kinds there are.
+inline constexpr int group_count = 4;
+
 /// Elements of one factor in a group.
 constexpr int elements_of(Group group) noexcept {
   return group == Group::Bytes ? 4 : group == Group::None ? 1 : 2;

@@ -69,7 +69,8 @@ struct Launch {
   UnusedLanes unused_lanes;  ///< of the contraction's program
   double flops =
       0;  ///< multiply-adds count as two: 2 * M * N * K * batch of the contraction; 0 for the rest
-  double bytes = 0;  ///< compulsory traffic of all operands
+  Group group = Group::None;  ///< of what it multiplies
+  double bytes = 0;           ///< compulsory traffic of all operands
   std::vector<std::int64_t> ints;
   std::shared_ptr<const void>
       kept;  ///< `function` needs it, where that is no generated code; nullptr: nothing

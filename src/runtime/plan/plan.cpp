@@ -14,6 +14,12 @@ double sum(const Plan& plan, double rkernel::Launch::* field) {
 }  // namespace
 
 double Plan::flops() const { return sum(*this, &rkernel::Launch::flops); }
+std::array<double, rkernel::group_count> Plan::flops_by_group() const {
+  std::array<double, rkernel::group_count> flops{};
+  for (const rkernel::Launch& launch : launches)
+    flops[static_cast<std::size_t>(launch.group)] += launch.flops;
+  return flops;
+}
 double Plan::bytes() const { return sum(*this, &rkernel::Launch::bytes); }
 double Plan::predicted_seconds() const { return sum(*this, &rkernel::Launch::predicted_seconds); }
 

@@ -2,6 +2,7 @@
 // A plan: everything about one shape that can be known before the data is. Immutable, shared, kept
 // in the cache.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,8 @@ struct Plan {
 
   /// Sums over all launches.
   double flops() const;
+  /// Those of each Group.
+  std::array<double, rkernel::group_count> flops_by_group() const;
   double bytes() const;
   double predicted_seconds() const;
 };

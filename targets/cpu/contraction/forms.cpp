@@ -249,6 +249,7 @@ void set_work(const choice::ContractionShape& shape, const ContractionForm& form
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                  static_cast<double>(shape.n) * static_cast<double>(shape.k) *
                  rkernel::elements_of(shape.group);
+  launch.group = shape.group;
   // Constant operands are there once for all batches.
   const bool a_packed =
       form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form ==

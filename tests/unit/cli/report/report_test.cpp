@@ -52,11 +52,13 @@ TEST_CASE("statistics: --iterations is exact, a duration runs at least three tim
 
 TEST_CASE("limits: the larger of computing and streaming, at this many threads") {
   const dyn::cli::Peak peak = dyn::cli::parse_peak(
-      R"({"isa": "avx2", "figures": [{"threads": 1, "gflops": 100, "l1_gb_per_s": 300, "dram_gb_per_s": 20},
-                                     {"threads": 4, "gflops": 400, "l1_gb_per_s": 900, "dram_gb_per_s": 32}]})");
+      R"({"isa": "avx2", "figures": [{"threads": 1, "gflops": 100, "i8_gflops": 400, "l1_gb_per_s": 300, "dram_gb_per_s": 20},
+                                     {"threads": 4, "gflops": 400, "i8_gflops": 1600, "l1_gb_per_s": 900, "dram_gb_per_s": 32}]})");
   CHECK(peak.isa == "avx2");
-  CHECK(peak.limit_seconds(1e11, 1, 1) == doctest::Approx(1));
-  CHECK(peak.limit_seconds(1, 32e9, 4) == doctest::Approx(1));
+  CHECK(peak.limit_seconds({1e11, 4e11}, 1, 1) == doctest::Approx(2));
+  CHECK(peak.at(2).i8_gflops == doctest::Approx(800));
+  CHECK(peak.limit_seconds({1e11}, 1, 1) == doctest::Approx(1));
+  CHECK(peak.limit_seconds({1}, 32e9, 4) == doctest::Approx(1));
   CHECK(peak.at(2).gflops == doctest::Approx(200));
   CHECK(peak.at(2).dram_gb_per_s == doctest::Approx(24));
   CHECK(peak.at(64).gflops == doctest::Approx(400));
@@ -73,7 +75,7 @@ TEST_CASE("limits: bytes that a cache holds stream from there") {
   CHECK(peak.bytes_per_second(4000, 2) == doctest::Approx(600e9));
   CHECK(peak.bytes_per_second(150000, 2) == doctest::Approx(60e9));
   CHECK(peak.bytes_per_second(200001, 2) == doctest::Approx(30e9));
-  CHECK(peak.limit_seconds(0, 150000, 1) == dyn::testing::relative(3e-6));
+  CHECK(peak.limit_seconds({}, 150000, 1) == dyn::testing::relative(3e-6));
 }
 
 TEST_CASE("limits: figures that make no sense are refused") {
