@@ -51,7 +51,7 @@ class Layouter {
       for (const int id : group.nodes) {
         const Node& node = graph_.node(id);
         if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
-        if (node.op->op_class == OpClass::Contraction && is_narrow(node.inputs[0]))
+        if (node.op->op_class == OpClass::Contraction && takes_groups(node))
           grouped_.insert(node.inputs[0]);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
           if (is_plain_input(module_, node, i)) continue;
@@ -160,7 +160,11 @@ class Layouter {
     view_of(node.outputs[0]) = std::move(*result);
   }
 
-  bool is_narrow(ValueId id) const { return size_of(module_.value(id).type.dtype) < 4; }
+  /// A product of narrow elements by others.
+  bool takes_groups(const Node& node) const {
+    const DType a = module_.value(node.inputs[0]).type.dtype;
+    return size_of(a) < sizeof(float) && a != module_.value(node.inputs[1]).type.dtype;
+  }
 
   /// Rows of whole groups, each contiguous.
   static bool in_groups(const View& view) {

@@ -106,7 +106,8 @@ std::vector<OpDef> contraction_ops() {
        "does.",
        "A number, the same on both sides, and of the result; integers wrap around. Or a of u8 or "
        "i16 "
-       "and b of i8: the result is i32",
+       "and b of i8: the result is i32; or a of bf16 and b of f32, which is rounded to bf16: the "
+       "result is f32",
        "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers "
        "results of 8 dims."},
       {OpId::Attention,

@@ -191,8 +191,7 @@ const AttrDef padding_attr{"value", AttrKind::Integer, "0",
                            "padding; other than 0 only where x has integers"};
 constexpr const char* product_dtypes =
     "f32, f16 or bf16, the same on both sides and of the result; or x of u8 or i16 and w of i8: "
-    "the "
-    "result is i32";
+    "the result is i32; or x of bf16 and w of f32, which is rounded to bf16: the result is f32";
 
 }  // namespace
 

@@ -41,6 +41,7 @@ DType product_dtype(const InferContext& context, std::span<const DType> accepted
   const DType left = context.input(0).dtype;
   if ((left == DType::u8 || left == DType::i16) && context.input(1).dtype == DType::i8)
     return DType::i32;
+  if (left == DType::bf16 && context.input(1).dtype == DType::f32) return DType::f32;
   require_dtype(context, 0, accepted);
   require_same_dtype(context);
   return left;

@@ -164,8 +164,8 @@ class IntegerProduct {
 bool is_integer_product(const Module& module, const Node& node) {
   const bool is_product =
       node.op->id == OpId::Matmul || node.op->id == OpId::WindowMatmul || node.op->id == OpId::Conv;
-  return is_product &&
-         module.value(node.inputs[0]).type.dtype != module.value(node.inputs[1]).type.dtype;
+  return is_product && module.value(node.outputs[0]).type.dtype == DType::i32 &&
+         module.value(node.inputs[1]).type.dtype == DType::i8;
 }
 
 void decompose_integer_products(Module& module, const DecomposeOptions& options) {

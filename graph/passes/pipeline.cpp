@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
+#include "graph/passes/narrow_products.hpp"
 #include "graph/passes/widen_halves.hpp"
 
 namespace dyn::graph {
@@ -29,6 +30,11 @@ constexpr Pass passes[] = {
      [](Module& module, Fusion&, const PipelineOptions&) { simplify(module); }},
     {"merge_siblings", "matmuls of one value by constant weights become one",
      [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
+    {"narrow_products",
+     "factors of products with weights are rounded to bf16, where that is asked for",
+     [](Module& module, Fusion&, const PipelineOptions& options) {
+       if (options.narrows_products) narrow_products(module);
+     }},
     {"fuse", "nodes become groups, values get their places in memory",
      [](Module& module, Fusion& fusion, const PipelineOptions& options) {
        fusion = fuse(module, options.fuse);

@@ -14,6 +14,7 @@ namespace dyn::graph {
 
 struct PipelineOptions {
   DecomposeOptions decompose;
+  bool narrows_products = false;  ///< the target multiplies bf16 by weights
   FuseOptions fuse;
 };
 

@@ -43,6 +43,9 @@ class CpuTarget final : public rkernel::Target {
 
   bool fuses_attention() const override { return true; }
   bool writes_rows_apart() const override { return true; }
+  bool narrows_products() const override {
+    return options_.weights == DType::bf16 && multiplies_bfloats(isa_);
+  }
   DType integer_factor() const override { return widest_integer_factor(isa_); }
 
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/ir/scalars.hpp"
 #include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
@@ -68,7 +69,8 @@ std::vector<Array> matmul(const OpCall& call) {
   const Dims batch = broadcast_dims(a_batch, b_batch);
   Dims dims = batch;
   dims.insert(dims.end(), {m, n});
-  Array c = make_array(a.dtype == b.dtype ? a.dtype : DType::i32, dims);
+  if (a.dtype == DType::bf16 && b.dtype == DType::f32) round_to(DType::bf16, b);
+  Array c = make_array(product_dtype(a.dtype, b.dtype), dims);
   if (is_float(a.dtype)) {
     multiply_stacks(batch, a_batch, b_batch, m, n, k, a.floats, b.floats, c.floats);
   } else {
@@ -84,6 +86,15 @@ std::vector<Array> matmul(const OpCall& call) {
 }
 
 }  // namespace
+
+DType product_dtype(DType left, DType right) {
+  if (left == right) return left;
+  return left == DType::bf16 ? DType::f32 : DType::i32;
+}
+
+void round_to(DType dtype, Array& array) {
+  for (double& number : array.floats) number = graph::rounded(dtype, number);
+}
 
 std::span<const OpEntry> contraction_ops() {
   static constexpr OpEntry entries[] = {{graph::OpId::Matmul, matmul}};

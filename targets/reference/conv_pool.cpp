@@ -159,12 +159,18 @@ std::vector<double> numbers_of(const Array& array) {
                                : std::vector<double>(array.integers.begin(), array.integers.end());
 }
 
+/// Those of filters, by the dtype of what they multiply.
+std::vector<double> factors_of(Array filters, DType left) {
+  if (left == DType::bf16 && filters.dtype == DType::f32) round_to(DType::bf16, filters);
+  return numbers_of(filters);
+}
+
 /// Sums of integers are i32, which doubles hold exactly.
 Array convolved(const OpCall& call, const Slide& slide, std::int64_t batch, const Filters& filters,
                 const Dims& dims) {
   const Array& x = call.input(0);
   const bool is_whole = !is_float(x.dtype);
-  Array result = make_array(is_whole ? DType::i32 : x.dtype, dims);
+  Array result = make_array(product_dtype(x.dtype, call.input(1).dtype), dims);
   std::vector<double> sums =
       convolve(slide, batch, numbers_of(x), static_cast<double>(call.integer("value")), filters);
   if (is_whole)
@@ -180,7 +186,7 @@ std::vector<Array> window_matmul(const OpCall& call) {
   const std::size_t grouped = w.dims.size() == 3, end = x.dims.size() - 1 - grouped,
                     first = end - sizes.size();
   const Slide slide(call, sizes, part(x.dims, first, end));
-  const std::vector<double> weights = numbers_of(w);
+  const std::vector<double> weights = factors_of(w, x.dtype);
   const Filters filters{weights, grouped ? w.dims[0] : 1, x.dims.back(), w.dims.back(), false};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
   if (grouped) dims.push_back(w.dims[0]);
@@ -193,7 +199,7 @@ std::vector<Array> conv(const OpCall& call) {
   const std::size_t spatial = w.dims.size() - 2, end = x.dims.size() - 1, first = end - spatial;
   const auto groups = call.integer("groups");
   const Slide slide(call, part(w.dims, 0, spatial), part(x.dims, first, end));
-  const std::vector<double> weights = numbers_of(w);
+  const std::vector<double> weights = factors_of(w, x.dtype);
   const Filters filters{weights, groups, w.dims[spatial], w.dims.back() / groups, true};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
   dims.push_back(w.dims.back());

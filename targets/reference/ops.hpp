@@ -51,6 +51,11 @@ struct OpEntry {
 std::span<const OpEntry> elementwise_ops();
 std::span<const OpEntry> reduction_ops();
 std::span<const OpEntry> movement_ops();
+/// The dtype of products of both: theirs, i32 of narrow integers, or f32 of bf16 by f32.
+DType product_dtype(DType left, DType right);
+/// Rounds all numbers of a float array.
+void round_to(DType dtype, Array& array);
+
 std::span<const OpEntry> contraction_ops();
 std::span<const OpEntry> attention_ops();
 std::span<const OpEntry> compound_ops();

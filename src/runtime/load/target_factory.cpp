@@ -142,6 +142,7 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
   return {.decompose = {.keep_attention = target.fuses_attention(),
                         .integer_factor = target.integer_factor()},
+          .narrows_products = target.narrows_products(),
           .fuse = {.place_parts = target.writes_rows_apart()}};
 }
 

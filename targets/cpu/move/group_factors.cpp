@@ -12,7 +12,12 @@ using rkernel::Operand;
 using rkernel::Problem;
 
 Group group_of(DType left) {
-  return left == DType::u8 ? Group::Bytes : left == DType::i16 ? Group::Shorts : Group::None;
+  switch (left) {
+    case DType::u8: return Group::Bytes;
+    case DType::i16: return Group::Shorts;
+    case DType::bf16: return Group::Bfloats;
+    default: return Group::None;
+  }
 }
 
 class Grouper {
@@ -23,10 +28,9 @@ class Grouper {
     rkernel::Contraction& contraction = *problem_.contraction;
     Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
     Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
-    if (b.form != rkernel::Form::Packed || b.dtype != DType::i8)
-      fail("its right side is not packed");
+    if (b.form != rkernel::Form::Packed) fail("its right side is not packed");
     contraction.group = group_;
-    b.dtype = group_ == Group::Bytes ? DType::i8 : DType::i16;
+    b.dtype = packed_dtype();
     count_groups(problem_.axes[static_cast<std::size_t>(contraction.k)].extent);
     count_groups(a.offset);
     for (std::size_t axis = 0; axis < a.strides.size(); ++axis) {
@@ -44,6 +48,14 @@ class Grouper {
   }
 
  private:
+  DType packed_dtype() const {
+    switch (group_) {
+      case Group::Bytes: return DType::i8;
+      case Group::Shorts: return DType::i16;
+      default: return DType::bf16;
+    }
+  }
+
   /// A group of the same elements, as one i32.
   std::int64_t repeated(std::int64_t element) const {
     const int size = rkernel::elements_of(group_), bits = 32 / size;

@@ -8,9 +8,10 @@
 
 namespace dyn::cpu {
 
-/// Makes every contraction of u8 or i16 by packed i8 one of groups (rkernel::Contraction::group):
-/// K, and A's offset and strides, count groups of four bytes from here on. Both must be multiples
-/// of one, and A's elements contiguous along K; throws Error(internal) where they are not.
+/// Makes every contraction of u8 or i16 by packed i8, and of bf16 by packed f32, one of groups
+/// (rkernel::Contraction::group): K, and A's offset and strides, count groups of four bytes from
+/// here on. Both must be multiples of one, and A's elements contiguous along K; throws
+/// Error(internal) where they are not.
 void group_factors(std::vector<rkernel::Problem>& problems);
 
 }  // namespace dyn::cpu

@@ -58,13 +58,21 @@ bool cpu_has(const codegen::Isa& isa, const GroupInstruction& instruction) {
   return instruction.feature.empty();
 }
 
-DType widest_integer_factor(const codegen::Isa& isa) {
-  const bool has_bytes =
-      std::ranges::any_of(group_instructions(isa), [&](const GroupInstruction& each) {
-        return each.group == Group::Bytes && cpu_has(isa, each);
-      });
-  return has_bytes ? DType::u8 : DType::i16;
+namespace {
+
+bool multiplies(const codegen::Isa& isa, Group group) {
+  return std::ranges::any_of(group_instructions(isa), [&](const GroupInstruction& each) {
+    return each.group == group && cpu_has(isa, each);
+  });
 }
+
+}  // namespace
+
+DType widest_integer_factor(const codegen::Isa& isa) {
+  return multiplies(isa, Group::Bytes) ? DType::u8 : DType::i16;
+}
+
+bool multiplies_bfloats(const codegen::Isa& isa) { return multiplies(isa, Group::Bfloats); }
 
 GroupInstruction instruction_for(const codegen::Isa& isa, Group group) {
   const Row& row = row_for(isa, group);

@@ -30,6 +30,9 @@ GroupInstruction instruction_for(const codegen::Isa& isa, Group group);
 /// an instruction for Bytes, else i16.
 DType widest_integer_factor(const codegen::Isa& isa);
 
+/// Whether it has an instruction for Bfloats.
+bool multiplies_bfloats(const codegen::Isa& isa);
+
 /// Lets the function's code use what the group needs besides the ISA.
 void allow_group(llvm::Function& function, const codegen::Isa& isa, Group group);
 

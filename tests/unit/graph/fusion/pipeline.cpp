@@ -20,7 +20,7 @@ Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& 
                         const graph::FuseOptions& fuse_options) {
   Pipeline result{graph::parse(text), {}, {}};
   result.fusion = graph::run_pipeline(
-      result.module, {options, fuse_options},
+      result.module, {.decompose = options, .fuse = fuse_options},
       [](const graph::Pass&, const graph::Module& module) { graph::verify(module); });
   result.problems = rkernel::lower(result.module, result.fusion);
   return result;

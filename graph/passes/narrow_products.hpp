@@ -1,0 +1,12 @@
+#pragma once
+
+#include "graph/ir/module.hpp"
+
+namespace dyn::graph {
+
+/// Rounds the left sides of products of f32 by weights to bf16, so that the target multiplies both
+/// sides in it: of those whose weights are one matrix, and whose depth is known and consists of
+/// whole groups. Sums stay f32. Runs when everything else is done to a module but its fusion.
+void narrow_products(Module& module);
+
+}  // namespace dyn::graph
