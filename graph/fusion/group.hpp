@@ -87,6 +87,7 @@ struct DecomposeOptions {
   /// u8 or i16: products of u8 by constant i8 whose depth is a multiple of product_group stay
   /// contractions, and their left sides become that. f32: none does.
   DType integer_factor = DType::f32;
+  bool multiplies_bfloats = false;  ///< so do products of bf16 by f32 weights
 };
 
 // The passes; graph/passes/pipeline.hpp has their order.

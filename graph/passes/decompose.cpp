@@ -9,7 +9,7 @@
 
 #include "graph/fusion/group.hpp"
 #include "graph/passes/decompose_conv_pool.hpp"
-#include "graph/passes/decompose_integers.hpp"
+#include "graph/passes/decompose_narrow.hpp"
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {
@@ -276,15 +276,15 @@ const std::unordered_map<OpId, Split> splits = {
 }  // namespace
 
 void decompose(Module& module, const DecomposeOptions& options) {
-  decompose_integer_products(module, options);
+  decompose_narrow_products(module, options);
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
     if (decompose_conv_pool(rewriter, node)) continue;
     const auto split = splits.find(node.op->id);
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
     const bool contracted =
-        node.op->id == OpId::Matmul && (module.value(node.outputs[0]).type.dtype == DType::f32 ||
-                                        is_integer_product(module, node));
+        node.op->id == OpId::Matmul &&
+        (module.value(node.outputs[0]).type.dtype == DType::f32 || is_narrow_product(module, node));
     const bool joins_few = node.op->id == OpId::Concat && node.inputs.size() <= most_parts;
     const bool is_other_power = node.op->id == OpId::Pow && factors_of_power(module, node) == 0;
     if (whole || contracted || joins_few || is_other_power || split == splits.end()) {

@@ -1,6 +1,7 @@
 #include "graph/passes/narrow_products.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "graph/ir/op.hpp"
@@ -14,6 +15,7 @@ class Narrower {
   explicit Narrower(Module& module) : module_(module), rewriter_(module) {}
 
   void run() {
+    find_moved();
     for (Node node : std::vector<Node>(module_.nodes)) {
       if (is_product(node)) node.inputs[0] = narrow(node);
       rewriter_.keep(std::move(node));
@@ -31,7 +33,15 @@ class Narrower {
       if (view.op->op_class != OpClass::View || view.op->id == OpId::Append) return false;
       id = view.inputs[0];
     }
-    return module_.value(id).kind == ValueKind::Weight;
+    return module_.value(id).kind == ValueKind::Weight && !moved_.contains(id);
+  }
+
+  /// Weights whose elements are read for themselves too: they are kept once, for both.
+  void find_moved() {
+    for (const Node& node : module_.nodes) {
+      if (contracts(node.op->op_class) || node.op->op_class == OpClass::View) continue;
+      moved_.insert(node.inputs.begin(), node.inputs.end());
+    }
   }
 
   bool is_product(const Node& node) const {
@@ -57,6 +67,7 @@ class Narrower {
   Module& module_;
   Rewriter rewriter_;
   std::map<ValueId, ValueId> narrow_;
+  std::set<ValueId> moved_;
 };
 
 }  // namespace

@@ -36,14 +36,22 @@ struct Options {
   /// emulator imitates, and for which kernels can be explained without having one (docs/gpu.md).
   std::string gpu;
 
-  /// With "cpu": how the constant right sides of matmuls lie in memory: "f32", "bf16", "f16" (each
-  /// half the bytes; numbers beyond 65504 become infinite in f16) or "i8" (a quarter; the largest
-  /// magnitude of each column is 127, NaN and infinity are an error). All computing is in f32, and
-  /// so is every other tensor. An embedding that is also such a right side is bf16 with "i8". "f16"
-  /// is an error with ISA "sse2". With "cuda" and "emulator": what matmuls multiply in, and how
-  /// weights and intermediate tensors between GPU kernels are kept: "f32", "tf32" (f32 in memory,
-  /// tensor cores of 10 bits of mantissa), "f16" or "bf16". Sums are always f32.
+  /// What matmuls and convolutions multiply in; sums are always f32. With "cpu": "f32" or "bf16":
+  /// both factors of products with constant weights are rounded to bf16 where the CPU has
+  /// instructions for it (AVX512-BF16) and the depth of the sums is a multiple of 4; elsewhere the
+  /// weights alone are. Every other tensor stays f32. With "cuda" and "emulator": "f32", "tf32"
+  /// (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or "bf16"; weights and
+  /// intermediate tensors between GPU kernels are kept so too. Models that are quantised already
+  /// are computed in their own integers, whatever this says.
   std::string precision = "f32";
+
+  /// With "cpu": how the constant right sides of matmuls lie in memory: "" (as `precision` says),
+  /// "f32", "bf16", "f16" (each half the bytes; numbers beyond 65504 become infinite in f16) or
+  /// "i8" (a quarter; the largest magnitude of each column is 127, NaN and infinity are an error).
+  /// They become f32 before they are multiplied. An embedding that is also such a right side is
+  /// bf16 with "i8". "f16" is an error with ISA "sse2", and so is another than "bf16" with
+  /// precision "bf16".
+  std::string weights;
 
   /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or
   /// "sse2". One that the CPU lacks is an error.

@@ -194,9 +194,9 @@ struct Parser : Flags {
            "--slice-ms", op.slice_ms,
            "Milliseconds of one slice, or one iteration where that takes longer (default 20)")
         ->check(number_in(0.01, 60000));
+    add_weights(sub);
     sub->add_option("--precision", arguments.options.precision,
-                    "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or "
-                    "i8; limits count these bytes. Peers do not change")
+                    "What dyn multiplies in: f32 (default) or bf16. Peers do not change")
         ->check(CLI::IsMember(names(runtime::precisions(), [](const runtime::PrecisionInfo& each) {
           return each.on_cpu;
         })));
@@ -269,6 +269,7 @@ struct Parser : Flags {
                     "A described GPU, such as a100, or a file that describes one, for cuda and "
                     "emulator")
         ->type_name("NAME|FILE.json|INDEX");
+    add_weights(sub);
     sub->add_option("--precision", arguments.options.precision, "As for op and bench")
         ->check(CLI::IsMember(names(runtime::precisions(), any)));
     add_vendor(sub);

@@ -78,6 +78,15 @@ void Flags::add_format(CLI::App* sub) {
       ->type_name("md|csv|json");
 }
 
+void Flags::add_weights(CLI::App* sub) {
+  sub->add_option(
+         "--weights", arguments.options.weights,
+         "On the CPU how weights of matmuls are kept: f32, bf16, f16, or i8 with a scale "
+         "for each column; computing is in f32. Default: as --precision says. Limits count "
+         "these bytes")
+      ->check(CLI::IsMember(names(runtime::weight_forms(), any)));
+}
+
 void Flags::add_vendor(CLI::App* sub) {
   sub->add_flag("--vendor", arguments.options.vendor,
                 "With policy dyn oneDNN computes matmuls on the CPU too, where it is installed and "
@@ -99,10 +108,10 @@ void Flags::add_model_flags(CLI::App* sub) {
       ->type_name("NAME|FILE.json|INDEX");
   sub->add_option(
          "--precision", options.precision,
-         "With cpu how weights of matmuls are kept: f32 (default), bf16, f16, or i8 with a scale "
-         "for each column; computing is in f32. With cuda and emulator what matmuls multiply in: "
-         "f32 (default), tf32, f16 or bf16; sums are f32")
+         "What matmuls and convolutions multiply in: f32 (default) or bf16; with cuda and emulator "
+         "tf32 and f16 too. Sums are f32")
       ->check(CLI::IsMember(names(runtime::precisions(), any)));
+  add_weights(sub);
   sub->add_option("--isa", options.isa,
                   "Instruction set to generate for; default: the best that the CPU has")
       ->check(CLI::IsMember(names(codegen::all_isas(), any)));

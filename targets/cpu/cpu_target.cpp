@@ -43,8 +43,9 @@ class CpuTarget final : public rkernel::Target {
 
   bool fuses_attention() const override { return true; }
   bool writes_rows_apart() const override { return true; }
+  bool multiplies_bfloats() const override { return cpu::multiplies_bfloats(isa_); }
   bool narrows_products() const override {
-    return options_.weights == DType::bf16 && multiplies_bfloats(isa_);
+    return options_.precision == DType::bf16 && multiplies_bfloats();
   }
   DType integer_factor() const override { return widest_integer_factor(isa_); }
 

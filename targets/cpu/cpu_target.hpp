@@ -14,9 +14,10 @@
 namespace dyn::cpu {
 
 struct TargetOptions {
-  std::string isa;        ///< "" for the best that the CPU has
-  std::string cache_dir;  ///< "" to keep nothing on disk
-  int threads = 1;        ///< of one run; also used to compile
+  std::string isa;               ///< "" for the best that the CPU has
+  std::string cache_dir;         ///< "" to keep nothing on disk
+  int threads = 1;               ///< of one run; also used to compile
+  DType precision = DType::f32;  ///< what contractions with weights multiply in: f32 or bf16
   DType weights =
       DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
   bool deterministic = false;                     ///< Options::deterministic

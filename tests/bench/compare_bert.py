@@ -78,8 +78,12 @@ def serve(name, folder, threads):
 
 
 def compare(options, peers, threads, batch, length):
+    def flags_of(precision):
+        kept, separator, _ = precision.partition("-weights")
+        return ["--weights", kept] if separator else ["--precision", precision]
+
     def dyn(precision):
-        return lambda: alternating.dyn_row(options.dynrun, MODEL, {"B": batch, "S": length}, threads, options.slice, "--random-weights", "--precision", precision)
+        return lambda: alternating.dyn_row(options.dynrun, MODEL, {"B": batch, "S": length}, threads, options.slice, "--random-weights", *flags_of(precision))
 
     theirs, ours = alternating.measured(peers, [batch, length], options.rounds, options.slice, {precision: dyn(precision) for precision in options.precisions})
     for precision, rows in ours.items():
@@ -113,7 +117,7 @@ def main():
     parser.add_argument("--batches", type=int, nargs="+", default=[1])
     parser.add_argument("--lengths", type=int, nargs="+", default=[1, 2, 7, 16, 53, 128, 203, 389, 512])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--precisions", nargs="+", default=["f32"], help="how dyn keeps the weights of matmuls: f32, bf16, f16, i8")
+    parser.add_argument("--precisions", nargs="+", default=["f32"], help="what dyn multiplies in: f32, bf16; or how it keeps weights: bf16-weights, f16-weights, i8-weights")
     parser.add_argument("--rounds", type=int, default=3, help="slices of each side")
     parser.add_argument("--slice", type=float, default=1.0, help="seconds of one slice; three runs at least")
     parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file as well, after each one")

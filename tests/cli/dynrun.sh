@@ -193,13 +193,15 @@ fi
 
 described=(--device cuda --gpu a100)
 expect "unknown precision" 2 "f64" run model.dyn --precision f64
-expect "precision that the CPU lacks" 1 "f32 only" run model.dyn --dims B=1 --precision tf32
-expect "precision that GPUs lack" 1 "i8.*device 'cpu'" run model.dyn --dims B=1 --device emulator --precision i8
-for precision in bf16 i8; do
-  expect "run with weights of $precision" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --precision $precision
-  expect "bench with weights of $precision" 0 "limit_ratio" bench model.dyn --random-weights --dims B=1 --precision $precision "${quick[@]}"
+expect "precision that the CPU lacks" 1 "does not multiply in precision 'tf32'" run model.dyn --dims B=1 --precision tf32
+expect "weights that GPUs do not keep" 1 "i8.*device 'cpu'" run model.dyn --dims B=1 --device emulator --weights i8
+expect "weights that are not multiplied so" 1 "i8.*precision 'bf16'" run model.dyn --random-weights --dims B=1 --precision bf16 --weights i8
+expect "run in bf16" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --precision bf16
+for weights in bf16 i8; do
+  expect "run with weights of $weights" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --weights $weights
+  expect "bench with weights of $weights" 0 "limit_ratio" bench model.dyn --random-weights --dims B=1 --weights $weights "${quick[@]}"
 done
-expect "inspect shows weights of i8" 0 "i8: .*packed" inspect model.dyn --random-weights --dims B=1 --precision i8
+expect "inspect shows weights of i8" 0 "i8: .*packed" inspect model.dyn --random-weights --dims B=1 --weights i8
 expect "a GPU for the CPU" 1 "'a100'" run model.dyn --dims B=1 --gpu a100
 expect "unknown GPU: the names that there are" 1 "a100" explain model.dyn --dims B=1 --device cuda --gpu abacus
 expect "a described GPU explains" 0 "cuda/a100|multiprocessors|waves|a100" explain model.dyn --dims B=1 "${described[@]}" --precision bf16

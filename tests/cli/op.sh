@@ -72,7 +72,7 @@ expect "op: another operator, csv" 0 "^op,B,S,axis,threads" op softmax "f32[B,S]
 has "op: csv summary" "^# summary=limit_ratio threads=1 state=warm shapes=1"
 expect "op: an index operand" 0 "gather" op gather "f32[30,8] x i64[S]" --dims S=3 --attr axis=0 --threads 1 "${quick[@]}"
 printf '# two shapes\nM N K TA TB\n4 5 6 N T\n7 5 3 T N\n' >"$scratch/fresh.txt"
-expect "op: narrow weights, whose bytes count" 0 "^matmul,64,1,cpu/[a-z0-9]+,i8,cold,141,5\.19" op matmul "f32[M,64] x f32[64,64]" --dims M=64 --threads 1 --cold --precision i8 --format csv "${quick[@]}"
+expect "op: narrow weights, whose bytes count" 0 "^matmul,64,1,cpu/[a-z0-9]+,i8,cold,141,5\.19" op matmul "f32[M,64] x f32[64,64]" --dims M=64 --threads 1 --cold --weights i8 --format csv "${quick[@]}"
 expect "op: a suite, json, two numbers of threads" 0 '"transpose_b": "true"' op matmul --suite "$scratch/fresh.txt" --threads 1,2 --format json "${quick[@]}"
 has "op: the suite's name" '"suite": "fresh"'
 has "op: json summary" '"summary": "limit_ratio"'

@@ -76,7 +76,7 @@ expect "select: a slice that is no number" 2 "slice-ms: 'nan' is not a number fr
 expect "select: a negative seed" 2 "seed: '-1' is not a whole number from 0 to" select "$scratch/tiny.txt" --seed -1 --threads 1
 expect "select: a seed beyond 64 bits" 2 "seed: '18446744073709551616' is not a whole number from 0 to" select "$scratch/tiny.txt" --seed 18446744073709551616 --threads 1
 expect "select: random shapes alone, but none" 1 "random-only needs --random" select "$scratch/tiny.txt" --random-only --threads 1
-expect "select: a policy alone, weights in bf16" 0 "M=7 N=40 K=32 threads=1 +\| vortex" select "$scratch/tiny.txt" --policies vortex --threads 1 --precision bf16 "${quick[@]}"
+expect "select: a policy alone, weights in bf16" 0 "M=7 N=40 K=32 threads=1 +\| vortex" select "$scratch/tiny.txt" --policies vortex --threads 1 --weights bf16 "${quick[@]}"
 
 expect "select: a described GPU: nothing is run, and the summary says so" 0 "^# summary=dyn suite=tiny threads=1 shapes=3 times=predicted" \
   select "$scratch/tiny.txt" --device cuda --gpu a100 --policies dyn,vortex,oracle --format csv

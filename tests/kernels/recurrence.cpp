@@ -327,7 +327,7 @@ TEST_SUITE("fast") {
     Random random("narrow recurrence");
     const auto check = [&](const Layer& layer, const std::string& precision, double tolerance) {
       Options options = test_options();
-      options.precision = precision;
+      options.weights = precision;
       const std::string text = text_of(layer);
       CAPTURE(text);
       CAPTURE(precision);

@@ -58,6 +58,7 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
   if (!options.gpu.empty()) words.insert(words.end(), {"--gpu", options.gpu});
   if (options.precision != Options().precision)
     words.insert(words.end(), {"--precision", options.precision});
+  if (!options.weights.empty()) words.insert(words.end(), {"--weights", options.weights});
   words.insert(words.end(), {"--weight-cache", fmt::format("{}", options.weight_cache_bytes)});
   if (options.vendor) words.emplace_back("--vendor");
   if (options.random_weights) words.emplace_back("--random-weights");

@@ -47,11 +47,16 @@ int copies_for(const OpBench& bench, double bytes) {
   return std::min(copies, most_copies);
 }
 
+/// The dtype of constant right sides of matmuls.
+const std::string& kept_weights_of(const Options& options) {
+  return options.weights.empty() ? options.precision : options.weights;
+}
+
 OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops,
                    const SliceTimes& times) {
   const std::vector<PeerSpec>& specs = bench.peers.specs();
-  const double bytes =
-                   compulsory_bytes(test.problem, test.values, bench.arguments.options.precision),
+  const double bytes = compulsory_bytes(test.problem, test.values,
+                                        kept_weights_of(bench.arguments.options)),
                all_bytes = bytes * copies;
   OpRecord record{{{"op", test.problem.op}},
                   describe(test),
@@ -65,8 +70,9 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
   for (const auto& [name, value] : test.problem.attributes) row.emplace_back(name, value);
   row.emplace_back("threads", std::int64_t{bench.threads});
   row.emplace_back("device", bench.models.last()->device_name());
-  if (bench.arguments.options.precision != Options().precision)
-    row.emplace_back("weights", bench.arguments.options.precision);
+  if (const std::string& kept = kept_weights_of(bench.arguments.options);
+      kept != Options().precision)
+    row.emplace_back("weights", kept);
   row.emplace_back("state", record.state);
   if (bench.arguments.op.cold) {
     row.emplace_back("copies", std::int64_t{copies});
@@ -97,7 +103,7 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
 void bench_case(OpBench& bench, const OpCase& test) {
   const OpArguments& op = bench.arguments.op;
   const int copies = copies_for(
-      bench, compulsory_bytes(test.problem, test.values, bench.arguments.options.precision));
+      bench, compulsory_bytes(test.problem, test.values, kept_weights_of(bench.arguments.options)));
   DimMap named;
   for (const std::string& name : dim_names(test.problem.operands))
     named[name] = test.values.at(name);

@@ -185,7 +185,9 @@ class Target {
   /// The left factors of the products of integers that the target contracts (u8 or i16, by constant
   /// i8, in whole groups of four bytes); others are split before they come here. f32: none.
   virtual DType integer_factor() const { return DType::f32; }
-  /// True where it multiplies bf16 by constant f32 that it keeps in bf16, as its options ask for.
+  /// True where it contracts bf16 by constant f32, which it keeps in bf16, in whole groups.
+  virtual bool multiplies_bfloats() const { return false; }
+  /// True where its options ask for such products in place of those of f32 by constant f32.
   virtual bool narrows_products() const { return false; }
   /// True where rows of a result that lie apart cost no more than dense ones, so that parts of a
   /// concatenation are computed in their places.

@@ -13,9 +13,11 @@ constexpr DeviceInfo device_rows[] = {
 
 constexpr PrecisionInfo precision_rows[] = {{"f32", DType::f32, false, true, true},
                                             {"tf32", DType::f32, true, false, true},
-                                            {"f16", DType::f16, false, true, true},
-                                            {"bf16", DType::bf16, false, true, true},
-                                            {"i8", DType::i8, false, true, false}};
+                                            {"f16", DType::f16, false, false, true},
+                                            {"bf16", DType::bf16, false, true, true}};
+
+constexpr WeightsInfo weights_rows[] = {
+    {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}, {"i8", DType::i8}};
 
 template <class Row>
 const Row* find(std::span<const Row> rows, std::string_view name) {
@@ -28,6 +30,8 @@ const Row* find(std::span<const Row> rows, std::string_view name) {
 std::span<const DeviceInfo> devices() { return device_rows; }
 const DeviceInfo* find_device(std::string_view name) { return find(devices(), name); }
 std::span<const PrecisionInfo> precisions() { return precision_rows; }
+std::span<const WeightsInfo> weight_forms() { return weights_rows; }
+const WeightsInfo* find_weights(std::string_view name) { return find(weight_forms(), name); }
 const PrecisionInfo* find_precision(std::string_view name) { return find(precisions(), name); }
 
 }  // namespace dyn::runtime

@@ -1,6 +1,6 @@
 #pragma once
-// What Options::device and Options::precision can be: help texts, checks and errors are made from
-// these tables.
+// What Options::device, Options::precision and Options::weights can be: help texts, checks and
+// errors are made from these tables.
 
 #include <span>
 #include <string>
@@ -24,7 +24,7 @@ const DeviceInfo* find_device(std::string_view name);
 
 struct PrecisionInfo {
   std::string_view name;
-  DType dtype;      ///< of weights in memory, or what tensor cores multiply
+  DType dtype;      ///< what is multiplied
   bool allow_tf32;  ///< f32 in memory, multiplied with 10 bits of mantissa
   bool on_cpu, on_gpu;
 };
@@ -32,5 +32,13 @@ struct PrecisionInfo {
 std::span<const PrecisionInfo> precisions();
 /// nullptr: there is none with that name.
 const PrecisionInfo* find_precision(std::string_view name);
+
+struct WeightsInfo {
+  std::string_view name;
+  DType dtype;
+};
+std::span<const WeightsInfo> weight_forms();
+/// nullptr: there is none with that name.
+const WeightsInfo* find_weights(std::string_view name);
 
 }  // namespace dyn::runtime

@@ -55,12 +55,29 @@ bool is_index(const std::string& gpu) {
 }
 
 /// `weights`: how it keeps weights that it packs.
-std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType weights,
-                                          const Dump& dump) {
+/// The dtype that weights are kept in on the CPU.
+DType weights_of(const Options& options) {
+  const DType multiplied = checked_precision(options.precision).dtype;
+  if (options.weights.empty()) return multiplied;
+  const WeightsInfo* const weights = find_weights(options.weights);
+  if (weights == nullptr)
+    throw Error(ErrorKind::user, fmt::format("weights cannot be kept in '{}'; there are {}",
+                                             options.weights, listed(weight_forms(), all)));
+  if (multiplied != DType::f32 && weights->dtype != multiplied)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("weights kept in {} cannot be multiplied in precision '{}'; leave "
+                            "Options::weights empty, or use precision 'f32'",
+                            options.weights, options.precision));
+  return weights->dtype;
+}
+
+std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType precision,
+                                          DType weights, const Dump& dump) {
   cpu::TargetOptions target;
   target.isa = options.isa;
   target.cache_dir = resolve_cache_dir(options.cache_dir);
   target.threads = threads;
+  target.precision = precision;
   target.weights = weights;
   target.deterministic = options.deterministic;
   target.policy = find_policy(options.policy);
@@ -96,6 +113,11 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
 void check_device_options(const Options& options) {
   find_policy(options.policy);
   const PrecisionInfo& precision = checked_precision(options.precision);
+  if (options.device != "cpu" && !options.weights.empty()) {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("weights are kept in {} on device 'cpu' alone, not on '{}'",
+                            options.weights, options.device));
+  }
   if (is_gpu(options.device)) {
     if (precision.on_gpu) return;
     throw Error(
@@ -112,16 +134,18 @@ void check_device_options(const Options& options) {
   if (options.device == "cpu" ? !precision.on_cpu
                               : options.precision != precisions().front().name) {
     throw Error(ErrorKind::unsupported,
-                fmt::format("device '{}' computes in f32 only; precision '{}' needs {}",
+                fmt::format("device '{}' does not multiply in precision '{}'; it needs {}",
                             options.device, precision.name,
                             precision.on_cpu ? "another device" : "device 'cuda' or 'emulator'"));
   }
+  if (options.device == "cpu") weights_of(options);
 }
 
 std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads,
                                              const Dump& dump) {
   if (options.device == "cpu")
-    return make_cpu(options, threads, checked_precision(options.precision).dtype, dump);
+    return make_cpu(options, threads, checked_precision(options.precision).dtype,
+                    weights_of(options), dump);
   if (!is_gpu(options.device)) {
     throw Error(ErrorKind::user, fmt::format("there is no device '{}'; this build has {}",
                                              options.device, listed(devices(), all)));
@@ -135,13 +159,14 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   target.threads = threads;
   target.log = options.log;
   return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
-    return make_cpu(options, threads, DType::f32, dump);
+    return make_cpu(options, threads, DType::f32, DType::f32, dump);
   });
 }
 
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
   return {.decompose = {.keep_attention = target.fuses_attention(),
-                        .integer_factor = target.integer_factor()},
+                        .integer_factor = target.integer_factor(),
+                        .multiplies_bfloats = target.multiplies_bfloats()},
           .narrows_products = target.narrows_products(),
           .fuse = {.place_parts = target.writes_rows_apart()}};
 }
@@ -154,6 +179,7 @@ Options with_usable_device(Options options) {
     options.device = reference_device;
     if (checked_precision(options.precision).on_cpu)
       options.precision = precisions().front().name;  // it keeps all weights as they are
+    options.weights.clear();
   }
   return options;
 }

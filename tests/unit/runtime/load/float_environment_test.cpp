@@ -50,7 +50,7 @@ constexpr unsigned usual = 0x1f80, upward = usual | 0x4000, without_denormals = 
 std::vector<float> product_with(unsigned bits, const std::string& precision) {
   const std::vector<float> x = testing::random_values(7 * 40, 5);
   Options options = uncached(2);
-  options.precision = precision;
+  options.weights = precision;
   const Setting setting(bits);
   const Graph graph = Graph::from_text(dense, options);
   const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), {7, 40})}});

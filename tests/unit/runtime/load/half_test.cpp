@@ -20,6 +20,12 @@ Options with(const std::string& precision, const std::string& device = "cpu") {
   return options;
 }
 
+Options weights_in(const std::string& weights) {
+  Options options = with("f32");
+  options.weights = weights;
+  return options;
+}
+
 std::string in_dtype(std::string text, DType dtype) {
   for (std::size_t at; (at = text.find("half")) != std::string::npos;)
     text.replace(at, 4, name_of(dtype));
@@ -76,7 +82,7 @@ TEST_CASE("a model of 16-bit floats computes what the reference does, with weigh
     // The table is in memory once. Panels may be wider than their contents.
     constexpr std::size_t elements = 100 * 48 + 48 * 96 * 2 + 48 * 48 + 96;
     CHECK(graph.load_report().weight_bytes < elements * 2 * 13 / 10 + 1024);
-    CHECK(Graph::from_text(text, with("i8")).load_report().weight_bytes <
+    CHECK(Graph::from_text(text, weights_in("i8")).load_report().weight_bytes <
           graph.load_report().weight_bytes);
   }
 }

@@ -1,4 +1,4 @@
-// Options::precision on the CPU: what is kept in fewer bytes, the results, and the errors.
+// Options::weights on the CPU: what is kept in fewer bytes, the results, and the errors.
 
 #include <cmath>
 #include <cstdio>
@@ -13,6 +13,7 @@
 #include "dyn/dyn.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/weights/weight_cache.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -35,11 +36,11 @@ graph g(x: f32[M, 600]) -> (y: f32[M, 2000]) {
 }
 )";
 
-Options with(const std::string& precision, const std::string& cache_dir = "none") {
+Options with(const std::string& weights, const std::string& cache_dir = "none") {
   Options options;
   options.cache_dir = cache_dir;
   options.threads = 2;
-  options.precision = precision;
+  options.weights = weights;
   return options;
 }
 
@@ -95,8 +96,10 @@ const std::vector<double>& kept_weights(const Folder& folder, const std::string&
   return values;
 }
 
-/// The largest difference from plain loops over the weights as this precision keeps them.
-double difference(const Graph& graph, const Folder& folder, const std::string& precision) {
+/// The largest difference from plain loops over the weights as this precision keeps them, and over
+/// x as `left` does.
+double difference(const Graph& graph, const Folder& folder, const std::string& precision,
+                  const std::string& left = "f32") {
   const std::vector<float> x = random_values(rows * depth, 3);
   const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), {rows, depth})}});
   const std::span<const float> y = outputs["y"].data<float>();
@@ -106,7 +109,7 @@ double difference(const Graph& graph, const Folder& folder, const std::string& p
     const double* const column = weights.data() + n * depth;
     for (std::size_t m = 0; m < rows; ++m) {
       double sum = folder.b[n];
-      for (std::size_t k = 0; k < depth; ++k) sum += double{x[m * depth + k]} * column[k];
+      for (std::size_t k = 0; k < depth; ++k) sum += kept(left, x[m * depth + k], 1) * column[k];
       worst = std::max(worst, std::fabs(std::max(sum, 0.0) - y[m * columns + n]));
     }
   }
@@ -132,6 +135,27 @@ TEST_CASE("weights of 16 and 8 bits are kept so, and computed with so") {
     const Tensor none(DType::f32, {0, depth});
     CHECK(graph.run({{"x", none}})["y"].size() == 0);
   }
+}
+
+TEST_CASE("precision bf16 rounds both factors where the CPU multiplies such, else the weights") {
+  const Folder folder;
+  for (const codegen::Isa& isa : codegen::all_isas()) {
+    if (!codegen::cpu_has(isa)) continue;
+    CAPTURE(isa.name);
+    Options options = with("");
+    options.precision = "bf16";
+    options.isa = isa.name;
+    const Graph graph = folder.load(options);
+    const bool both = cpu::multiplies_bfloats(isa);
+    CHECK(difference(graph, folder, "bf16", both ? "bf16" : "f32") < 1e-4);
+    CHECK(difference(graph, folder, "bf16", both ? "f32" : "bf16") > 1e-3);
+    CHECK(graph.load_report().weight_bytes <=
+          folder.load(with("f32")).load_report().weight_bytes / 2 + 4096);
+  }
+  Options narrower = with("i8");
+  narrower.precision = "bf16";
+  check_error(ErrorKind::unsupported, [&] { folder.load(narrower); }, "i8", "precision 'bf16'");
+  check_error(ErrorKind::user, [&] { folder.load(with("i7")); }, "'i7'", "bf16");
 }
 
 TEST_CASE("prepacked weights of one precision are never taken for those of another") {
@@ -168,9 +192,9 @@ TEST_CASE("an instruction set that cannot convert f16 says so") {
   Options options = with("f16");
   options.isa = "sse2";
   check_error(ErrorKind::unsupported, [&] { folder.load(options); }, "'sse2'", "bf16");
-  options.precision = "bf16";
+  options.weights = "bf16";
   CHECK(difference(folder.load(options), folder, "bf16") < 1e-4);
-  options.precision = "i8";
+  options.weights = "i8";
   CHECK(difference(folder.load(options), folder, "i8") < 1e-4);
 }
 

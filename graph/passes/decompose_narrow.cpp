@@ -1,4 +1,4 @@
-#include "graph/passes/decompose_integers.hpp"
+#include "graph/passes/decompose_narrow.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,9 +17,9 @@ constexpr std::int64_t exact_floats = 1 << 24;
 constexpr std::int64_t base = 16;
 constexpr std::int64_t greatest_byte = 255, greatest_weight = 128;
 
-class IntegerProduct {
+class NarrowProduct {
  public:
-  IntegerProduct(Rewriter& rewriter, const Node& node, const DecomposeOptions& options)
+  NarrowProduct(Rewriter& rewriter, const Node& node, const DecomposeOptions& options)
       : rewriter_(rewriter), node_(node), options_(options) {
     rewriter_.begin(node_, node_.op->name);
   }
@@ -31,6 +31,7 @@ class IntegerProduct {
       x = transposed(x);
       attrs = {{"transpose_b", attr_boolean(node_, "transpose_b")}};
     }
+    if (is_bfloat()) return multiply_bfloats(x, attrs);
     if (is_contracted(x)) {
       emit_product({cast(x, options_.integer_factor), node_.inputs[1]}, attrs);
       return;
@@ -74,15 +75,29 @@ class IntegerProduct {
     return count;
   }
 
-  /// A weight of the file as it lies, by whole groups along the last axis of x.
+  bool is_bfloat() const { return type(node_.inputs[0]).dtype == DType::bf16; }
+
+  void multiply_bfloats(ValueId x, const std::vector<Attr>& attrs) {
+    const ValueId w = node_.inputs[1];
+    if (options_.multiplies_bfloats && has_whole_groups(x))
+      emit_product({x, w}, attrs, DType::f32, output());
+    else
+      emit_product({cast(x, DType::f32), cast(cast(w, DType::bf16), DType::f32)}, attrs, DType::f32,
+                   output());
+  }
+
   bool is_contracted(ValueId x) const {
+    return options_.integer_factor != DType::f32 && has_whole_groups(x) &&
+           (type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
+  }
+
+  /// A weight of the file as it lies, by whole groups along the last axis of x.
+  bool has_whole_groups(ValueId x) const {
     const Value& w = rewriter_.module().value(node_.inputs[1]);
     const std::optional<std::int64_t> channels = type(x).dims.back().constant();
     const bool is_one =
         node_.op->id == OpId::Conv ? attr_integer(node_, "groups") == 1 : w.type.rank() == 2;
-    return options_.integer_factor != DType::f32 && w.kind == ValueKind::Weight && is_one &&
-           channels && *channels % product_group == 0 &&
-           (type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
+    return w.kind == ValueKind::Weight && is_one && channels && *channels % product_group == 0;
   }
 
   ValueId emit_product(std::vector<ValueId> factors, std::vector<Attr> attrs, DType dtype,
@@ -161,20 +176,20 @@ class IntegerProduct {
 
 }  // namespace
 
-bool is_integer_product(const Module& module, const Node& node) {
+bool is_narrow_product(const Module& module, const Node& node) {
   const bool is_product =
       node.op->id == OpId::Matmul || node.op->id == OpId::WindowMatmul || node.op->id == OpId::Conv;
-  return is_product && module.value(node.outputs[0]).type.dtype == DType::i32 &&
-         module.value(node.inputs[1]).type.dtype == DType::i8;
+  return is_product &&
+         module.value(node.inputs[0]).type.dtype != module.value(node.inputs[1]).type.dtype;
 }
 
-void decompose_integer_products(Module& module, const DecomposeOptions& options) {
-  const auto is_one = [&](const Node& node) { return is_integer_product(module, node); };
+void decompose_narrow_products(Module& module, const DecomposeOptions& options) {
+  const auto is_one = [&](const Node& node) { return is_narrow_product(module, node); };
   if (std::ranges::none_of(module.nodes, is_one)) return;
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
     if (is_one(node))
-      IntegerProduct(rewriter, node, options).emit();
+      NarrowProduct(rewriter, node, options).emit();
     else
       rewriter.keep(std::move(node));
   }

@@ -1,0 +1,88 @@
+// Products of bf16 by constant f32, which counts in bf16, beside the reference, on every
+// instruction set of this CPU: where it has no instruction for them they are computed in f32.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "dyn/graph.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "tests/kernels/compare.hpp"
+#include "tests/support/seed.hpp"
+
+namespace dyn::testing {
+namespace {
+
+struct BfloatProduct {
+  std::string text;
+  std::vector<std::int64_t> shape;  ///< of x
+  double terms;                     ///< of one sum
+};
+
+BfloatProduct bfloat_matmul(Random& random) {
+  constexpr std::int64_t depths[] = {4, 7, 8, 36, 130, 256, 1024};
+  const std::int64_t k = random.pick(depths), n = random.integer(1, 130), m = random.integer(0, 70);
+  const bool transposes = random.chance(0.5);
+  return {fmt::format("dyn 1\ndim M in 0..99\ngraph g(x: bf16[M, {0}]) -> (y: f32[M, {1}]) {{\n"
+                      "  y = relu(matmul(x, w: f32[{2}]){3} + b: f32[{1}])\n  return y\n}}\n",
+                      k, n, transposes ? fmt::format("{}, {}", n, k) : fmt::format("{}, {}", k, n),
+                      transposes ? " transpose_b=true" : ""),
+          {m, k},
+          static_cast<double>(k)};
+}
+
+BfloatProduct bfloat_conv(Random& random) {
+  constexpr std::int64_t channels[] = {3, 4, 20, 64};
+  const std::int64_t c = random.pick(channels), o = random.integer(1, 70);
+  return {fmt::format("dyn 1\ndim H in 3..40\ngraph g(x: bf16[2, H, 9, {0}]) -> (y: f32[2, H, 9, "
+                      "{1}]) {{\n  y = conv(x, w: f32[3, 3, {0}, {1}]) before=[1, 1] after=[1, 1]\n"
+                      "  return y\n}}\n",
+                      c, o),
+          {2, random.integer(3, 17), 9, c},
+          static_cast<double>(9 * c)};
+}
+
+void check_bfloats(const BfloatProduct& product, const Options& options, Random& random) {
+  CAPTURE(product.text);
+  Options slow = options;
+  slow.device = "reference";
+  slow.isa.clear();
+  const Graph graph = Graph::from_text(product.text, options),
+              reference = Graph::from_text(product.text, slow);
+  Tensor x(DType::bf16, product.shape);
+  fill(x, uniform(-3, 5), random);
+  const NamedTensors inputs{{"x", x}};
+  const Outputs found = graph.run(inputs), expected = reference.run(inputs);
+  const auto of = [](const Outputs& outputs) { return outputs["y"].data<float>(); };
+  REQUIRE(of(found).size() == of(expected).size());
+  double worst = 0;
+  for (std::size_t i = 0; i < of(found).size(); ++i)
+    worst = std::max(worst, std::abs(double{of(found)[i]} - double{of(expected)[i]}));
+  // Weights have a spread of one over the root of the terms.
+  CHECK(worst <= 5e-6 * std::sqrt(product.terms));
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("products of bf16: both factors are rounded, and sums are f32") {
+    Random random("bfloat products");
+    const int rounds = test_rounds(60, 3);
+    for (int round = 0; round < rounds; ++round) {
+      for (const codegen::Isa& isa : codegen::all_isas()) {
+        if (!codegen::cpu_has(isa)) continue;
+        Options options = test_options(isa.name);
+        options.random_weights = true;
+        CAPTURE(isa.name);
+        check_bfloats(random.chance(0.6) ? bfloat_matmul(random) : bfloat_conv(random), options,
+                      random);
+      }
+    }
+  }
+}
+
+}  // namespace dyn::testing
