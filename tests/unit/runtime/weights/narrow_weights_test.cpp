@@ -205,6 +205,7 @@ TEST_CASE("a weight of 16 bits that is cast for products alone stays in 16 bits"
       "  wide = cast(w) dtype=f32\n  y = matmul(x, wide)\n  return y\n}\n";
   Options by_walking = with("f32");
   by_walking.device = "reference";
+  by_walking.weights.clear();
   const Graph graph = Graph::from_text(text, with("f32")),
               walked = Graph::from_text(text, by_walking);
   CHECK(graph.model()->problems().size() == 1);  // nothing is cast in a run
