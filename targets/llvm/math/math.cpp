@@ -48,12 +48,41 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
   if (is_float(to))
     return is_unsigned(from) ? builder_.CreateUIToFP(value, type)
                              : builder_.CreateSIToFP(value, type);
+  const bool is_narrow = size_of(to) < sizeof(std::int32_t) || to == DType::i32;
+  if (is_float(from) && is_narrow && width_of(value) > 1) return saturated_lanes(to, value);
   if (is_float(from)) {
     const llvm::Intrinsic::ID to_integer =
         is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return builder_.CreateIntrinsic(to_integer, {type, value->getType()}, {value});
   }
   return builder_.CreateIntCast(value, type, !is_unsigned(from));
+}
+
+/// Lanes of floats as integers of at most 32 bits, the nearest ones that the dtype has, and 0 for
+/// NaN: LLVM makes its intrinsic for that one element at a time.
+llvm::Value* Math::saturated_lanes(DType to, llvm::Value* value) {
+  const auto number = [&](double of) { return llvm::ConstantFP::get(value->getType(), of); };
+  const auto least = static_cast<double>(graph::least(to)),
+             greatest = static_cast<double>(graph::greatest(to));
+  // In f32 the numbers of 24 bits above it are the last ones before a bound of i32.
+  constexpr double last_below_i32 = 2147483520;
+  const bool is_short = size_of(to) < sizeof(std::int32_t);
+  const double last =
+      is_short || value->getType()->getScalarType()->isDoubleTy() ? greatest : last_below_i32;
+  llvm::Value* low = number(least);
+  llvm::Value* bounded =
+      builder_.CreateSelect(builder_.CreateFCmpOGT(value, low), value, low, "above_least");
+  llvm::Value* high = number(last);
+  bounded = builder_.CreateSelect(builder_.CreateFCmpOLT(bounded, high), bounded, high);
+  auto* wide = lanes_of(builder_.getInt32Ty(), width_of(value));
+  llvm::Value* whole = builder_.CreateFPToSI(bounded, wide);
+  if (!is_short)
+    whole = builder_.CreateSelect(builder_.CreateFCmpOGT(value, high),
+                                  llvm::ConstantInt::getSigned(wide, graph::greatest(to)), whole);
+  whole = builder_.CreateSelect(builder_.CreateFCmpORD(value, value), whole,
+                                llvm::Constant::getNullValue(wide));
+  return builder_.CreateTrunc(whole,
+                              lanes_of(register_type(builder_.getContext(), to), width_of(value)));
 }
 
 llvm::Value* Math::integer_code(DType to, llvm::Value* value) {

@@ -64,6 +64,7 @@ class Math {
 
  private:
   /// The low bits of an integer as a code of 4 or 2 bits.
+  llvm::Value* saturated_lanes(DType to, llvm::Value* value);
   llvm::Value* integer_code(DType to, llvm::Value* value);
   /// The entry of graph/ops/scalar_ops.def for an operator.
   llvm::Value* scalar(rkernel::ExprOp op, DType dtype, llvm::Value* x, llvm::Value* y);

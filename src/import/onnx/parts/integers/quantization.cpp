@@ -19,6 +19,7 @@ TensorExpr quantized(const TensorExpr& x, const std::optional<TensorExpr>& zero_
                      DType dtype) {
   // Both sides of the sum are whole. Where it is no exact float, it is far outside of the dtype.
   const TensorExpr sum = zero_point ? round(x) + *zero_point : round(x);
+  if (!is_code(dtype)) return cast(sum, dtype);  // to the nearest that it has
   return cast(minimum(maximum(sum, static_cast<double>(graph::least(dtype))),
                       static_cast<double>(graph::greatest(dtype))),
               dtype);
