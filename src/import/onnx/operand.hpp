@@ -64,6 +64,8 @@ struct Operand {
   std::shared_ptr<Operand> front = nullptr;
 
   std::shared_ptr<const OperandIntegers> integers = nullptr;  ///< what f32 elements come from
+  graph::ValueId raised = graph::no_value;  ///< u8: elements of i8, each plus 128, as products take
+                                            ///< them
   bool is_from_integers = false;  ///< it follows from tensors that have these, by arithmetic
 };
 

@@ -56,6 +56,10 @@ const RuleCase rule_cases[] = {
      "  c = concat(matmul(x, q), matmul(x, w), matmul(x, q + 1.0), matmul(x, w + 1.0)) axis=1\n"
      "  y = reduce_sum(c) axes=[1]\n",
      "c", "reduce_sum_0"},
+    {"widens-kept",
+     "  c = cast(matmul(x, v: f32[6, 8])) dtype=u8\n  d = cast(c) dtype=f32\n  y = tanh(d)\n"
+     "  z = cast(matmul(c, u: i8[8, 6])) dtype=f32\n",
+     "d", "matmul_0"},
     {"read-from-memory", "  a = tanh(x)\n  y = matmul(a, q)\n", "a", "matmul_0", "y"},
     {"same-reduction", "  a = reduce_max(x) axes=[1]\n  m = x - a\n  y = reduce_sum(m) axes=[1]\n",
      "y", "reduce_max_0"},
@@ -119,8 +123,9 @@ TEST_CASE("every rule of fusion decides where it should, and says so") {
     REQUIRE(rule != all.end());
     const std::string text = text_of(c);
     CAPTURE(text);
-    const Pipeline pipeline = through_passes(text, {.keep_attention = true},
-                                             {.place_parts = true, .record_decisions = true});
+    const Pipeline pipeline =
+        through_passes(text, {.keep_attention = true, .integer_factor = DType::u8},
+                       {.place_parts = true, .record_decisions = true});
     const std::string expected = ((*rule)->joins ? "joined " : "refused ") + c.node + " at " +
                                  c.group + " by " + c.rule +
                                  (c.about.empty() ? "" : " (" + c.about + ")");

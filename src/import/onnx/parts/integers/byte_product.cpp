@@ -110,11 +110,14 @@ TensorExpr with_columns(TensorExpr sums, const Bytes& a, const ByteMatrix& b, Ad
 }  // namespace
 
 std::optional<Bytes> bytes_of(NodeContext& node, const IntegerOperand& integers, int axis) {
-  constexpr std::int64_t sign = 128;
+  constexpr auto sign = static_cast<std::int64_t>(raised_by);
+  const graph::ValueId raised = integers.elements->raised;
   const TensorExpr elements{node, node.value_of(*integers.elements)};
   const bool is_signed = elements.dtype() == DType::i8;
   Bytes bytes{elements, is_signed ? sign : 0};
-  if (is_signed)
+  if (raised != graph::no_value)
+    bytes.elements = {node, raised};
+  else if (is_signed)
     bytes.elements = cast(cast(elements, DType::i32) + static_cast<double>(sign), DType::u8);
   if (integers.zero_point == nullptr) return bytes;
   const TensorExpr zero{node, node.value_of(*integers.zero_point)};

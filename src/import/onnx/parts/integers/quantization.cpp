@@ -146,6 +146,17 @@ TensorExpr over_scale(NodeContext& node, const Layout& layout, Dim extent) {
   return x * spread(floats(node, known->dims, inverses), layout, extent);
 }
 
+/// Gives i8 by way of the u8 that products read.
+void give_raised(NodeContext& node, const TensorExpr& x,
+                 const std::optional<TensorExpr>& zero_point) {
+  const TensorExpr zero = zero_point ? *zero_point + raised_by : x.scalar(raised_by);
+  const TensorExpr raised = quantized(x, zero, DType::u8);
+  Operand operand{cast(cast(raised, DType::i32) - raised_by, DType::i8).id(), nullptr,
+                  std::nullopt};
+  operand.raised = raised.id();
+  node.give(std::move(operand));
+}
+
 /// A zero point less than 2^24 as a float is exact.
 void convert_quantize(NodeContext& node) {
   const Layout layout = layout_of(node);
@@ -159,6 +170,7 @@ void convert_quantize(NodeContext& node) {
   if (node.has(zero_point_input))
     zero_point = spread(cast(input_expr(node, zero_point_input), DType::f32), layout, extent);
   const TensorExpr x = over_scale(node, layout, extent);
+  if (dtype == DType::i8) return give_raised(node, x, zero_point);
   if (!graph::is_narrow_float(dtype)) return node.give(quantized(x, zero_point, dtype).id());
   const Narrowing narrowing{node.integer("saturate", 1) != 0, "nearest"};
   node.give(narrowed(zero_point ? x + *zero_point : x, dtype, narrowing).id());
@@ -216,7 +228,10 @@ void convert_dequantize(NodeContext& node) {
   }
   const Dim extent = extent_of(node, layout);
   const DType exact = graph::is_narrow_float(node.type(0).dtype) ? DType::f32 : DType::i32;
-  TensorExpr whole = cast(input_expr(node, 0), exact);
+  const graph::ValueId raised = node.operand(0)->raised;
+  TensorExpr whole = raised == graph::no_value
+                         ? cast(input_expr(node, 0), exact)
+                         : cast(TensorExpr{node, raised}, DType::i32) - raised_by;
   if (node.has(zero_point_input))
     whole = whole - spread(cast(input_expr(node, zero_point_input), exact), layout, extent);
   const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);

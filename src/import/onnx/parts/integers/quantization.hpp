@@ -11,6 +11,9 @@ namespace dyn::onnx {
 /// even. x is f32 and whole after rounding; `zero_point` f32 or none.
 TensorExpr quantized(const TensorExpr& x, const std::optional<TensorExpr>& zero_point, DType dtype);
 
+/// What Operand::raised adds to elements of i8.
+inline constexpr double raised_by = 128;
+
 /// A scalar unchanged; a vector along the axis of a tensor of `rank` dims.
 TensorExpr by_axis(const TensorExpr& x, int axis, int rank);
 
