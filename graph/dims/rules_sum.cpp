@@ -207,6 +207,36 @@ MaybeDim move_into_order(DimTable& table, const Polynomial& sum) {
   return std::nullopt;
 }
 
+/// Terms without the constant one.
+Polynomial without_constant(Polynomial sum) {
+  std::erase_if(sum, [](const Term& term) { return term.atoms.empty(); });
+  return sum;
+}
+
+/// The same for a part of a sum that makes an operand of the min or max a constant: what else the
+/// sum has does not keep the two apart, in whichever order they were added.
+MaybeDim move_part_into_order(DimTable& table, const Polynomial& sum) {
+  if (is_saturated(sum)) return std::nullopt;
+  for (std::size_t t = 0; t < sum.size(); ++t) {
+    const Term& term = sum[t];
+    if (std::abs(term.coefficient) != 1 || term.atoms.size() != 1) continue;
+    const DimOp from = term.atoms.front().node()->op;
+    if (from != DimOp::Min && from != DimOp::Max) continue;
+    Polynomial rest = sum;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(t));
+    std::vector<Dim> leaves;
+    collect_leaves(from, term.atoms.front(), leaves);
+    for (const Dim leaf : leaves) {
+      const Polynomial part = without_constant(scale(to_polynomial(leaf), -term.coefficient));
+      const Polynomial others = add(rest, scale(part, -1));
+      if (part.empty() || others.size() + part.size() != rest.size()) continue;
+      const MaybeDim joined = move_into_order(table, add(part, {term}));
+      if (joined) return *joined + from_polynomial(table, others);
+    }
+  }
+  return std::nullopt;
+}
+
 Polynomial sum_of(Dim a, Dim b) { return add(to_polynomial(a), to_polynomial(b)); }
 Polynomial product_of(Dim a, Dim b) { return multiply(to_polynomial(a), to_polynomial(b)); }
 
@@ -219,6 +249,9 @@ MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
 MaybeDim add_shifted(DimTable& table, Dim a, Dim b) { return cancel_shifted(table, sum_of(a, b)); }
 MaybeDim add_into_order(DimTable& table, Dim a, Dim b) {
   return move_into_order(table, sum_of(a, b));
+}
+MaybeDim add_part_into_order(DimTable& table, Dim a, Dim b) {
+  return move_part_into_order(table, sum_of(a, b));
 }
 MaybeDim add_polynomial(DimTable& table, Dim a, Dim b) {
   return from_polynomial(table, sum_of(a, b));
@@ -238,8 +271,11 @@ MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) {
 }
 
 constexpr DimRule add_table[] = {
-    {"exact quotient", add_exact_quotient}, {"quotient and remainder", add_quotient_and_remainder},
-    {"shifted min or max", add_shifted},    {"into min or max", add_into_order},
+    {"exact quotient", add_exact_quotient},
+    {"quotient and remainder", add_quotient_and_remainder},
+    {"shifted min or max", add_shifted},
+    {"into min or max", add_into_order},
+    {"part into min or max", add_part_into_order},
     {"polynomial", add_polynomial},
 };
 

@@ -82,6 +82,7 @@ class Generator {
     if (!divides && pick(3) == 0) return quotient_and_remainder(op);
     if (op == DimOp::Mul && pick(4) == 0) return limited();
     if (op == DimOp::Add && pick(6) == 0) return shifted();
+    if (op == DimOp::Add && pick(6) == 0) return part_of_order();
     Dim left = expression(static_cast<int>(pick(4)));
     if (divides && pick(2) == 0) left = left * leaf() + leaf();
     if (divides && pick(4) == 0) return nested(op);
@@ -125,6 +126,14 @@ class Generator {
       return least ? min(a, b) : max(a, b);
     };
     return {order(x + c, y + c) * factor + leaf(), order(x, y) * factor * constant({-1})};
+  }
+
+  /// A size beside an order that is constant without it, and another term.
+  std::pair<Dim, Dim> part_of_order() {
+    const Dim x = symbols_.dims[pick(symbols_.dims.size())], other = leaf() * leaf();
+    const Dim order = pick(2) == 0 ? min(constant({-3, -1}), x * -1)
+                                   : max(constant({1, 5}), x * -1 + constant({2, 7}));
+    return {x + other, order};
   }
 
   /// A sum, and the minimum of 1 and a size that may exceed it or not.
