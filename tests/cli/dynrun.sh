@@ -52,7 +52,7 @@ expect "fusion: not beside --after" 2 "excludes" inspect model.dyn --fusion --af
 expect "the text of no file" 1 "nowhere\.dyn" inspect nowhere.dyn --after parse
 DYN_DUMP=passes,ast expect "a kind of dump that does not exist" 1 "nothing called \"ast\" to dump; there are passes, problems, llvm, asm" run "$scratch/soft.dyn" --dims S=3
 DYN_DUMP=passes,problems,llvm,asm DYN_DUMP_DIR="$scratch/dump" expect "a dump" 0 "\[3, 8\]" run "$scratch/soft.dyn" --dims S=3
-for file in 0-parse.dyn 7-fuse.dyn softmax_0.problem.txt 'dyn_*.ll' 'dyn_*.s'; do
+for file in 0-parse.dyn 8-fuse.dyn softmax_0.problem.txt 'dyn_*.ll' 'dyn_*.s'; do
   check "the dump has $file" bash -c "ls $scratch/dump/$file"
 done
 DYN_DUMP=asm,llvm DYN_DUMP_DIR="$scratch/dump_gpu" expect "a dump of a described GPU" 0 "softmax" inspect "$scratch/soft.dyn" --device cuda --gpu a100
