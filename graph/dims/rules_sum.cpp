@@ -170,6 +170,29 @@ MaybeDim cancel_shifted(DimTable& table, const Polynomial& sum) {
   return std::nullopt;
 }
 
+/// A min or max that is added to the rest of a sum, or taken away from it.
+struct OrderInSum {
+  Term term;
+  DimOp op;
+  Polynomial rest;
+  std::vector<Dim> leaves;
+};
+
+std::vector<OrderInSum> orders_in(const Polynomial& sum) {
+  std::vector<OrderInSum> orders;
+  if (is_saturated(sum)) return orders;
+  for (std::size_t t = 0; t < sum.size(); ++t) {
+    const Term& term = sum[t];
+    if (std::abs(term.coefficient) != 1 || term.atoms.size() != 1) continue;
+    const DimOp op = term.atoms.front().node()->op;
+    if (op != DimOp::Min && op != DimOp::Max) continue;
+    OrderInSum& order = orders.emplace_back(OrderInSum{term, op, sum, {}});
+    order.rest.erase(order.rest.begin() + static_cast<std::ptrdiff_t>(t));
+    collect_leaves(op, term.atoms.front(), order.leaves);
+  }
+  return orders;
+}
+
 MaybeDim move_into_order(DimTable& table, const Polynomial& sum);
 
 Dim moved_leaf(DimTable& table, const Polynomial& sum) {
@@ -185,24 +208,16 @@ Dim moved_leaf(DimTable& table, const Polynomial& sum) {
 /// one min or max of few operands so: max(max(s - 1, 0) - 1, 0) == max(s - 2, 0). The order of the
 /// operands is as unknown as it was: nothing is proven here, since proofs add.
 MaybeDim move_into_order(DimTable& table, const Polynomial& sum) {
-  if (is_saturated(sum)) return std::nullopt;
-  for (std::size_t t = 0; t < sum.size(); ++t) {
-    const Term& term = sum[t];
-    if (std::abs(term.coefficient) != 1 || term.atoms.size() != 1) continue;
-    const DimOp from = term.atoms.front().node()->op;
-    if (from != DimOp::Min && from != DimOp::Max) continue;
-    Polynomial rest = sum;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(t));
-    if (rest.empty()) continue;
-    std::vector<Dim> leaves;
-    collect_leaves(from, term.atoms.front(), leaves);
+  for (OrderInSum& order : orders_in(sum)) {
+    if (order.rest.empty()) continue;
+    const std::int64_t sign = order.term.coefficient;
     std::vector<Polynomial> moved;
-    for (const Dim leaf : leaves)
-      moved.push_back(add(rest, scale(to_polynomial(leaf), term.coefficient)));
-    if (!is_constant(rest) && std::ranges::none_of(moved, is_constant)) continue;
-    const DimOp to = (from == DimOp::Min) == (term.coefficient > 0) ? DimOp::Min : DimOp::Max;
-    for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] = moved_leaf(table, moved[i]);
-    return order_unproven(table, to, leaves);
+    for (const Dim leaf : order.leaves)
+      moved.push_back(add(order.rest, scale(to_polynomial(leaf), sign)));
+    if (!is_constant(order.rest) && std::ranges::none_of(moved, is_constant)) continue;
+    const DimOp to = (order.op == DimOp::Min) == (sign > 0) ? DimOp::Min : DimOp::Max;
+    for (std::size_t i = 0; i < moved.size(); ++i) order.leaves[i] = moved_leaf(table, moved[i]);
+    return order_unproven(table, to, order.leaves);
   }
   return std::nullopt;
 }
@@ -216,22 +231,13 @@ Polynomial without_constant(Polynomial sum) {
 /// The same for a part of a sum that makes an operand of the min or max a constant: what else the
 /// sum has does not keep the two apart, in whichever order they were added.
 MaybeDim move_part_into_order(DimTable& table, const Polynomial& sum) {
-  if (is_saturated(sum)) return std::nullopt;
-  for (std::size_t t = 0; t < sum.size(); ++t) {
-    const Term& term = sum[t];
-    if (std::abs(term.coefficient) != 1 || term.atoms.size() != 1) continue;
-    const DimOp from = term.atoms.front().node()->op;
-    if (from != DimOp::Min && from != DimOp::Max) continue;
-    Polynomial rest = sum;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(t));
-    std::vector<Dim> leaves;
-    collect_leaves(from, term.atoms.front(), leaves);
-    for (const Dim leaf : leaves) {
-      const Polynomial part = without_constant(scale(to_polynomial(leaf), -term.coefficient));
-      const Polynomial others = add(rest, scale(part, -1));
-      if (part.empty() || others.size() + part.size() != rest.size()) continue;
-      const MaybeDim joined = move_into_order(table, add(part, {term}));
-      if (joined) return *joined + from_polynomial(table, others);
+  for (const OrderInSum& order : orders_in(sum)) {
+    for (const Dim leaf : order.leaves) {
+      const Polynomial part = without_constant(scale(to_polynomial(leaf), -order.term.coefficient));
+      const Polynomial others = add(order.rest, scale(part, -1));
+      if (part.empty() || others.size() + part.size() != order.rest.size()) continue;
+      if (const MaybeDim joined = move_into_order(table, add(part, {order.term})))
+        return *joined + from_polynomial(table, others);
     }
   }
   return std::nullopt;

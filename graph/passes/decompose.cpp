@@ -217,20 +217,13 @@ void Splitter::matmul() {
   rewriter_.begin(node_, "matmul");
   const bool along_k =
       attr_boolean(node_, "transpose_b");  // else along the columns, one row of b after the other
-  const auto transposed = [&](ValueId x) {
-    TensorType swapped = type(x);
-    std::vector<Dim> perm;
-    for (int axis = 0; axis < swapped.rank(); ++axis) perm.push_back(integer(axis));
-    std::iter_swap(perm.end() - 1, perm.end() - 2);
-    std::iter_swap(swapped.dims.end() - 1, swapped.dims.end() - 2);
-    return rewriter_.emit("transpose", {x}, std::move(swapped), {{"perm", std::move(perm)}});
-  };
   const auto with_one = [&](ValueId x, std::ptrdiff_t from_end) {
     std::vector<Dim> dims = type(x).dims;
     dims.insert(dims.end() - from_end, integer(1));
     return reshape(x, std::move(dims));
   };
-  const ValueId rows = attr_boolean(node_, "transpose_a") ? transposed(input(0)) : input(0);
+  const ValueId rows =
+      attr_boolean(node_, "transpose_a") ? emit_turned(rewriter_, input(0)) : input(0);
   TensorType products = type(output());
   const Dim k = type(rows).dims.back();
   products.dims.insert(products.dims.end() - (along_k ? 0 : 1), k);

@@ -28,7 +28,7 @@ class NarrowProduct {
     ValueId x = node_.inputs[0];
     std::vector<Attr> attrs = node_.attrs;
     if (is_matmul() && attr_boolean(node_, "transpose_a")) {
-      x = transposed(x);
+      x = emit_turned(rewriter_, x);
       attrs = {{"transpose_b", attr_boolean(node_, "transpose_b")}};
     }
     if (is_bfloat()) return multiply_bfloats(x, attrs);
@@ -107,15 +107,6 @@ class NarrowProduct {
   }
   void emit_product(std::vector<ValueId> factors, std::vector<Attr> attrs) {
     emit_product(std::move(factors), std::move(attrs), DType::i32, output());
-  }
-
-  ValueId transposed(ValueId x) {
-    TensorType swapped = type(x);
-    std::vector<Dim> perm;
-    for (int axis = 0; axis < swapped.rank(); ++axis) perm.push_back(integer(axis));
-    std::iter_swap(perm.end() - 1, perm.end() - 2);
-    std::iter_swap(swapped.dims.end() - 1, swapped.dims.end() - 2);
-    return rewriter_.emit("transpose", {x}, std::move(swapped), {{"perm", std::move(perm)}});
   }
 
   /// x with the padding of its windows, which are left without; the attributes lose it too.

@@ -91,4 +91,14 @@ void Rewriter::finish() {
   }
 }
 
+ValueId emit_turned(Rewriter& rewriter, ValueId x) {
+  TensorType turned = rewriter.type(x);
+  std::vector<Dim> perm;
+  for (int axis = 0; axis < turned.rank(); ++axis)
+    perm.push_back(rewriter.module().dims->constant(axis));
+  std::iter_swap(perm.end() - 1, perm.end() - 2);
+  std::iter_swap(turned.dims.end() - 1, turned.dims.end() - 2);
+  return rewriter.emit("transpose", {x}, std::move(turned), {{"perm", std::move(perm)}});
+}
+
 }  // namespace dyn::graph

@@ -59,4 +59,7 @@ class Rewriter {
   SourceLocation location_;
 };
 
+/// x with its last two axes exchanged.
+ValueId emit_turned(Rewriter& rewriter, ValueId x);
+
 }  // namespace dyn::graph
