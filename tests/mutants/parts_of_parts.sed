@@ -2,4 +2,4 @@
 # file: graph/dims/rules_sum.cpp
 # target: test_graph
 # test: sizes cut again and again*
-s/if (rest.empty()) continue;/continue;/
+s/if (order.rest.empty()) continue;/continue;/

@@ -80,7 +80,7 @@ class Generator {
   std::pair<Dim, Dim> operands(DimOp op) {
     const bool divides = op == DimOp::FloorDiv || op == DimOp::Mod;
     if (!divides && pick(3) == 0) return quotient_and_remainder(op);
-    if (op == DimOp::Mul && pick(4) == 0) return limited();
+    if (op == DimOp::Mul && pick(2) == 0) return limited();
     if (op == DimOp::Add && pick(6) == 0) return shifted();
     if (op == DimOp::Add && pick(6) == 0) return part_of_order();
     Dim left = expression(static_cast<int>(pick(4)));
@@ -142,7 +142,10 @@ class Generator {
     const Dim limit = min(one, pick(3) == 0   ? x + y
                                : pick(2) == 0 ? x + constant({6, 7})
                                               : min(x, constant({1, 2, 12})));
-    return {pick(2) == 0 ? x * leaf() : x + leaf(), limit * constant({1, 3})};
+    // An atom may be below 0, where the limit is not dropped.
+    const Dim order = min(x, y + constant({-5, -2}));
+    const Dim sum = pick(2) == 0 ? order : pick(2) == 0 ? x * leaf() : x + leaf();
+    return {sum, limit * constant({1, 3})};
   }
 
   /// A division of a division.
