@@ -43,8 +43,8 @@ void infer_for(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 /// Fails unless inputs `first` .. last all have one dtype.
-/// What the products of the first two inputs add up to: their one dtype, one of `accepted`, i32 of
-/// u8 or i16 by i8, or f32 of bf16 by f32, which then counts in bf16.
+/// The dtype of sums of products of the first two inputs: their one dtype, one of `accepted`, i32
+/// of u8 or i16 by i8, or f32 of bf16 by f32, which then counts in bf16.
 DType product_dtype(const InferContext& context, std::span<const DType> accepted);
 void require_same_dtype(const InferContext& context, std::size_t first = 0);
 

@@ -145,7 +145,7 @@ class NarrowProduct {
     return rewriter_.emit(op, {a, b}, std::move(same), {}, to);
   }
 
-  /// Of x, which is of `dtype`, by the right side's elements in it.
+  /// The product of x, which is of `dtype`, by the right side's elements in it.
   ValueId product(ValueId x, DType dtype, const std::vector<Attr>& attrs, ValueId to = no_value) {
     return emit_product({x, cast(node_.inputs[1], dtype)}, attrs, dtype, to);
   }

@@ -36,7 +36,7 @@ struct Options {
   /// emulator imitates, and for which kernels can be explained without having one (docs/gpu.md).
   std::string gpu;
 
-  /// What matmuls and convolutions multiply in; sums are always f32. With "cpu": "f32" or "bf16":
+  /// Matmuls and convolutions multiply in this; sums are always f32. With "cpu": "f32" or "bf16":
   /// both factors of products with constant weights are rounded to bf16 where the CPU has
   /// instructions for it (AVX512-BF16) and the depth of the sums is a multiple of 4; elsewhere the
   /// weights alone are. Every other tensor stays f32. With "cuda" and "emulator": "f32", "tf32"

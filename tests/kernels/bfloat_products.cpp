@@ -48,11 +48,8 @@ BfloatProduct bfloat_conv(Random& random) {
 
 void check_bfloats(const BfloatProduct& product, const Options& options, Random& random) {
   CAPTURE(product.text);
-  Options slow = options;
-  slow.device = "reference";
-  slow.isa.clear();
   const Graph graph = Graph::from_text(product.text, options),
-              reference = Graph::from_text(product.text, slow);
+              reference = Graph::from_text(product.text, on_reference(options));
   Tensor x(DType::bf16, product.shape);
   fill(x, uniform(-3, 5), random);
   const NamedTensors inputs{{"x", x}};

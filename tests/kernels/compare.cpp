@@ -113,6 +113,13 @@ Options test_options(const std::string& isa) {
   return options;
 }
 
+Options on_reference(Options options) {
+  options.device = "reference";
+  options.isa.clear();
+  options.deterministic = false;
+  return options;
+}
+
 Subject::Subject(const std::string& text, const Options& options)
     : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, options)) {}
 

@@ -15,6 +15,8 @@ namespace dyn::testing {
 /// Options of all tests here: two threads, an instruction set ("": the best), and a cache directory
 /// that goes away with the process.
 Options test_options(const std::string& isa = {});
+/// The same for the reference, which has the same random weights.
+Options on_reference(Options options);
 
 /// |actual - expected| <= factor * eps * scale, where eps is that of the output's dtype. Integers
 /// and bools must be equal.

@@ -95,12 +95,8 @@ Product convolution(Random& random) {
 
 void check(const Product& product, const Options& options, Random& random) {
   CAPTURE(product.text);
-  Options slow = options;
-  slow.device = "reference";
-  slow.isa.clear();
-  slow.deterministic = false;
   const Graph graph = Graph::from_text(product.text, options),
-              reference = Graph::from_text(product.text, slow);
+              reference = Graph::from_text(product.text, on_reference(options));
   Tensor x(DType::u8, product.shape);
   fill(x, uniform(0, 255), random);
   const NamedTensors inputs{{"x", x}};

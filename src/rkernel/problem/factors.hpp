@@ -1,5 +1,5 @@
 #pragma once
-// What a contraction multiplies.
+// The factors of a contraction: their dtypes, and how many are multiplied at once.
 
 #include <compare>
 #include <cstdint>

@@ -175,6 +175,12 @@ bool Problem::has_reduction() const {
   return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });
 }
 
+Factors factors_of(const Problem& problem) {
+  const Contraction& contraction = problem.contraction.value();
+  if (contraction.group != Group::None) return Factors(contraction.group);
+  return problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+}
+
 std::string to_string(const Problem& problem) {
   std::string text = fmt::format("problem {}\n", problem.name);
   if (problem.host)

@@ -203,6 +203,9 @@ struct Problem {
   bool has_reduction() const;
 };
 
+/// Those of the problem's contraction: its group's, or the dtype of its right side.
+Factors factors_of(const Problem& problem);
+
 /// Readable text of a problem, for `inspect`, golden tests and messages.
 std::string to_string(const Problem& problem);
 

@@ -31,12 +31,6 @@ llvm::Function* create(llvm::Module& module, const std::string& symbol, std::siz
                                 llvm::Function::ExternalLinkage, symbol, module);
 }
 
-Factors factors_of(const rkernel::Problem& problem) {
-  const rkernel::Contraction& contraction = *problem.contraction;
-  if (contraction.group != Group::None) return Factors(contraction.group);
-  return problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
-}
-
 class FullTilesEmitter {
  public:
   FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem,
@@ -50,7 +44,7 @@ class FullTilesEmitter {
         strips_(shape_class.strips),
         sums_in_scratch_(shape_class.sums_in_scratch),
         masks_(masks),
-        factors_(factors_of(problem)),
+        factors_(rkernel::factors_of(problem)),
         operands_(builder_, problem, slots, shape_class.lanes,
                   codegen::load_kernel_args(builder_, argument(kernel_argument)), isa.f32_lanes),
         compiler_(builder_, problem, operands_, codegen::MathOptions{.fma = isa.fma}),

@@ -29,7 +29,7 @@ struct ByteMatrix {
   }
 };
 
-/// What brings a column of such a range into i8.
+/// The number whose subtraction brings a column of such a range into i8.
 std::optional<std::int64_t> shift_of(std::int64_t low, std::int64_t high) {
   if (high - low > greatest_byte - least_byte) return std::nullopt;
   return high > greatest_byte ? high - greatest_byte : std::min<std::int64_t>(low - least_byte, 0);
@@ -149,7 +149,7 @@ std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const T
   const std::int64_t depth = (matrix->rows + group - 1) / group * group;
   const TensorExpr weights =
       constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
-  // What the sums wait for is computed before them, so that it can join them.
+  // Sums of rows come before the product, so that its epilogue can add them.
   std::optional<TensorExpr> of_rows;
   if (matrix->is_shifted())
     of_rows = of_subtracted(reduce("reduce_sum", cast(rows, DType::i32), {rows.rank() - 1}, true),

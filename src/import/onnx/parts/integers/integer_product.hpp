@@ -59,7 +59,7 @@ std::optional<TensorExpr> exact_product(
     NodeContext& node, const Whole& a, const Whole& b, const Sums& sums,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
 
-/// What is added to the sums of each column: i32 of the file; nullptr: nothing.
+/// Numbers to be added to the sums of each column: i32 of the file; nullptr: none.
 using AddedColumns = const Tensor*;
 
 /// MatMul's product of both: i32.
