@@ -16,7 +16,8 @@ namespace dyn::graph {
 
 namespace {
 
-constexpr DType lengths_dtype[] = {DType::i32};
+constexpr DType lengths_dtype[] = {DType::i32}, scaled_dtypes[] = {DType::i8},
+                scale_dtypes[] = {DType::f32};
 
 constexpr CellFunctionInfo functions[] = {
     {CellFunction::Sigmoid, "sigmoid", false, false},
@@ -45,8 +46,13 @@ void require_word(InferContext& context, const char* name,
                              fmt::join(known, ", "), word));
 }
 
+/// Behind all others.
+constexpr std::size_t scales_place(std::int64_t gate_count) {
+  return gate_count == 4 ? recurrence_peepholes + 1 : recurrence_h + 1;
+}
+
 /// gates: [S, B, D * G * H], r: [D, H, G * H], bias: [D, G * H], lengths: [B], h and c: [D, B, H],
-/// peepholes: [D, 3 * H].
+/// peepholes: [D, 3 * H], scales: [D, G * H].
 template <std::int64_t gate_count>
 void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   require_word(context, "direction", {"forward", "reverse", "bidirectional"});
@@ -56,9 +62,13 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   }
   require_dtype(context, recurrence_gates, single_dtypes);
   const DType computed[] = {context.input(recurrence_gates).dtype};
+  constexpr std::size_t scales = scales_place(gate_count);
+  const bool scaled = context.input_count() > scales;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     if (i == recurrence_lengths)
       require_dtype(context, i, lengths_dtype);
+    else if (scaled && (i == recurrence_r || i == scales))
+      require_dtype(context, i, i == scales ? scale_dtypes : scaled_dtypes);
     else
       require_dtype(context, i, computed);
   }
@@ -81,14 +91,19 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   equal(recurrence_bias, 0, directions, "the number of directions");
   equal(recurrence_bias, 1, rows, "the columns of all gates");
   equal(recurrence_lengths, 0, batch, "the batch");
+  if (scaled) {
+    require_rank(context, scales, 2);
+    equal(scales, 0, directions, "the number of directions");
+    equal(scales, 1, rows, "the columns of all gates");
+  }
   for (const std::size_t state : {std::size_t{recurrence_h}, std::size_t{recurrence_c}}) {
-    if (state >= context.input_count()) continue;
+    if (state == recurrence_c && gate_count != 4) continue;
     require_rank(context, state, 3);
     equal(state, 0, directions, "the number of directions");
     equal(state, 1, batch, "the batch");
     equal(state, 2, hidden, "the hidden size");
   }
-  if (recurrence_peepholes < context.input_count()) {
+  if (gate_count == 4) {
     require_rank(context, recurrence_peepholes, 2);
     equal(recurrence_peepholes, 0, directions, "the number of directions");
     equal(recurrence_peepholes, 1, hidden * 3, "three peepholes");
@@ -119,7 +134,10 @@ std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
   return attrs;
 }
 
-constexpr const char* dtypes = "f32, f16 or bf16, all the same, as the results; lengths i32";
+constexpr const char* dtypes =
+    "f32, f16 or bf16, all the same, as the results; lengths i32. With scales (f32) r is i8, each "
+    "weight r times its column's scale, and the state of each row is quantised to u8 at each step, "
+    "as DynamicQuantizeLinear does";
 constexpr const char* errors = "Sizes that do not fit each other.";
 
 /// A one-element range, or a literal, whose value is `number`.
@@ -132,6 +150,11 @@ bool is_number(const Module& module, const Value& value, Dim number) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> scales_input(const Node& node) {
+  const std::size_t place = scales_place(node.op->id == OpId::Lstm ? 4 : 1);
+  return node.inputs.size() > place ? std::optional(place) : std::nullopt;
+}
 
 bool is_plain_input(const Module& module, const Node& node, std::size_t input) {
   if (node.op->op_class != OpClass::Recurrence) return false;
@@ -166,22 +189,27 @@ std::vector<OpDef> recurrence_ops() {
   gru.push_back({"linear_before_reset", AttrKind::Boolean, "false",
                  "the reset gate works on the product with the state, not on the state"});
   return {
-      {OpId::Lstm, OpClass::Recurrence, 7, 7, 3, std::move(lstm), infer_recurrence<4>,
+      {OpId::Lstm, OpClass::Recurrence, 7, 8, 3, std::move(lstm), infer_recurrence<4>,
        "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and "
-       "cell), r, bias, lengths, h, c, peepholes.",
+       "cell), r, bias, lengths, h, c, peepholes and, with r in i8, scales.",
        "gates: [S, B, D * 4 * H], r: [D, H, 4 * H], bias: [D, 4 * H], lengths: [B], h and c: [D, "
-       "B, H], peepholes: [D, 3 * H]; the results are [S, D, B, H], [D, B, H], [D, B, H].",
+       "B, H], peepholes: [D, 3 * H], scales: [D, 4 * H]; the results are [S, D, B, H], [D, B, H], "
+       "[D, B, H].",
        dtypes, errors},
-      {OpId::Gru, OpClass::Recurrence, 5, 5, 2, std::move(gru), infer_recurrence<3>,
+      {OpId::Gru, OpClass::Recurrence, 5, 6, 2, std::move(gru), infer_recurrence<3>,
        "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), "
-       "r, bias, lengths, h.",
-       "gates: [S, B, D * 3 * H], r: [D, H, 3 * H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; "
+       "r, bias, lengths, h and, with r in i8, scales.",
+       "gates: [S, B, D * 3 * H], r: [D, H, 3 * H], bias: [D, 3 * H], lengths: [B], h: [D, B, H], "
+       "scales: [D, 3 * H]; "
        "the results are [S, D, B, H] and [D, B, H].",
        dtypes, errors},
-      {OpId::Rnn, OpClass::Recurrence, 5, 5, 2, attributes("tanh", nullptr, nullptr),
+      {OpId::Rnn, OpClass::Recurrence, 5, 6, 2, attributes("tanh", nullptr, nullptr),
        infer_recurrence<1>,
-       "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h.",
-       "gates: [S, B, D * H], r: [D, H, H], bias: [D, H], lengths: [B], h: [D, B, H]; the results "
+       "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h and, with r "
+       "in "
+       "i8, scales.",
+       "gates: [S, B, D * H], r: [D, H, H], bias: [D, H], lengths: [B], h: [D, B, H], scales: "
+       "[D, H]; the results "
        "are [S, D, B, H] and [D, B, H].",
        dtypes, errors},
   };

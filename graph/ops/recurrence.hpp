@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -10,7 +11,8 @@
 
 namespace dyn::graph {
 
-/// gru and rnn have no cells and no peepholes.
+/// gru and rnn have no cells and no peepholes. Behind the last one may stand the scales of r
+/// (scales_input).
 enum RecurrenceInput : std::size_t {
   recurrence_gates,
   recurrence_r,
@@ -20,6 +22,9 @@ enum RecurrenceInput : std::size_t {
   recurrence_c,
   recurrence_peepholes
 };
+
+/// The input that holds the scales of recurrence weights in i8; nothing where they are floats.
+std::optional<std::size_t> scales_input(const Node& node);
 
 /// True for lengths that are the number of all steps in every row, and for other inputs that are 0
 /// everywhere: nobody needs to read them. Sees literals and ranges behind views, no weights.

@@ -167,8 +167,7 @@ class CpuTarget final : public rkernel::Target {
       const std::vector<rkernel::Problem>& problems) {
     std::set<rkernel::Factors> all;
     for (const rkernel::Problem& problem : problems) {
-      const rkernel::Group group =
-          problem.contraction ? problem.contraction->group : rkernel::Group::None;
+      const rkernel::Group group = rkernel::group_of(problem);
       for (const rkernel::Operand& operand : problem.operands) {
         if (operand.form != rkernel::Form::Packed) continue;
         all.insert(group == rkernel::Group::None ? rkernel::Factors(operand.dtype)

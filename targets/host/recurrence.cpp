@@ -34,6 +34,30 @@ auto activation(const Call& call, const char* name) {
   return [made = graph::activation_of(call.node, name)](float x) { return activated(made, x); };
 }
 
+/// A state as whole numbers, each less the zero point, times a scale: DynamicQuantizeLinear's of
+/// one row.
+struct QuantisedState {
+  explicit QuantisedState(const std::vector<float>& h) {
+    float least = 0, greatest = 0, all = 0;
+    for (const float x : h) {
+      least = std::min(least, x);
+      greatest = std::max(greatest, x);
+      all += 0 * x;  // NaN where an element is none
+    }
+    constexpr float steps = 255;
+    const float reach = (greatest - least) / steps;
+    scale = (reach == 0 ? 1 : reach) + all;
+    const float zero = std::nearbyint(std::clamp(-least / scale, 0.0F, steps));
+    for (const float x : h) {
+      const float code = std::clamp(std::nearbyint(x / scale) + zero, 0.0F, steps) - zero;
+      whole.push_back(std::isnan(code) ? 0 : static_cast<std::int64_t>(code));
+    }
+  }
+
+  std::vector<std::int64_t> whole;
+  float scale = 1;
+};
+
 /// One direction of one layer. The state's product with r is added up row by row of r, so that the
 /// inner loop runs over neighbours.
 class Layer {
@@ -81,12 +105,16 @@ class Layer {
   const std::vector<float>& products(const std::vector<float>& h, std::int64_t first,
                                      std::int64_t last) {
     const float* bias = data(2) + direction_ * columns_;
-    std::copy(bias + first, bias + last, sums_.begin() + first);
-    for (std::int64_t i = 0; i < hidden_; ++i) {
-      const float factor = h[at(i)];
-      const float* row = data(1) + (direction_ * hidden_ + i) * columns_;
-      for (std::int64_t k = first; k < last; ++k) sums_[at(k)] += factor * row[k];
+    if (const auto scales = graph::scales_input(call_.node)) {
+      const float* by_column = data(*scales) + direction_ * columns_;
+      const QuantisedState state(h);
+      const std::vector<std::int64_t> sums = sums_of_rows(state.whole, first, last, std::int8_t{});
+      for (std::int64_t k = first; k < last; ++k)
+        sums_[at(k)] = static_cast<float>(sums[at(k)]) * state.scale * by_column[k] + bias[k];
+      return sums_;
     }
+    const std::vector<float> sums = sums_of_rows(h, first, last, float{});
+    for (std::int64_t k = first; k < last; ++k) sums_[at(k)] = bias[k] + sums[at(k)];
     return sums_;
   }
 
@@ -105,6 +133,21 @@ class Layer {
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  /// The sum over i of factors[i] times row i of r, by column.
+  template <class Factor, class Weight>
+  std::vector<Factor> sums_of_rows(const std::vector<Factor>& factors, std::int64_t first,
+                                   std::int64_t last, Weight) const {
+    std::vector<Factor> sums(at(columns_));
+    const auto* r =
+        static_cast<const Weight*>(call_.inputs[1].data) + direction_ * hidden_ * columns_;
+    for (std::int64_t i = 0; i < hidden_; ++i) {
+      for (std::int64_t k = first; k < last; ++k)
+        sums[at(k)] += factors[at(i)] * static_cast<Factor>(r[i * columns_ + k]);
+    }
+    return sums;
+  }
+
   float* result(std::size_t output) const {
     return static_cast<float*>(call_.outputs[output].data);
   }

@@ -39,6 +39,26 @@ Function function_of(const Activation& activation) {
   return [](double x) { return std::tanh(x); };
 }
 
+/// What stands for a state where weights are integers: as DynamicQuantizeLinear makes it of a row,
+/// in f32.
+Values quantised(const Values& state) {
+  float least = 0, greatest = 0;
+  for (const double x : state) {
+    least = std::min(least, static_cast<float>(x));
+    greatest = std::max(greatest, static_cast<float>(x));
+  }
+  const float reach = (greatest - least) / 255, scale = reach == 0 ? 1 : reach;
+  const float zero = std::nearbyint(-least / scale);
+  Values codes;
+  for (const double x : state) {
+    const float code = std::nearbyint(static_cast<float>(x) / scale) + zero;
+    codes.push_back(
+        (static_cast<double>(std::clamp(code, 0.0f, 255.0f)) - static_cast<double>(zero)) *
+        static_cast<double>(scale));
+  }
+  return codes;
+}
+
 /// The inputs of one run, by name, and what plain loops make of them.
 struct Run {
   const Layer& layer;
@@ -93,10 +113,12 @@ struct Run {
       return layer.clip > 0 ? std::clamp(x, -layer.clip, layer.clip) : x;
     };
     const auto sum = [&](const Values& state, std::int64_t gate, std::int64_t i) {
-      double total = at("bias", d * columns + gate * n + i);
+      const std::int64_t column = d * columns + gate * n + i;
+      const Values read = layer.quantised ? quantised(state) : state;
+      double total = 0;
       for (std::int64_t k = 0; k < n; ++k)
-        total += state[static_cast<std::size_t>(k)] * at("r", (d * n + k) * columns + gate * n + i);
-      return total;
+        total += read[static_cast<std::size_t>(k)] * at("r", (d * n + k) * columns + gate * n + i);
+      return total * (layer.quantised ? at("s", column) : 1) + at("bias", column);
     };
     const auto x = [&](std::int64_t gate, std::int64_t i) {
       return at("x", place * columns + gate * n + i);
@@ -152,6 +174,7 @@ Run random_run(const Layer& layer, std::int64_t batch, std::int64_t steps, Rando
   add(layer.has_h, "h0", d * batch * n, 1);
   add(lstm && layer.has_c, "c0", d * batch * n, 1);
   add(lstm && layer.has_peepholes, "p", d * 3 * n, 0.8);
+  add(layer.quantised, "s", d * columns, 0.015 / std::sqrt(static_cast<double>(n)));
   for (std::int64_t b = 0; b < batch; ++b)
     run.lengths.push_back(
         static_cast<std::int32_t>(layer.has_lengths ? random.integer(0, steps) : steps));
@@ -167,7 +190,8 @@ Outputs outputs_of(const Graph& graph, const Run& run) {
                                             {"bias", {d, columns}},
                                             {"h0", {d, run.batch, n}},
                                             {"c0", {d, run.batch, n}},
-                                            {"p", {d, 3 * n}}};
+                                            {"p", {d, 3 * n}},
+                                            {"s", {d, columns}}};
   NamedTensors inputs;
   for (const auto& [name, values] : run.floats) {
     if (name == "r" && layer.constant) continue;
@@ -177,8 +201,11 @@ Outputs outputs_of(const Graph& graph, const Run& run) {
   return graph.run(inputs);
 }
 
-/// Cells whose gates are not between 0 and 1 make rounding grow from step to step.
-double tolerance_of(const Layer& layer) {
+/// Cells whose gates are not between 0 and 1 make rounding grow from step to step. Where states are
+/// quantised, a rounding decides between neighbours, unless they are given.
+double tolerance_of(const Layer& layer, std::int64_t steps) {
+  const bool given = steps <= 1 && (layer.kind != "gru" || layer.linear);
+  if (layer.quantised && !given) return 2e-2;
   const bool usual = layer.kind == "rnn" || layer.f.name == "sigmoid";
   return usual && layer.g.name == "tanh" ? 2e-5 : 3e-4;
 }
@@ -225,9 +252,10 @@ std::vector<float> last_of_row(const Outputs& outputs, const Run& run, std::int6
   return values;
 }
 
-Options options_of(const std::string& isa, int threads) {
+Options options_of(const Layer& layer, const std::string& isa, int threads) {
   Options options = test_options(isa);
   options.threads = threads;
+  options.random_weights = layer.quantised;
   return options;
 }
 
@@ -241,7 +269,7 @@ bool is_shaken(const Run& run) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 2 == 0 ? 1 + 0x1p-22f : 1 - 0x1p-22f;
   moved.expect();
   for (std::size_t i = 0; i < run.y.size(); ++i) {
-    const double tolerated = tolerance_of(run.layer) * (1 + std::fabs(run.y[i]));
+    const double tolerated = tolerance_of(run.layer, run.steps) * (1 + std::fabs(run.y[i]));
     if (!(std::fabs(moved.y[i] - run.y[i]) <= tolerated / 10)) return true;
   }
   return false;
@@ -255,8 +283,8 @@ int check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::strin
   CAPTURE(layer.hidden);
   std::vector<Graph> graphs;
   for (const int threads : {1, 2, 4})
-    graphs.push_back(Graph::from_text(text, options_of(isa, threads)));
-  Options plain = test_options();
+    graphs.push_back(Graph::from_text(text, options_of(layer, isa, threads)));
+  Options plain = options_of(layer, "", 1);
   plain.device = "reference";
   const Graph reference = Graph::from_text(text, plain);
   int compared = 0;
@@ -272,10 +300,11 @@ int check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::strin
     run.expect();
     if (!is_shaken(run)) {
       ++compared;
-      check_close(outputs["y"], run.y, tolerance_of(layer));
-      check_close(outputs["last"], run.last, tolerance_of(layer));
-      if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance_of(layer));
-      if (batch <= 3) check_close(outputs_of(reference, run)["y"], run.y, tolerance_of(layer));
+      check_close(outputs["y"], run.y, tolerance_of(layer, steps));
+      check_close(outputs["last"], run.last, tolerance_of(layer, steps));
+      if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance_of(layer, steps));
+      if (batch <= 3)
+        check_close(outputs_of(reference, run)["y"], run.y, tolerance_of(layer, steps));
     }
     for (std::size_t i = 1; i < graphs.size(); ++i) {
       const Outputs others = outputs_of(graphs[i], run);
@@ -309,6 +338,25 @@ TEST_SUITE("fast") {
                                  {random.integer(14, 40), 30}},
                                 isa.name, random);
       CHECK(compared >= 2 * count);  // runs without rows or steps are always
+    }
+  }
+
+  TEST_CASE("recurrent layers by weights of i8, whose states are quantised") {
+    Random random("quantised recurrence");
+    for (const auto& isa : codegen::all_isas()) {
+      if (!codegen::cpu_has(isa)) continue;
+      CAPTURE(isa.name);
+      int compared = 0;
+      const int count = test_rounds(30, 4);
+      for (int i = 0; i < count; ++i) {
+        Layer layer = random_layer(random);
+        layer.constant = layer.quantised = true;
+        layer.symbolic = false;
+        if (i % 4 == 3) layer.hidden = random.integer(96, 170);  // threads share its columns
+        compared += check_layer(
+            layer, {{1, 1}, {random.integer(2, 20), 1}, {1, 9}, {0, 3}, {13, 7}}, isa.name, random);
+      }
+      CHECK(compared >= 3 * count);
     }
   }
 

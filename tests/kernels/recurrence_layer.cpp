@@ -44,7 +44,9 @@ class LayerText {
     const bool lstm = layer_.kind == "lstm";
     parameters_ = "none: f32[1]";
     add_input("x", fmt::format("[S, B, {} * {}]", d * gates, h_), true);
-    if (layer_.constant)
+    if (layer_.quantised)
+      arguments_ += ", r: i8" + weights_;
+    else if (layer_.constant)
       arguments_ += ", r";
     else
       add_input("r", weights_, true);
@@ -53,6 +55,7 @@ class LayerText {
     add_input("h0", state_, layer_.has_h);
     if (lstm) add_input("c0", state_, layer_.has_c);
     if (lstm) add_input("p", fmt::format("[{}, 3 * {}]", d, h_), layer_.has_peepholes);
+    if (layer_.quantised) add_input("s", fmt::format("[{}, {} * {}]", d, gates, h_), true);
     body_ += fmt::format("  all, end{} = {}({}) {}\n", lstm ? ", memory" : "", layer_.kind,
                          arguments_.substr(2), attributes_of(layer_));
     if (layer_.side_by_side)
@@ -73,7 +76,9 @@ class LayerText {
         "dyn 1\ndim B in 0..100\ndim S in 0..1000\n{}{}graph g({}) -> ({}) {{\n{}  return "
         "{}\n}}\n",
         layer_.symbolic ? "dim H in 1..128\n" : "",
-        layer_.constant ? fmt::format("weight r: {}{} = random 7\n", layer_.dtype, weights_) : "",
+        layer_.constant && !layer_.quantised
+            ? fmt::format("weight r: {}{} = random 7\n", layer_.dtype, weights_)
+            : "",
         parameters_, results_.substr(2), body_, returned_.substr(2));
   }
 

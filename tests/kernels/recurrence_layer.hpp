@@ -22,6 +22,7 @@ struct Layer {
   bool constant = true;       ///< the weights; else they are an input
   bool symbolic = false;      ///< the state's size is a dim; weights are an input
   bool side_by_side = false;  ///< the result is [S, B, D * H]
+  bool quantised = false;     ///< the weights are i8 of a file, with scales as an input s
   std::string dtype = "f32";  ///< of the layer; inputs and results are cast
   std::int64_t hidden = 4;
 
@@ -31,7 +32,7 @@ struct Layer {
 
 Layer random_layer(Random& random);
 
-/// A graph of f32 inputs x: [S, B, D * G * H], r, bias, h0, c0, p where the layer has them,
+/// A graph of f32 inputs x: [S, B, D * G * H], r, bias, h0, c0, p, s where the layer has them,
 /// lengths, and none: f32[1], a zero; its results are y, last, cell of an lstm, and given: the
 /// weights, where they are constant. Inputs that a layer does not have are literals, or the number
 /// of steps.

@@ -2,4 +2,4 @@
 # file: src/import/onnx/ops/recurrence.cpp
 # target: test_import
 # test: an LSTM by 8-bit weights*
-s/direction \* columns + i % columns/direction * columns/
+s/columns() + element % columns()/columns()/

@@ -7,8 +7,8 @@
 
 [--models NAME ...] chooses among them. check prints "ok NAME", "failed NAME: why" or "skipped NAME: why". No element of an output may differ from ONNX Runtime's by more than 1e-4 of the
 output's greatest magnitude. A model of 8-bit integers may differ by one of 127 steps at all but a thousandth of the elements. Where more differ, a run in float64 decides:
-dyn may be at most twice as far from it as ONNX Runtime is. models.json has a tolerance of its own where dyn computes in floats what ONNX Runtime quantises (docs/onnx.md,
-DynamicQuantizeLSTM).
+dyn may be at most twice as far from it as ONNX Runtime is. models.json has a tolerance of its own where each step of a recurrence rounds what the one before rounded
+(docs/onnx.md, DynamicQuantizeLSTM).
 
 Needs, from PyPI: onnx, onnxruntime and numpy.
 """

@@ -12,10 +12,11 @@ namespace {
 constexpr std::int64_t most_state_bytes = std::int64_t{256} << 10, least_rows = 64;
 
 /// Of one vector of sums, one step of K.
-double seconds_per_product(const Machine& machine, std::int64_t rows) {
+double seconds_per_product(const Machine& machine, std::int64_t rows,
+                           const rkernel::Factors& factors) {
   const auto tall =
       static_cast<int>(std::min<std::int64_t>(rows, std::max(1, machine.most_rows(machine.panel))));
-  const TileSpeed* tile = machine.find_tile(tall, machine.panel);
+  const TileSpeed* tile = machine.find_tile(tall, machine.panel, factors);
   if (tile == nullptr) return machine.seconds_per_vector_operation;
   return tile->seconds_per_k * machine.vector_width / (tile->rows * tile->columns);
 }
@@ -25,6 +26,9 @@ std::int64_t fewest_blocks(const RecurrenceShape& shape) {
       least_rows, most_state_bytes / float_bytes / std::max<std::int64_t>(1, shape.hidden));
   return std::max<std::int64_t>(1, ceil_div(shape.batch, rows));
 }
+
+/// Vector instructions for a vector of states: its numbers, and its elements.
+constexpr double operations_of_quantising = 20;
 
 /// From the end of one part's work until all know that all have ended: a line goes to another core
 /// and back, measured on Zen 5.
@@ -43,11 +47,16 @@ double recurrence_cost(const Machine& machine, const RecurrenceShape& shape,
       static_cast<double>(ceil_div(std::min(own_columns, shape.hidden), machine.vector_width));
   const auto hidden = static_cast<double>(shape.hidden);
   const double states = static_cast<double>(rows) * vectors;
-  const double products = states * shape.gates * hidden * seconds_per_product(machine, rows);
-  const double cells = states * shape.cell_operations * machine.seconds_per_vector_operation;
+  const int elements = rkernel::elements_of(shape.factors.group);
+  const double products = states * shape.gates * (hidden / elements) *
+                          seconds_per_product(machine, rows, shape.factors);
+  const double quantising = shape.factors.grouped() ? states * operations_of_quantising : 0;
+  const double cells =
+      (states * shape.cell_operations + quantising) * machine.seconds_per_vector_operation;
   const double meetings = strategy.parts > 1 ? shape.products * seconds_per_meeting : 0;
-  const std::int64_t weights =
-      own_columns * shape.hidden * shape.gates * static_cast<std::int64_t>(size_of(shape.weights));
+  const std::int64_t weights = own_columns * shape.hidden * shape.gates *
+                               static_cast<std::int64_t>(size_of(shape.factors.step_dtype())) /
+                               elements;
   LayerTerms steps{.name = "steps"};
   steps.reduction_trips = static_cast<double>(shape.steps);
   const std::size_t level = machine.level_of(2 * weights);

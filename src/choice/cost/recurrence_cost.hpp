@@ -11,10 +11,10 @@ namespace dyn::choice {
 struct RecurrenceShape {
   std::int64_t directions = 1, batch = 0, steps = 0, hidden = 0;
   int gates = 1;
-  DType weights = DType::f32;  ///< of the recurrence weights in panels
-  double cell_operations = 1;  ///< vector instructions of the cell for one vector of states
-  int products = 1;            ///< of a step, each of which needs the one before
-  bool may_share = false;      ///< code exists for several parts
+  rkernel::Factors factors = {};  ///< of the states' products with the weights
+  double cell_operations = 1;     ///< vector instructions of the cell for one vector of states
+  int products = 1;               ///< of a step, each of which needs the one before
+  bool may_share = false;         ///< code exists for several parts
 };
 
 /// Each direction's rows of the batch are cut in `row_blocks` blocks. `parts` threads share the

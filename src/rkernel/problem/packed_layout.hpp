@@ -5,37 +5,42 @@
 
 #include "dyn/dtype.hpp"
 #include "src/base/bytes.hpp"
+#include "src/base/rounding.hpp"
 #include "src/rkernel/problem/factors.hpp"
 
 namespace dyn::rkernel {
 
 /// A k x n matrix in panels of `panel` columns, each spanning all of K, zero-filled at the edge:
 /// element (k, n) is the element of number (n / panel) * K * panel + k * panel + n % panel. With a
-/// group of g elements, K is a multiple of g, and the element is that of number
-/// (n / panel) * K * panel + (k / g * panel + n % panel) * g + k % g. In i8
+/// group of g elements, K is filled with zeros up to a multiple of g, and the element is that of
+/// number (n / panel) * K * panel + (k / g * panel + n % panel) * g + k % g. In i8
 /// the weight is the element times the f32 scale of its column; the scales, one for each column of
 /// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
-/// contiguous along k.
+/// contiguous along k; and behind groups of bytes the i32 sums of all columns of each panel.
 struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;
   std::int64_t rows =
       0;  ///< so many of the last columns, at most a panel's, are stored as rows as well; f32 only
   Group group = Group::None;  ///< of what contracts it; then there are neither scales nor rows
+  bool sums = false;          ///< of columns, behind the panels; Group::Bytes only
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
   bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None; }
-  std::int64_t elements() const noexcept { return panels() * panel * k; }
-  /// Bytes from the start of the panels to the scales or rows; aligned to a cache line.
+  /// Rows of a panel.
+  std::int64_t depth() const noexcept { return round_up(k, elements_of(group)); }
+  std::int64_t elements() const noexcept { return panels() * panel * depth(); }
+  /// Bytes from the start of the panels to the scales, rows or sums; aligned to a cache line.
   std::int64_t scales_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
   std::int64_t rows_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
+  std::int64_t sums_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
   /// Elements from one row to the next: whole cache lines, chosen so that rows do not share cache
   /// sets.
   std::int64_t row_stride() const noexcept {
     return whole_lines(k * float_bytes + line_bytes) / float_bytes;
   }
   std::int64_t bytes() const noexcept {
-    if (has_scales()) return scales_offset_bytes() + panels() * panel * float_bytes;
+    if (has_scales() || sums) return scales_offset_bytes() + panels() * panel * float_bytes;
     return rows > 0 ? rows_offset_bytes() + rows * row_stride() * float_bytes : element_bytes();
   }
 

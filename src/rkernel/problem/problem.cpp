@@ -124,13 +124,14 @@ std::string attention_text(const Problem& problem) {
 
 std::string recurrence_text(const Problem& problem) {
   const Recurrence& recurrence = *problem.recurrence;
-  const std::string state = axis_name(problem, recurrence.k);
-  return fmt::format("  {}: steps along {}{}, sum over {} of state * {}\n",
+  const bool scaled = recurrence.scales >= 0;
+  return fmt::format("  {}: steps along {}{}, sum over {} of {}state * {}{}\n",
                      recurrence.cell.kind == CellKind::Lstm  ? "lstm"
                      : recurrence.cell.kind == CellKind::Gru ? "gru"
                                                              : "rnn",
                      axis_name(problem, recurrence.t), recurrence.reversed ? ", backwards" : "",
-                     state, recurrence.r);
+                     axis_name(problem, recurrence.k), scaled ? "quantised " : "", recurrence.r,
+                     scaled ? fmt::format(" * {}", recurrence.scales) : "");
 }
 
 }  // namespace
@@ -175,10 +176,15 @@ bool Problem::has_reduction() const {
   return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });
 }
 
+Group group_of(const Problem& problem) {
+  if (problem.contraction) return problem.contraction->group;
+  return problem.recurrence ? problem.recurrence->group : Group::None;
+}
+
 Factors factors_of(const Problem& problem) {
-  const Contraction& contraction = problem.contraction.value();
-  if (contraction.group != Group::None) return Factors(contraction.group);
-  return problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+  if (const Group group = group_of(problem); group != Group::None) return Factors(group);
+  const int right = problem.recurrence ? problem.recurrence->r : problem.contraction.value().b;
+  return problem.operands[static_cast<std::size_t>(right)].dtype;
 }
 
 std::string to_string(const Problem& problem) {

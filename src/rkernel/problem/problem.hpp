@@ -155,7 +155,8 @@ struct Cell {
 
 /// The steps of a recurrent layer. For each direction and row of the batch: state(0, n) =
 /// operands[h](n), and in each step the state becomes the cell's function of the gates
-/// operands[gates](t, g, n) + operands[bias](g, n) + sum over k of state(k) * operands[r](k, g, n).
+/// operands[gates](t, g, n) + operands[bias](g, n) + sum over k of state(k) * operands[r](k, g, n),
+/// where each sum is multiplied by operands[scales](g, n) if there are scales.
 /// A row whose length is L runs through t = 0 ... L - 1, or backwards, and has zeros in
 /// operands[y](t, n) from L on. `d` is the axis of directions, `b` of the batch, `g` of gates, as
 /// many as the cell has, `n` and `k` of the state, `t` of steps. There are no expressions.
@@ -164,7 +165,9 @@ struct Recurrence {
   bool reversed = false;  ///< direction 0; direction 1 always is
   int gates = 0, r = 1;   ///< operands
   int bias = -1, lengths = -1, h = -1, c = -1,
-      peepholes = -1;                            ///< -1: zeros; of lengths: all steps
+      peepholes = -1;         ///< -1: zeros; of lengths: all steps
+  int scales = -1;            ///< of r's columns, where r is i8: then states are quantised
+  Group group = Group::None;  ///< of quantised states and weights; the target sets it
   int y = -1, last_h = -1, last_c = -1;          ///< written; last_c by an lstm
   int d = 0, b = 1, g = 2, n = 3, t = 4, k = 5;  ///< axes
 };
@@ -203,7 +206,10 @@ struct Problem {
   bool has_reduction() const;
 };
 
-/// Those of the problem's contraction: its group's, or the dtype of its right side.
+/// Of what its contraction or recurrence multiplies.
+Group group_of(const Problem& problem);
+
+/// Those of its contraction or recurrence: the group's, or the dtype of its right side.
 Factors factors_of(const Problem& problem);
 
 /// Readable text of a problem, for `inspect`, golden tests and messages.

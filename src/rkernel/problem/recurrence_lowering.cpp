@@ -71,6 +71,8 @@ void GroupLowering::make_recurrence() {
     made.c = read(graph::recurrence_c, state);
     made.peepholes = read(graph::recurrence_peepholes, {axis(made.d), column});
   }
+  if (const auto scales = graph::scales_input(node))
+    made.scales = add(node.inputs[*scales], {axis(made.d), column}, false);
   Coords steps = state;
   steps.insert(steps.begin(), axis(made.t));
   made.y = add(node.outputs[0], steps, true);

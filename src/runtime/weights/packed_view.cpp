@@ -75,13 +75,15 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   PackedView view;
   view.weight = source.buffer;
   view.dtype = source.dtype;
-  if (problem.contraction) view.group = problem.contraction->group;
+  view.group = rkernel::group_of(problem);
+  view.sums = problem.recurrence && view.group == rkernel::Group::Bytes;
   view.offset = constant(source.offset);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) {
     const int axis = static_cast<int>(i);
     const std::int64_t stride = constant(source.strides[i]);
     if (axis == axes->k) {
-      view.k = constant(problem.axes[i].extent) * rkernel::elements_of(view.group);
+      view.k = constant(problem.axes[i].extent);
+      if (problem.contraction) view.k *= rkernel::elements_of(view.group);  // K counts groups
       view.k_stride = stride;
     } else if (axis == axes->n) {
       view.n = constant(problem.axes[i].extent);

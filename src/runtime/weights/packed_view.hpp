@@ -20,6 +20,7 @@ struct PackedView {
   graph::ValueId weight = graph::no_value;
   DType dtype = DType::f32;  ///< of the panels
   rkernel::Group group = rkernel::Group::None;
+  bool sums = false;  ///< rkernel::PackedLayout::sums
   std::int64_t offset = 0, k = 0, n = 0, k_stride = 0, n_stride = 0;
   std::vector<Batch> batch;
   auto operator<=>(const PackedView&) const = default;

@@ -64,7 +64,8 @@ rkernel::PackedLayout WeightLayout::layout_of(const PackedView& view) const {
                                .panel = target_->panel_width(view.dtype),
                                .k = view.k,
                                .n = view.n,
-                               .group = view.group};
+                               .group = view.group,
+                               .sums = view.sums};
   if (view.group == rkernel::Group::None)
     layout.rows = target_->packed_rows(view.dtype, view.k, view.n);
   return layout;
@@ -101,8 +102,8 @@ std::string WeightLayout::describe(const graph::Module& module,
     for (const PackedView::Batch& batch : view.batch)
       lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
     const rkernel::PackedLayout layout = layout_of(view);
-    lines += fmt::format(" panels {} rows {} of {} ", layout.panel, layout.rows,
-                         rkernel::elements_of(layout.group));
+    lines += fmt::format(" panels {} rows {} of {}{} ", layout.panel, layout.rows,
+                         rkernel::elements_of(layout.group), layout.sums ? " with sums" : "");
     add_source(add_source, view.weight);
   }
   return lines;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -20,6 +21,25 @@ Group group_of(DType left) {
   }
 }
 
+DType packed_dtype(Group group) {
+  switch (group) {
+    case Group::Bytes: return DType::i8;
+    case Group::Shorts: return DType::i16;
+    default: return DType::bf16;
+  }
+}
+
+void group_recurrence(Problem& problem, Group group) {
+  Operand& r = problem.operands[static_cast<std::size_t>(problem.recurrence->r)];
+  if (r.form != rkernel::Form::Packed)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("a recurrent layer reads {} as i8; on a CPU that must be a weight of "
+                            "known sizes",
+                            r.name));
+  problem.recurrence->group = group;
+  r.dtype = packed_dtype(group);
+}
+
 class Grouper {
  public:
   Grouper(Problem& problem, Group group) : problem_(problem), group_(group) {}
@@ -30,7 +50,7 @@ class Grouper {
     Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
     if (b.form != rkernel::Form::Packed) fail("its right side is not packed");
     contraction.group = group_;
-    b.dtype = packed_dtype();
+    b.dtype = packed_dtype(group_);
     count_groups(problem_.axes[static_cast<std::size_t>(contraction.k)].extent);
     count_groups(a.offset);
     for (std::size_t axis = 0; axis < a.strides.size(); ++axis) {
@@ -48,14 +68,6 @@ class Grouper {
   }
 
  private:
-  DType packed_dtype() const {
-    switch (group_) {
-      case Group::Bytes: return DType::i8;
-      case Group::Shorts: return DType::i16;
-      default: return DType::bf16;
-    }
-  }
-
   /// A group of the same elements, as one i32.
   std::int64_t repeated(std::int64_t element) const {
     const int size = rkernel::elements_of(group_), bits = 32 / size;
@@ -84,8 +96,10 @@ class Grouper {
 
 }  // namespace
 
-void group_factors(std::vector<Problem>& problems) {
+void group_factors(std::vector<Problem>& problems, const codegen::Isa& isa) {
   for (Problem& problem : problems) {
+    if (problem.recurrence && problem.recurrence->scales >= 0)
+      group_recurrence(problem, group_of(widest_integer_factor(isa)));
     if (!problem.contraction) continue;
     const Operand& a = problem.operands[static_cast<std::size_t>(problem.contraction->a)];
     if (const Group group = group_of(a.dtype); group != Group::None) Grouper(problem, group).run();

@@ -68,7 +68,7 @@ void multiply_by_scales(Problem& problem) {
 void narrow_weights(std::vector<Problem>& problems, DType dtype, const codegen::Isa& isa) {
   const std::set<graph::ValueId> gathered = gathered_panels(problems);
   for (Problem& problem : problems) {
-    if (problem.contraction && problem.contraction->group != rkernel::Group::None) continue;
+    if (rkernel::group_of(problem) != rkernel::Group::None) continue;
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
       const bool stays =

@@ -37,10 +37,11 @@ void pack_columns(const Columns& columns, std::int64_t width, float* out) {
   }
 }
 
-void pack_panel(const Columns& columns, std::int64_t width, float* out) {
+/// `depth` rows, of which the columns fill the first ones.
+void pack_panel(const Columns& columns, std::int64_t width, std::int64_t depth, float* out) {
   if (columns.k == 0) return;  // there may be no memory
-  if (columns.count < width)
-    std::memset(out, 0, static_cast<std::size_t>(columns.k * width) * sizeof(float));
+  if (columns.count < width || columns.k < depth)
+    std::memset(out, 0, static_cast<std::size_t>(depth * width) * sizeof(float));
   if (columns.n_stride != 1) return pack_columns(columns, width, out);
   for (std::int64_t row = 0; row < columns.k; ++row) {
     std::memcpy(out + row * width, columns.from + row * columns.k_stride,
@@ -132,6 +133,12 @@ void pack_groups(const std::vector<float>& panel, const rkernel::PackedLayout& l
   }
 }
 
+void add_up_columns(const std::vector<float>& panel, std::size_t width, std::int32_t* sums) {
+  std::fill_n(sums, width, 0);
+  for (std::size_t i = 0; i < panel.size(); ++i)
+    sums[i % width] += static_cast<std::int32_t>(panel[i]);
+}
+
 void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
                std::int64_t n_stride, float* out) {
   for (std::int64_t row = 0; row < layout.rows; ++row) {
@@ -150,7 +157,7 @@ std::int64_t packed_rows(const codegen::Isa& isa, DType dtype, std::int64_t k, s
 void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
                  std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
                  void* destination) {
-  const std::int64_t width = layout.panel, panel_elements = layout.k * width;
+  const std::int64_t width = layout.panel, panel_elements = layout.depth() * width;
   auto* out = static_cast<std::byte*>(destination);
   if (layout.rows > 0 && layout.k > 0 && last_panel == layout.panels())
     pack_rows(layout, source, k_stride, n_stride,
@@ -164,12 +171,16 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
                           n_stride};
     std::byte* to = out + i * panel_elements * static_cast<std::int64_t>(size_of(layout.dtype));
     if (layout.dtype == DType::f32) {
-      pack_panel(columns, width, reinterpret_cast<float*>(to));
+      pack_panel(columns, width, layout.k, reinterpret_cast<float*>(to));
       continue;
     }
-    pack_panel(columns, width, panel.data());
+    pack_panel(columns, width, layout.depth(), panel.data());
     if (layout.group != rkernel::Group::None) {
       pack_groups(panel, layout, to);
+      if (layout.sums)
+        add_up_columns(
+            panel, static_cast<std::size_t>(width),
+            reinterpret_cast<std::int32_t*>(out + layout.sums_offset_bytes()) + i * width);
     } else if (layout.dtype == DType::i8) {
       quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to),
                reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);

@@ -11,6 +11,7 @@
 #include "targets/cpu/move/moves.hpp"
 #include "targets/cpu/recurrence/step.hpp"
 #include "targets/cpu/recurrence/team.hpp"
+#include "targets/cpu/tile/group_instructions.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -134,14 +135,14 @@ class TicketEmitter {
 
   /// The weights of the direction: packed at load, or by pack_weights().
   GatePanels gate_panels() {
-    if (!is_packed())
-      return {function_.memory_at(function_.strategy.panels), gate_bytes(), DType::f32};
+    if (!is_packed()) return {function_.memory_at(function_.strategy.panels), gate_bytes(), {}};
     Value* field = builder_.CreateConstInBoundsGEP1_64(builder_.getPtrTy(), function_.args.pointers,
                                                        static_cast<std::uint64_t>(recurrence_.r));
     Value* data = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
     Value* before =
         builder_.CreateMul(direction_, builder_.CreateMul(gate_bytes(), number(function_.gates)));
-    return {builder_.CreateGEP(builder_.getInt8Ty(), data, before), gate_bytes(), weights().dtype};
+    return {builder_.CreateGEP(builder_.getInt8Ty(), data, before), gate_bytes(),
+            rkernel::factors_of(function_.problem)};
   }
 
   void pack_weights() {
@@ -254,8 +255,8 @@ RecurrenceSlots recurrence_slots(const codegen::SlotTable& slots) {
   RecurrenceSlots made;
   int next = slots.first_reserved();
   for (int* slot : {&made.row_blocks, &made.parts, &made.teams, &made.gate_bytes, &made.team_bytes,
-                    &made.memory, &made.states, &made.next_states, &made.cells, &made.updates,
-                    &made.seen, &made.bias, &made.lengths, &made.panels})
+                    &made.quantised, &made.memory, &made.states, &made.next_states, &made.cells,
+                    &made.updates, &made.seen, &made.bias, &made.lengths, &made.panels})
     *slot = next++;
   return made;
 }
@@ -282,6 +283,7 @@ void emit_recurrence(llvm::Module& module, const std::string& symbol,
                      const codegen::SlotTable& slots, const RecurrenceSlots& strategy,
                      const RecurrenceClass& shape_class) {
   RecurrenceFunction function(module, symbol, problem, isa, slots, strategy, shape_class);
+  allow_group(*function.function, isa, problem.recurrence->group);
   codegen::Builder& builder = function.builder;
   Value* first = function.function->getArg(1);
   CountedLoop tickets(builder, first, builder.CreateAdd(first, function.function->getArg(2)),

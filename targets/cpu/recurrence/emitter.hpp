@@ -24,6 +24,7 @@ struct RecurrenceSlots {
   int teams;
   int gate_bytes;  ///< from one gate's panels of packed weights to the next
   int team_bytes;  ///< of KernelArgs::shared for each team, where there are several parts
+  int quantised;   ///< byte of a ticket's scratch from which on it has quantised states
   int memory;      ///< byte of a ticket's scratch from which on a team of one part has its memory
   /// Bytes from the start of a team's memory: of states before and after a step, cells, and what
   /// one product of a step leaves for the next; biases, lengths, panels of weights.
@@ -31,7 +32,7 @@ struct RecurrenceSlots {
 };
 /// They stand behind those of the axes.
 RecurrenceSlots recurrence_slots(const codegen::SlotTable& slots);
-inline constexpr int recurrence_slot_count = 14;
+inline constexpr int recurrence_slot_count = 15;
 
 /// Row: one row of the batch at a time, with as many columns as hide the latency of multiply-adds.
 /// Rows: tiles of rows share each load of the weights. Both add in the same order.

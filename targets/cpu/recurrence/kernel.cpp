@@ -9,6 +9,7 @@
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
 #include "targets/cpu/move/pack.hpp"
+#include "targets/cpu/recurrence/quantised_states.hpp"
 #include "targets/llvm/jit/listing.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
@@ -66,8 +67,14 @@ std::int64_t gate_bytes_of(const rkernel::Problem& problem, const codegen::Isa& 
   const rkernel::Operand& r = weights_of(problem);
   const std::int64_t hidden =
       problem.axes[static_cast<std::size_t>(problem.recurrence->n)].extent.constant().value();
-  return rkernel::PackedLayout{r.dtype, isa.panel_f32, hidden, hidden,
-                               packed_rows(isa, r.dtype, hidden, hidden)}
+  const rkernel::Group group = problem.recurrence->group;
+  return rkernel::PackedLayout{.dtype = r.dtype,
+                               .panel = isa.panel_f32,
+                               .k = hidden,
+                               .n = hidden,
+                               .rows = packed_rows(isa, r.dtype, hidden, hidden),
+                               .group = group,
+                               .sums = group == rkernel::Group::Bytes}
       .bytes();
 }
 
@@ -203,7 +210,7 @@ RecurrenceShape RecurrenceKernel::shape_of(std::span<const std::int64_t> ints) c
   shape.steps = extent(recurrence.t);
   shape.hidden = extent(recurrence.n);
   shape.gates = rkernel::gates_of(recurrence.cell.kind);
-  shape.weights = weights_of(*problem_).dtype;
+  shape.factors = rkernel::factors_of(*problem_);
   shape.cell_operations = operations_of(recurrence.cell);
   shape.products = phases_of(recurrence.cell);
   shape.may_share = shares_columns();
@@ -248,6 +255,11 @@ std::int64_t RecurrenceKernel::tile_bytes(RecurrenceForm form) const {
   return round_up(sums * isa_.f32_lanes * float_bytes, line_bytes);
 }
 
+std::int64_t RecurrenceKernel::quantised_bytes(std::int64_t rows, std::int64_t hidden) const {
+  const rkernel::Group group = problem_->recurrence->group;
+  return group == rkernel::Group::None ? 0 : rows * quantised_row_bytes(isa_, group, hidden);
+}
+
 rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbols,
                                             const RecurrenceStrategy& strategy) const {
   rkernel::Launch launch;
@@ -257,7 +269,8 @@ rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbol
                      teams = shape.directions * strategy.row_blocks;
   const RecurrenceForm form = rows > 1 ? RecurrenceForm::Rows : RecurrenceForm::Row;
   const bool shared = strategy.parts > 1;
-  const std::int64_t memory = fill_memory(shape, rows, launch), tile = tile_bytes(form);
+  const std::int64_t memory = fill_memory(shape, rows, launch), tile = tile_bytes(form),
+                     own = tile + quantised_bytes(rows, shape.hidden);
   const auto set = [&](int slot, std::int64_t value) {
     launch.ints[static_cast<std::size_t>(slot)] = value;
   };
@@ -267,8 +280,9 @@ rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbol
   set(strategy_.team_bytes, meeting_bytes + memory);
   if (weights_of(*problem_).form == rkernel::Form::Packed)
     set(strategy_.gate_bytes, gate_bytes_of(*problem_, isa_));
-  set(strategy_.memory, tile);
-  launch.scratch_bytes = static_cast<std::size_t>(tile + (shared ? 0 : memory));
+  set(strategy_.quantised, tile);
+  set(strategy_.memory, own);
+  launch.scratch_bytes = static_cast<std::size_t>(own + (shared ? 0 : memory));
   const auto made = std::ranges::find_if(classes_, [&](const RecurrenceClass& each) {
     return each.form == form && each.shared == shared;
   });
@@ -288,6 +302,7 @@ rkernel::Launch RecurrenceKernel::plan_with(std::span<const std::int64_t> symbol
   const double states = static_cast<double>(shape.directions * shape.batch) *
                         static_cast<double>(shape.hidden * shape.steps);
   launch.flops = 2 * states * static_cast<double>(shape.gates * shape.hidden);
+  launch.group = shape.factors.group;
   launch.bytes = states * (shape.gates + 1) * float_bytes;
   return launch;
 }

@@ -55,6 +55,8 @@ class RecurrenceKernel final : public rkernel::Kernel {
                            rkernel::Launch& launch) const;
   /// Of a tile's sums.
   std::int64_t tile_bytes(RecurrenceForm form) const;
+  /// Of a ticket's quantised states.
+  std::int64_t quantised_bytes(std::int64_t rows, std::int64_t hidden) const;
 
   std::shared_ptr<const rkernel::Problem> problem_;
   const codegen::Isa& isa_;

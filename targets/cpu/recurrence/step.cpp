@@ -1,5 +1,7 @@
 #include "targets/cpu/recurrence/step.hpp"
 
+#include "src/base/bytes.hpp"
+
 namespace dyn::cpu {
 
 using codegen::Conditional;
@@ -75,13 +77,19 @@ void StepCode::finish(Value* row, Value* column, Value* state) {
 template <class Cell>
 void StepCode::emit_gates(const GateRange& gates, Value* states, const Cell& cell) {
   const CellTile tile = cell_tile(code_.isa(), function_.shape_class.form, gates.count);
+  if (quantised_) quantised_->emit(states, rows_.count);
   function_.for_each_columns(place_.columns, tile.vectors, [&](const Columns& columns) {
     CountedLoop tiles(builder_, number(0), rows_.count, number(tile.rows), "tile");
     Value* left = builder_.CreateSub(rows_.count, tiles.index());
     Value* count = code_.minimum(left, number(tile.rows));
-    emit_sums({function_.state(states, tiles.index(), number(0)), gates.first, gates.count, columns,
-               tile.rows},
-              count);
+    const auto sums_of = [&](Value* rows, Value* stride) {
+      emit_sums({rows, stride, gates.first, gates.count, columns, tile.rows}, count);
+    };
+    if (quantised_)
+      sums_of(quantised_->elements(tiles.index()),
+              builder_.CreateUDiv(quantised_->row_bytes(), number(float_bytes)));
+    else
+      sums_of(function_.state(states, tiles.index(), number(0)), function_.row_stride);
     emit_cells(gates, columns, tiles.index(), count, cell);
     tiles.close();
   });
@@ -111,6 +119,25 @@ void StepCode::emit_sums(const CellProducts::Tile& tile, Value* count) {
   builder_.SetInsertPoint(summed);
 }
 
+/// What the integers, which lie in vectors of f32, stand for; and the bias.
+Value* StepCode::rescaled(Value* sums, int gate, Value* column,
+                          const QuantisedStates::Numbers& numbers) {
+  Value* whole =
+      builder_.CreateBitCast(sums, codegen::lanes_of(builder_.getInt32Ty(), code_.lanes()));
+  if (recurrence_.group == rkernel::Group::Bytes)
+    whole = builder_.CreateSub(
+        whole, builder_.CreateMul(numbers.zero_point, products_.column_sums(gate, column)));
+  function_.operands.set_index(recurrence_.g, number(gate));
+  Value* scale = function_.load(recurrence_.scales);
+  function_.operands.set_index(recurrence_.g, nullptr);
+  Value* product = builder_.CreateFMul(builder_.CreateSIToFP(whole, code_.vector_type()),
+                                       builder_.CreateFMul(numbers.scale, scale));
+  if (recurrence_.bias < 0) return product;
+  Value* biases = function_.memory_at(function_.strategy.bias);
+  return builder_.CreateFAdd(product,
+                             code_.load_vector(function_.state(biases, number(gate), column)));
+}
+
 template <class Cell>
 void StepCode::emit_cells(const GateRange& gates, const Columns& columns, Value* first,
                           Value* count, const Cell& cell) {
@@ -120,11 +147,14 @@ void StepCode::emit_cells(const GateRange& gates, const Columns& columns, Value*
   Value* sums = code_.element(function_.scratch,
                               builder_.CreateMul(rows.index(), number(gates.count * gate_floats)));
   const auto cells = [&] {
+    std::optional<QuantisedStates::Numbers> numbers;
+    if (quantised_) numbers = quantised_->numbers(row);
     function_.for_each_vector(columns, [&](Value* column) {
       Value* in_tile = builder_.CreateSub(column, columns.first);
       cell(row, column, [&](int gate) {
-        return code_.load_vector(code_.element(
+        Value* sum = code_.load_vector(code_.element(
             sums, builder_.CreateAdd(in_tile, number((gate - gates.first) * gate_floats))));
+        return numbers ? rescaled(sum, gate, column, *numbers) : sum;
       });
     });
   };

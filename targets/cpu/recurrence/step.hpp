@@ -3,9 +3,11 @@
 // them the cells.
 
 #include <array>
+#include <optional>
 
 #include "targets/cpu/recurrence/cell.hpp"
 #include "targets/cpu/recurrence/products.hpp"
+#include "targets/cpu/recurrence/quantised_states.hpp"
 
 namespace dyn::cpu {
 
@@ -23,7 +25,9 @@ class StepCode {
         recurrence_(function.recurrence),
         products_(products),
         cell_(function),
-        rows_(rows) {}
+        rows_(rows) {
+    if (products.is_grouped()) quantised_.emplace(function);
+  }
 
   /// Where a step is, and the states before and after it.
   struct Place {
@@ -52,6 +56,8 @@ class StepCode {
   template <class Cell>
   void emit_gates(const GateRange& gates, llvm::Value* states, const Cell& cell);
   void emit_sums(const CellProducts::Tile& tile, llvm::Value* count);
+  llvm::Value* rescaled(llvm::Value* sums, int gate, llvm::Value* column,
+                        const QuantisedStates::Numbers& numbers);
   template <class Cell>
   void emit_cells(const GateRange& gates, const Columns& columns, llvm::Value* first,
                   llvm::Value* count, const Cell& cell);
@@ -61,6 +67,7 @@ class StepCode {
   VectorCode& code_;
   const rkernel::Recurrence& recurrence_;
   const CellProducts& products_;
+  std::optional<QuantisedStates> quantised_;  ///< where the products are of groups
   CellCode cell_;
   const TeamRows rows_;
   Place place_{};  ///< of what is written

@@ -41,12 +41,18 @@ std::string activation_key(const graph::Activation& activation) {
 
 std::string recurrence_key(const rkernel::Recurrence& recurrence) {
   const rkernel::Cell& cell = recurrence.cell;
-  return fmt::format(" cell {} {} {} {} clip{:a} {}{}{} of {},{},{},{},{},{},{} to {},{},{}",
+  const std::string quantised =
+      recurrence.scales < 0
+          ? ""
+          : fmt::format(" {} scaled by {}", rkernel::Factors(recurrence.group).name(),
+                        recurrence.scales);
+  return fmt::format(" cell {} {} {} {} clip{:a} {}{}{} of {},{},{},{},{},{},{} to {},{},{}{}",
                      static_cast<int>(cell.kind), activation_key(cell.f), activation_key(cell.g),
                      activation_key(cell.h), cell.clip, int{cell.input_forget},
                      int{cell.linear_before_reset}, int{recurrence.reversed}, recurrence.gates,
                      recurrence.r, recurrence.bias, recurrence.lengths, recurrence.h, recurrence.c,
-                     recurrence.peepholes, recurrence.y, recurrence.last_h, recurrence.last_c);
+                     recurrence.peepholes, recurrence.y, recurrence.last_h, recurrence.last_c,
+                     quantised);
 }
 
 }  // namespace

@@ -129,9 +129,11 @@ def DynamicQuantizeLSTM(draw):
     c.put(c.floats(steps, batch, width), fixed=(-1,)).put(c.whole(dtype, ways, width, 4 * hidden), constant=True).put(c.whole(dtype, ways, hidden, 4 * hidden), constant=True)
     c.maybe(c.floats(ways, 8 * hidden)).maybe(c.whole(numpy.int32, batch, low=1, high=steps))
     c.maybe(c.floats(ways, batch, hidden)).maybe(c.floats(ways, batch, hidden)).maybe(c.floats(ways, 3 * hidden))
+    middle = numpy.full([ways], 128 if dtype == numpy.uint8 else 0, dtype)
     for _ in range(2):
-        c.put(scale_of(c, ways, *columns) / 5, constant=True).put(numpy.zeros([ways] + columns, dtype) if columns else zero_of(c, dtype, ways), constant=True)
-    c.outputs, c.tolerance = 3, 0.01  # ONNX Runtime quantises the state at each step, dyn does not
+        zero = numpy.zeros([ways] + columns, dtype) if columns else middle if c.flip() else zero_of(c, dtype, ways)
+        c.put(scale_of(c, ways, *columns) / 5, constant=True).put(zero, constant=True)
+    c.outputs, c.tolerance = 3, 0.01  # ONNX Runtime quantises the state of all rows at once, dyn that of each row
     c.set(hidden_size=hidden, direction=way)
     c.exact = lstm_of_floats(c)
     return c

@@ -12,6 +12,7 @@
 #include "graph/ops/recurrence.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
+#include "src/import/onnx/parts/integers/integer_product.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
 
 namespace dyn::onnx {
@@ -99,9 +100,11 @@ std::vector<Activations> activations_of(NodeContext& node, const Kind& kind) {
 }
 
 /// The node's first input; [directions, gates * hidden, inputs]; [directions, hidden, gates *
-/// hidden].
+/// hidden]. Integer weights of the state have scales, [directions, gates * hidden].
 struct Factors {
   ValueId x, of_inputs, of_state;
+  std::optional<ValueId> products = std::nullopt;  ///< of x by the weights of the inputs, instead
+  std::optional<ValueId> scales = std::nullopt;
 };
 
 class Recurrence {
@@ -131,6 +134,7 @@ class Recurrence {
       inputs.push_back(state(6));
       inputs.push_back(node_.has(7) ? node_.value(7) : zeros({directions_, hidden_ * 3}));
     }
+    if (factors_.scales) inputs.push_back(*factors_.scales);
     const std::vector<Activations> activations = activations_of(node_, kind_);
     const std::string direction = node_.word("direction", "forward");
     const bool alike = activations.size() == 1 ||
@@ -199,9 +203,17 @@ class Recurrence {
   /// The inputs' share of all gates, with their bias: [S, B, D * G * H].
   ValueId gates() {
     const Dim all = directions_ * rows_;
-    const ValueId weights = shaped(factors_.of_inputs, {all, node_.builder().type(x_).dims[2]});
-    const ValueId products = node_.add("matmul", {x_, weights}, {{"transpose_b", true}});
+    ValueId products = graph::no_value;
+    if (!factors_.products)
+      products = products_of_inputs(all);
+    else
+      products = batch_first_ ? turn(*factors_.products, {1, 0, 2}) : *factors_.products;
     return node_.has(3) ? node_.add("add", {products, shaped(bias(0), {all})}) : products;
+  }
+
+  ValueId products_of_inputs(Dim columns) {
+    const ValueId weights = shaped(factors_.of_inputs, {columns, node_.builder().type(x_).dims[2]});
+    return node_.add("matmul", {x_, weights}, {{"transpose_b", true}});
   }
 
   /// Half `which` of the biases: of the inputs, or of the state.
@@ -246,53 +258,109 @@ void give_lstm(NodeContext& node, const Factors& factors) {
 
 void convert_lstm(NodeContext& node) { give_lstm(node, factors_of(node)); }
 
-/// Constant weights [directions, K, gates * hidden] as floats. A scale and a zero point belong to a
+/// Constant weights [directions, K, gates * hidden] of 8 bits. A scale and a zero point belong to a
 /// direction, or to each column of one.
-Tensor dequantized_weights(NodeContext& node, const QuantizedInput& input) {
-  const Tensor& weights = node.need_constant(input.tensor, "its quantised weights");
-  if (weights.dims.size() != 3)
-    node.fail(fmt::format("its quantised weights have {} dims, not 3", weights.dims.size()));
-  const auto directions = static_cast<std::size_t>(weights.dims[0]),
-             columns = static_cast<std::size_t>(weights.dims[2]),
-             all = static_cast<std::size_t>(weights.elements());
-  const std::vector<double> scales = numbers_of(node.need_constant(input.scale, "its scales")),
-                            zeros =
-                                numbers_of(node.need_constant(input.zero_point, "its zero points"));
-  const bool by_column = scales.size() != directions;
-  if ((by_column && scales.size() != directions * columns) || zeros.size() != scales.size())
-    node.fail(fmt::format("it has {} scales and {} zero points, and needs {} or {}", scales.size(),
-                          zeros.size(), directions, directions * columns));
-  return dequantized(weights, scales, zeros, [&](std::size_t i) {
-    const std::size_t direction = i / (all / directions);
-    return by_column ? direction * columns + i % columns : direction;
-  });
-}
+class QuantisedWeights {
+ public:
+  QuantisedWeights(NodeContext& node, const QuantizedInput& input)
+      : node_(node),
+        weights_(node.need_constant(input.tensor, "its quantised weights")),
+        scales_(numbers_of(node.need_constant(input.scale, "its scales"))),
+        zeros_(numbers_of(node.need_constant(input.zero_point, "its zero points"))) {
+    if (weights_.dims.size() != 3)
+      node.fail(fmt::format("its quantised weights have {} dims, not 3", weights_.dims.size()));
+    by_column_ = scales_.size() != directions();
+    if ((by_column_ && scales_.size() != directions() * columns()) ||
+        zeros_.size() != scales_.size())
+      node.fail(fmt::format("it has {} scales and {} zero points, and needs {} or {}",
+                            scales_.size(), zeros_.size(), directions(), directions() * columns()));
+  }
 
-/// The numbers that the node's quantised inputs stand for. Steps behind the longest sample have no
-/// influence on their range.
-TensorExpr numbers_of_quantized_inputs(NodeContext& node) {
+  std::size_t directions() const { return static_cast<std::size_t>(weights_.dims[0]); }
+  std::size_t columns() const { return static_cast<std::size_t>(weights_.dims[2]); }
+  std::int64_t depth() const { return weights_.dims[1]; }
+  Tensor dequantised() const {
+    return dequantized(weights_, scales_, zeros_, [&](std::size_t i) { return scale_of(i); });
+  }
+  /// The integers less their zero points, in f32.
+  Tensor whole() const {
+    return dequantized(weights_, std::vector<double>(scales_.size(), 1), zeros_,
+                       [&](std::size_t i) { return scale_of(i); });
+  }
+  /// The same as i8; nothing where one is outside of it.
+  std::optional<Tensor> bytes() const {
+    Tensor bytes{DType::i8, weights_.dims, {}};
+    for (const double number : numbers_of(whole())) {
+      if (number < -128 || number > 127) return std::nullopt;
+      bytes.bytes += static_cast<char>(number);
+    }
+    return bytes;
+  }
+  /// One for each column of each direction: f32 of these dims.
+  TensorExpr scales(const Integers& dims) const {
+    std::vector<float> all;
+    for (std::size_t i = 0; i < directions() * columns(); ++i)
+      all.push_back(static_cast<float>(scales_[by_column_ ? i : i / columns()]));
+    return floats(node_, dims, all);
+  }
+  std::int64_t all_columns() const { return weights_.dims[0] * weights_.dims[2]; }
+  ValueId value(Tensor tensor, int input) const {
+    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
+                    std::nullopt};
+    return node_.value_of(operand, node_.node().input(input));
+  }
+
+ private:
+  std::size_t scale_of(std::size_t element) const {
+    const std::size_t direction = element / (static_cast<std::size_t>(depth()) * columns());
+    return by_column_ ? direction * columns() + element % columns() : direction;
+  }
+
+  NodeContext& node_;
+  const Tensor& weights_;
+  const std::vector<double> scales_, zeros_;
+  bool by_column_ = false;
+};
+
+/// The node's first input as integers. Steps behind the longest sample have no influence on their
+/// range.
+DynamicallyQuantized quantized_inputs(NodeContext& node) {
   TensorExpr x = input_expr(node, 0);
   if (node.has(4)) {
     const TensorExpr most = reduce("reduce_max", input_expr(node, 4), {0}, false);
     const TensorExpr step = cast(along(range(node, x.dims()[0]), 0, 3), most.dtype());
     x = where(less(step, most), x, 0.0);
   }
-  const DynamicallyQuantized of = dynamically_quantized(x);
-  return (of.whole - of.zero_point) * of.scale;
+  return dynamically_quantized(x);
+}
+
+/// The products of the inputs of all steps by the weights of all directions: [S, B, D * G * H].
+ValueId products_of_bytes(NodeContext& node, const QuantisedWeights& weights) {
+  constexpr std::array<std::int64_t, 3> inputs_first{1, 0, 2};
+  Tensor factor = permuted(weights.whole(), inputs_first);
+  factor.dims = {weights.depth(), weights.all_columns()};
+  const DynamicallyQuantized x = quantized_inputs(node);
+  const TensorExpr sums = integer_matmul(node, whole_of(x), {std::move(factor), std::nullopt});
+  return (cast(sums, DType::f32) * (x.scale * weights.scales({weights.all_columns()}))).id();
 }
 
 /// ONNX Runtime's LSTM by weights of 8 bits. It quantises the inputs, all at once, and the state at
-/// each step; here the state stays.
+/// each step; here each row of the state has a scale of its own. By weights that are no i8 without
+/// their zero points the state is multiplied as it is.
 void convert_dynamic_quantize_lstm(NodeContext& node) {
-  const auto value = [&](Tensor tensor, int input) {
-    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
-                    std::nullopt};
-    return node.value_of(operand, node.node().input(input));
-  };
-  const ValueId x = numbers_of_quantized_inputs(node).id(),
-                of_inputs =
-                    value(permuted(dequantized_weights(node, {1, 8, 9}), last_exchanged), 1);
-  give_lstm(node, {x, of_inputs, value(dequantized_weights(node, {2, 10, 11}), 2)});
+  const QuantisedWeights of_inputs(node, {1, 8, 9}), of_state(node, {2, 10, 11});
+  Factors factors{node.value(0), graph::no_value, graph::no_value};
+  factors.products = products_of_bytes(node, of_inputs);
+  if (std::optional<Tensor> bytes = of_state.bytes()) {
+    factors.of_state = of_state.value(std::move(*bytes), 2);
+    factors.scales = of_state
+                         .scales({static_cast<std::int64_t>(of_state.directions()),
+                                  static_cast<std::int64_t>(of_state.columns())})
+                         .id();
+  } else {
+    factors.of_state = of_state.value(of_state.dequantised(), 2);
+  }
+  give_lstm(node, factors);
 }
 
 void convert_gru(NodeContext& node) {

@@ -35,11 +35,7 @@ void convert_dynamic_quantize_matmul(NodeContext& node) {
   constexpr std::size_t b = 1, b_scale = 2, b_zero_point = 3, bias = 4;
   const DynamicallyQuantized a = dynamically_quantized(input_expr(node, 0));
   const Whole factor = whole_input(node, b, b_zero_point, -1);
-  const TensorExpr sums =
-      integer_matmul(node,
-                     {std::nullopt, a.whole - a.zero_point,
-                      Bytes{cast(a.whole, DType::u8), 0, cast(a.zero_point, DType::i32)}},
-                     factor);
+  const TensorExpr sums = integer_matmul(node, whole_of(a), factor);
   node.give(rescaled(node, sums, a.scale, b_scale, bias).id());
 }
 

@@ -64,6 +64,11 @@ Dims dims_of(NodeContext& node, const Whole& whole) {
   return dims;
 }
 
+Whole whole_of(const DynamicallyQuantized& x) {
+  return {std::nullopt, x.whole - x.zero_point,
+          Bytes{cast(x.whole, DType::u8), 0, cast(x.zero_point, DType::i32)}};
+}
+
 Whole transposed(const Whole& matrix) {
   constexpr std::int64_t exchanged[] = {1, 0};
   if (matrix.constant) return {permuted(*matrix.constant, exchanged), std::nullopt};

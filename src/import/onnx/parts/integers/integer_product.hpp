@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
 #include "src/import/onnx/parts/windows/sliding_windows.hpp"
 
@@ -36,6 +37,9 @@ IntegerOperand integer_input(NodeContext& node, std::size_t input, std::size_t z
 /// count from the end).
 Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis);
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis);
+
+/// The same of what was quantised here.
+Whole whole_of(const DynamicallyQuantized& x);
 
 /// A matrix with its axes exchanged.
 Whole transposed(const Whole& matrix);

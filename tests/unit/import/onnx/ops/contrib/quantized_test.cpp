@@ -424,6 +424,74 @@ TEST_CASE("an LSTM by 8-bit weights is one by the floats that they and its input
   }
 }
 
+// The state given is one of codes, so that quantising it changes nothing.
+TEST_CASE("an LSTM by 8-bit weights quantises the state of each row") {
+  constexpr std::int64_t batch = 3, inputs = 3, hidden = 5, columns = 4 * hidden;
+  constexpr float step = 0x1p-7F;
+  std::vector<float> h;
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const std::int64_t row_step = b + 1;  // each row has a range of its own
+    for (const std::int64_t code : {-100, 155, 0, 17, -3})
+      h.push_back(static_cast<float>(code * row_step) * step);
+  }
+  const std::vector<std::int8_t> w = random_integers<std::int8_t>(inputs * columns),
+                                 r = random_integers<std::int8_t>(hidden * columns);
+  std::vector<std::uint8_t> raised;  // the same weights as u8
+  for (const std::int8_t weight : r) raised.push_back(static_cast<std::uint8_t>(weight + 128));
+  const std::vector<float> x = random_floats(batch * inputs), bias = random_floats(2 * columns);
+  const auto turned = [&](const std::vector<std::int8_t>& q, std::int64_t rows, float scale) {
+    std::vector<float> result(q.size());
+    for (std::int64_t i = 0; i < rows * columns; ++i)
+      result[places(i % columns * rows + i / columns)] = static_cast<float>(q[places(i)]) * scale;
+    return result;
+  };
+  const auto inputs_of = [&](OnnxFile& file) {
+    file.input("x", {"S", "B", inputs}).input("h", {1, "B", hidden}).output("y");
+    file.floats("b", {1, 2 * columns}, bias);
+  };
+  OnnxFile standard;
+  inputs_of(standard);
+  standard.floats("w", {1, columns, inputs}, turned(w, inputs, 0.004F));
+  standard.floats("r", {1, columns, hidden}, turned(r, hidden, 0.002F));
+  set(standard.node("LSTM", {"x", "w", "r", "b", "", "h"}, {"y"}), "hidden_size", hidden);
+  const std::vector<float> rounded = in_bytes(x);
+  const Values expected =
+      run_all(standard, {{"x", Tensor::view(rounded.data(), {1, batch, inputs})},
+                         {"h", Tensor::view(h.data(), {1, batch, hidden})}})[0]
+          .values;
+  for (const bool is_raised : {false, true}) {
+    CAPTURE(is_raised);
+    OnnxFile file;
+    inputs_of(file);
+    add_constant(file, "w", {1, inputs, columns}, w);
+    add_constant(file, "wz", {1}, std::vector<std::int8_t>{0});
+    if (is_raised)
+      add_constant(file, "r", {1, hidden, columns}, raised);
+    else
+      add_constant(file, "r", {1, hidden, columns}, r);
+    if (is_raised)
+      add_constant(file, "rz", {1}, std::vector<std::uint8_t>{128});
+    else
+      add_constant(file, "rz", {1}, std::vector<std::int8_t>{0});
+    file.floats("ws", {1}, {0.004F}).floats("rs", {1}, {0.002F});
+    set(contrib(file, "DynamicQuantizeLSTM",
+                {"x", "w", "r", "b", "", "h", "", "", "ws", "wz", "rs", "rz"}, {"y"}),
+        "hidden_size", hidden);
+    const Graph graph = load(file);
+    check_close(run_all(graph, {{"x", Tensor::view(x.data(), {1, batch, inputs})},
+                                {"h", Tensor::view(h.data(), {1, batch, hidden})}})[0]
+                    .values,
+                expected, 1e-5);
+    std::vector<float> between = h;
+    between[3] += step / 4;  // no code: it is rounded to the one that was there
+    CHECK(run_all(graph, {{"x", Tensor::view(x.data(), {1, batch, inputs})},
+                          {"h", Tensor::view(between.data(), {1, batch, hidden})}})[0]
+              .values == run_all(graph, {{"x", Tensor::view(x.data(), {1, batch, inputs})},
+                                         {"h", Tensor::view(h.data(), {1, batch, hidden})}})[0]
+                             .values);
+  }
+}
+
 TEST_CASE("an LSTM by 8-bit weights does not see the steps behind its longest sample") {
   OnnxFile file;
   file.input("x", {"S", "B", 3}).input("lengths", {"B"}, onnx::TensorProto::INT32).output("y");
