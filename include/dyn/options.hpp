@@ -46,12 +46,17 @@ struct Options {
   std::string precision = "f32";
 
   /// With "cpu": how the constant right sides of matmuls lie in memory: "" (as `precision` says),
-  /// "f32", "bf16", "f16" (each half the bytes; numbers beyond 65504 become infinite in f16) or
-  /// "i8" (a quarter; the largest magnitude of each column is 127, NaN and infinity are an error).
-  /// They become f32 before they are multiplied. An embedding that is also such a right side is
-  /// bf16 with "i8". "f16" is an error with ISA "sse2", and so is another than "bf16" with
-  /// precision "bf16".
+  /// "f32", "bf16", "f16" (each half the bytes; numbers beyond 65504 become infinite in f16), "i8"
+  /// (a quarter; the largest magnitude of each column is 127, NaN and infinity are an error) or
+  /// "i4" (a seventh: 4 bits in groups of weight_group along the sums, each times a scale of its
+  /// own). They become f32 before they are multiplied. An embedding that is also such a right side
+  /// is bf16 with "i8" and "i4". "f16" is an error with ISA "sse2", and so is another than "bf16"
+  /// with precision "bf16".
   std::string weights;
+
+  /// With weights "i4": how many share a scale: 16, 32, 64, 128 or 256. With fewer the model is
+  /// closer to what it was, and larger.
+  int weight_group = 32;
 
   /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or
   /// "sse2". One that the CPU lacks is an error.

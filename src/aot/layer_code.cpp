@@ -6,6 +6,7 @@
 #include "graph/text/text.hpp"
 #include "src/aot/layers.hpp"
 #include "src/rkernel/problem/lower.hpp"
+#include "targets/cpu/ahead_of_time.hpp"
 #include "targets/cpu/contraction/context.hpp"
 
 namespace dyn::aot {
@@ -30,14 +31,15 @@ LayerCode::LayerCode(const codegen::Isa& isa) {
       std::make_shared<const cpu::ContractionContext>(isa, machine, cpu::ContractionLoops{}),
       std::make_shared<const cpu::AttentionChoices>()};
   for (const std::string& text : common_layers()) add(text, context, DType::f32);
-  for (const DType weights : codegen::widened_dtypes(isa)) {
+  for (const rkernel::Factors& weights : cpu::usual_weights(isa)) {
     for (const std::string& text : plain_layers()) {
-      if (weights != DType::f32) add(text, context, weights);
+      if (weights != rkernel::Factors()) add(text, context, weights);
     }
   }
 }
 
-void LayerCode::add(const std::string& text, const cpu::KernelContext& context, DType weights) {
+void LayerCode::add(const std::string& text, const cpu::KernelContext& context,
+                    const rkernel::Factors& weights) {
   modules_.push_back(std::make_unique<graph::Module>(graph::parse(text, "a common layer")));
   graph::Module& module = *modules_.back();
   const graph::Fusion fusion = graph::run_pipeline(

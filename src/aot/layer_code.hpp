@@ -22,7 +22,8 @@ class LayerCode {
   std::span<const codegen::KernelSource> sources() const noexcept { return sources_; }
 
  private:
-  void add(const std::string& text, const cpu::KernelContext& context, DType weights);
+  void add(const std::string& text, const cpu::KernelContext& context,
+           const rkernel::Factors& weights);
 
   std::vector<std::unique_ptr<graph::Module>> modules_;  ///< whose dims the drafts refer to
   std::vector<std::unique_ptr<cpu::KernelDrafts>> drafts_;

@@ -32,9 +32,17 @@ std::vector<WindowForm> usual_windows() {
 
 }  // namespace
 
+std::vector<rkernel::Factors> usual_weights(const codegen::Isa& isa) {
+  const std::vector<DType> widened = codegen::widened_dtypes(isa);
+  std::vector<rkernel::Factors> all(widened.begin(), widened.end());
+  const DType scale = codegen::can_widen(isa, DType::f16) ? DType::f16 : DType::f32;
+  all.emplace_back(rkernel::Coding{rkernel::usual_coding_block, scale});
+  return all;
+}
+
 std::vector<codegen::KernelSource> ahead_of_time_sources(const codegen::Isa& isa) {
   std::vector<codegen::KernelSource> sources = dot_loop_sources(isa);
-  for (const DType weights : codegen::widened_dtypes(isa)) {
+  for (const rkernel::Factors& weights : usual_weights(isa)) {
     const std::vector<codegen::KernelSource> loops = main_loop_sources(isa, weights);
     sources.insert(sources.end(), loops.begin(), loops.end());
   }

@@ -31,11 +31,11 @@ class CpuTarget final : public rkernel::Target {
                                                .debugger = options.debugger,
                                                .dump = options.dump})) {
     if (!store_->problem().empty()) warn(store_->problem());
-    if (!codegen::can_widen(isa_, options.weights)) {
+    if (!codegen::can_widen(isa_, options.weights.weights)) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or "
                               "avx512, or precision bf16",
-                              isa_.name, name_of(options.weights)));
+                              isa_.name, options.weights.name()));
     }
   }
 
@@ -109,7 +109,8 @@ class CpuTarget final : public rkernel::Target {
                                      .panel = isa_.panel_f32,
                                      .k = k.value_or(0) * rkernel::elements_of(group),
                                      .n = n.value_or(0),
-                                     .group = group}
+                                     .group = group,
+                                     .coding = b.coding}
                    .bytes();
     }
     return bytes;
@@ -170,8 +171,9 @@ class CpuTarget final : public rkernel::Target {
       const rkernel::Group group = rkernel::group_of(problem);
       for (const rkernel::Operand& operand : problem.operands) {
         if (operand.form != rkernel::Form::Packed) continue;
-        all.insert(group == rkernel::Group::None ? rkernel::Factors(operand.dtype)
-                                                 : rkernel::Factors(group));
+        all.insert(group != rkernel::Group::None ? rkernel::Factors(group)
+                   : operand.coding              ? rkernel::Factors(operand.coding)
+                                                 : rkernel::Factors(operand.dtype));
       }
     }
     return all;

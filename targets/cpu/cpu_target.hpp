@@ -9,6 +9,7 @@
 #include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
 #include "src/base/dump.hpp"
+#include "src/rkernel/problem/factors.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::cpu {
@@ -18,8 +19,8 @@ struct TargetOptions {
   std::string cache_dir;         ///< "" to keep nothing on disk
   int threads = 1;               ///< of one run; also used to compile
   DType precision = DType::f32;  ///< what contractions with weights multiply in: f32 or bf16
-  DType weights =
-      DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
+  rkernel::Factors weights;  ///< how constant right sides of contractions lie in memory: f32, bf16,
+                             ///< f16, i8 or codes, whose scales are f16 where the ISA can widen it
   bool deterministic = false;                     ///< Options::deterministic
   rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Oracle: dyn,
                                                   ///< with all others ready for Kernel::choices()

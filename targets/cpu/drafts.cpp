@@ -57,7 +57,7 @@ void append_sources(const Draft& draft, std::vector<codegen::KernelSource>& sour
 
 void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
-                  DType weights) {
+                  const rkernel::Factors& weights) {
   mark_packed(problems, constant);
   group_factors(problems, isa);
   give_single_rows_a_stride(problems);

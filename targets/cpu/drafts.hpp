@@ -16,11 +16,11 @@
 namespace dyn::cpu {
 
 /// Chooses how operands lie: constant right sides of contractions without batch axes, and weights
-/// of recurrences, are packed at load, and gathers read packed panels. `weights`: the dtype of
-/// packed floats.
+/// of recurrences, are packed at load, and gathers read packed panels. `weights`: how packed
+/// floats are kept.
 void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
-                  DType weights);
+                  const rkernel::Factors& weights);
 
 /// All kernels of a target share this.
 struct KernelContext {

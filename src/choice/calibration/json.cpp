@@ -25,6 +25,12 @@ struct nlohmann::adl_serializer<dyn::rkernel::Factors> {
       factors = dyn::rkernel::Factors(group);
       if (json == factors.name()) return;
     }
+    for (const int block : dyn::rkernel::coding_blocks) {
+      for (const dyn::DType scale : {dyn::DType::f16, dyn::DType::f32}) {
+        factors = dyn::rkernel::Factors(dyn::rkernel::Coding{block, scale});
+        if (json == factors.name()) return;
+      }
+    }
     factors = json.get<dyn::DType>();
   }
 };
@@ -117,13 +123,15 @@ void from_json(const json& json, Machine& machine) {
 
 void to_json(json& json, const ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, const auto& size) { json[name] = size; });
-  if (shape.group != rkernel::Group::None) json["group"] = shape.factors();
+  if (shape.group != rkernel::Group::None || shape.coding) json["factors"] = shape.factors();
 }
 
 void from_json(const json& json, ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, auto& size) { json.at(name).get_to(size); });
-  shape.group =
-      json.contains("group") ? json["group"].get<rkernel::Factors>().group : rkernel::Group::None;
+  const auto factors =
+      json.contains("factors") ? json["factors"].get<rkernel::Factors>() : rkernel::Factors();
+  shape.group = factors.group;
+  shape.coding = factors.coding;
 }
 
 void to_json(json& json, const Choice& choice) {

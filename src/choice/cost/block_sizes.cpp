@@ -90,7 +90,7 @@ void BlockSizer::set_columns(const rkernel::Strategy& strategy) {
 
 void BlockSizer::set_depth(const rkernel::Strategy& strategy) {
   const std::int64_t slice_k =
-      strategy.split_k == 1 ? shape_.k : ceil_div(shape_.k, strategy.split_k);
+      strategy.split_k == 1 ? shape_.k : shape_.slice_of_k(strategy.split_k);
   const std::int64_t k_blocks =
       slice_k <= strategy.block_k ? 1 : ceil_div(slice_k, strategy.block_k);
   sizes_.slices = static_cast<double>(strategy.split_k);

@@ -174,7 +174,7 @@ double least_ticket(const Machine& machine, const ContractionShape& shape,
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   const double below =
       sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes);
-  const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
+  const auto b_element_bytes = shape.b_element_bytes();
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(
       2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
@@ -205,9 +205,8 @@ double least_cost(const Machine& machine, const ContractionShape& shape,
   const bool slices = blocks < threads || shape.fixed_slices > 1;
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != rkernel::LaneAxis::K || shape.b_packed;
-  const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) *
-                                       static_cast<double>(size_of(shape.b_dtype))
-                                 : 0;
+  const double b_bytes =
+      reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * shape.b_element_bytes() : 0;
   const double spared = spared_by_rest(machine, shape, sizes);
   const double multiply_adds = (static_cast<double>(shape.k) * sizes.seconds_per_k - spared) *
                                sizes.row_tiles * sizes.column_tiles;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dyn/dtype.hpp"
+#include "src/base/rounding.hpp"
 #include "src/choice/cost/machine.hpp"
 #include "src/rkernel/problem/factors.hpp"
 #include "src/rkernel/tree/strategy.hpp"
@@ -61,6 +62,7 @@ struct ContractionShape {
   DType a_dtype = DType::f32, b_dtype = DType::f32;  ///< in memory; computing is in f32
   rkernel::Group group = rkernel::Group::None;       ///< then k counts groups, and both dtypes are
                                                      ///< as wide as one
+  rkernel::Coding coding = {};                       ///< of b in i4
   bool b_packed =
       true;  ///< constant, packed at load; else packed by each ticket, or read as it lies
   bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1
@@ -84,7 +86,15 @@ struct ContractionShape {
   std::size_t a_level = 0, b_level = 0;
 
   rkernel::Factors factors() const {
+    if (coding) return rkernel::Factors(coding);
     return group == rkernel::Group::None ? rkernel::Factors(b_dtype) : rkernel::Factors(group);
+  }
+  /// Of packed b, one step of K of a column.
+  double b_element_bytes() const { return factors().step_bytes(); }
+  /// Steps of K of the largest of so many slices: slices of codes begin with a block.
+  std::int64_t slice_of_k(std::int64_t slices) const {
+    if (!coding) return ceil_div(k, slices);
+    return std::min(k, ceil_div(ceil_div(k, coding.block), slices) * coding.block);
   }
 };
 

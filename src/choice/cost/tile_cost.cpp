@@ -153,8 +153,7 @@ double line_share(const Machine& machine, const ContractionShape& shape,
 ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape,
                              const rkernel::Strategy& strategy, const BlockSizes& sizes,
                              double bytes, int active) {
-  const double block_bytes =
-      sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
+  const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * shape.b_element_bytes();
   const double lines = line_share(machine, shape, strategy);
   const std::size_t near_level =
       std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes * lines)),
@@ -202,7 +201,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
   const double a_bytes = rows * sizes.block_k * float_bytes *
                          (strategy.copy_a ? 1 : conflict_factor(machine, shape, rows));
-  const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
+  const auto b_element_bytes = shape.b_element_bytes();
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
   const std::size_t block_level = std::max<std::size_t>(

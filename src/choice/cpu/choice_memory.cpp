@@ -17,8 +17,9 @@ std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& sha
                               static_cast<std::uint64_t>(shape.b_dtype) << 16;
   return {kinds | flags << 24 | static_cast<std::uint64_t>(shape.a_level) << 32 |
               static_cast<std::uint64_t>(shape.b_level) << 40 |
-              static_cast<std::uint64_t>(shape.group) << 48,
-          word(threads) << 32 | word(shape.inlined_rows),
+              static_cast<std::uint64_t>(shape.group) << 48 |
+              static_cast<std::uint64_t>(shape.coding.scale) << 52,
+          word(threads) << 32 | word(shape.coding.block) << 16 | word(shape.inlined_rows),
           word(shape.batch),
           word(shape.m),
           word(shape.n),

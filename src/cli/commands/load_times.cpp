@@ -59,6 +59,8 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
   if (options.precision != Options().precision)
     words.insert(words.end(), {"--precision", options.precision});
   if (!options.weights.empty()) words.insert(words.end(), {"--weights", options.weights});
+  if (options.weight_group != Options().weight_group)
+    words.insert(words.end(), {"--weight-group", std::to_string(options.weight_group)});
   words.insert(words.end(), {"--weight-cache", fmt::format("{}", options.weight_cache_bytes)});
   if (options.vendor) words.emplace_back("--vendor");
   if (options.random_weights) words.emplace_back("--random-weights");

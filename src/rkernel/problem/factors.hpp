@@ -26,26 +26,60 @@ constexpr int elements_of(Group group) noexcept {
   return group == Group::Bytes ? 4 : group == Group::None ? 1 : 2;
 }
 
+/// Weights of 4 bits in blocks along K. In a block the elements of a column are codes of i4 times
+/// its scale; the last block of a panel may have fewer than it has room for.
+struct Coding {
+  int block = 0;             ///< elements (coding_blocks); 0: weights are not coded
+  DType scale = DType::f32;  ///< or f16
+
+  auto operator<=>(const Coding&) const = default;
+  explicit operator bool() const { return block != 0; }
+  /// Bytes of one column's part of a block: its scale, then its codes.
+  std::int64_t block_bytes() const { return static_cast<std::int64_t>(size_of(scale)) + block / 2; }
+  /// Where the depth of a panel ends.
+  std::int64_t whole_blocks(std::int64_t k) const {
+    return block == 0 ? k : (k + block - 1) / block * block;
+  }
+};
+
+/// The sizes that blocks may have.
+inline constexpr int coding_blocks[] = {16, 32, 64, 128, 256};
+inline constexpr int usual_coding_block = 32;  ///< Options::weight_group where nobody sets it
+
+/// Codes of one column that lie side by side, from the lowest bits of four bytes on.
+inline constexpr int codes_of_word = 8;
+
 /// The factors of a contraction. Without groups B may have weights that become f32 (exactly) before
 /// they are multiplied.
 struct Factors {
   Group group = Group::None;
   DType weights = DType::f32;
+  Coding coding = {};  ///< of weights in i4
 
   Factors() = default;
   Factors(DType narrow) : weights(narrow) {}  // NOLINT(google-explicit-constructor)
   explicit Factors(Group grouped) : group(grouped) {}
+  explicit Factors(const Coding& codes) : weights(DType::i4), coding(codes) {}
   auto operator<=>(const Factors&) const = default;
 
   bool grouped() const { return group != Group::None; }
-  /// A dtype as wide as what one step of K reads of one column of B.
+  bool coded() const { return static_cast<bool>(coding); }
+  /// A dtype as wide as what one step of K reads of one column of B, which is not coded.
   DType step_dtype() const { return grouped() ? DType::i32 : weights; }
+  /// Bytes that a step of K reads of one column of B.
+  double step_bytes() const {
+    return coded() ? static_cast<double>(coding.block_bytes()) / coding.block
+                   : static_cast<double>(size_of(step_dtype()));
+  }
   /// What the accumulators are.
   DType sums() const {
     return group == Group::Bytes || group == Group::Shorts ? DType::i32 : DType::f32;
   }
-  /// "f32", "bf16", ... of weights; "u8xi8", "i16xi16", "bf16xbf16" of groups.
+  /// "f32", "bf16", ... of weights; "u8xi8", "i16xi16", "bf16xbf16" of groups; "i4 in 32 by f16".
   std::string name() const {
+    if (coded())
+      return std::string(name_of(weights)) + " in " + std::to_string(coding.block) + " by " +
+             std::string(name_of(coding.scale));
     switch (group) {
       case Group::Bytes: return "u8xi8";
       case Group::Shorts: return "i16xi16";

@@ -16,7 +16,9 @@ namespace dyn::rkernel {
 /// number (n / panel) * K * panel + (k / g * panel + n % panel) * g + k % g. In i8
 /// the weight is the element times the f32 scale of its column; the scales, one for each column of
 /// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
-/// contiguous along k; and behind groups of bytes the i32 sums of all columns of each panel.
+/// contiguous along k; and behind groups of bytes the i32 sums of all columns of each panel. In i4
+/// a panel is one block of K after the other (Coding): the scales of all columns, and behind them
+/// row by row the words of all columns, each of codes_of_word elements along k.
 struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;
@@ -24,11 +26,17 @@ struct PackedLayout {
       0;  ///< so many of the last columns, at most a panel's, are stored as rows as well; f32 only
   Group group = Group::None;  ///< of what contracts it; then there are neither scales nor rows
   bool sums = false;          ///< of columns, behind the panels; Group::Bytes only
+  Coding coding = {};         ///< of i4, whose scales lie in its blocks
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
   bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None; }
   /// Rows of a panel.
-  std::int64_t depth() const noexcept { return round_up(k, elements_of(group)); }
+  std::int64_t depth() const noexcept {
+    return coding ? coding.whole_blocks(k) : round_up(k, elements_of(group));
+  }
+  std::int64_t panel_bytes() const noexcept {
+    return panels() == 0 ? 0 : element_bytes() / panels();
+  }
   std::int64_t elements() const noexcept { return panels() * panel * depth(); }
   /// Bytes from the start of the panels to the scales, rows or sums; aligned to a cache line.
   std::int64_t scales_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
@@ -49,6 +57,7 @@ struct PackedLayout {
     return (bytes + line_bytes - 1) / line_bytes * line_bytes;
   }
   std::int64_t element_bytes() const noexcept {
+    if (coding) return elements() / coding.block * coding.block_bytes();
     return elements() * static_cast<std::int64_t>(size_of(dtype));
   }
 };

@@ -184,7 +184,8 @@ Group group_of(const Problem& problem) {
 Factors factors_of(const Problem& problem) {
   if (const Group group = group_of(problem); group != Group::None) return Factors(group);
   const int right = problem.recurrence ? problem.recurrence->r : problem.contraction.value().b;
-  return problem.operands[static_cast<std::size_t>(right)].dtype;
+  const Operand& weights = problem.operands[static_cast<std::size_t>(right)];
+  return weights.coding ? Factors(weights.coding) : Factors(weights.dtype);
 }
 
 std::string to_string(const Problem& problem) {

@@ -84,6 +84,7 @@ struct Operand {
   DType dtype = DType::f32;
   DType held = DType::f32;  ///< f16 or bf16 of a constant f32 operand: a dtype that holds all its
                             ///< elements as they are
+  Coding coding = {};       ///< of packed weights in i4
   graph::ValueId buffer = graph::no_value;  ///< the base value whose memory this is
   bool written = false;
   Form form = Form::Strided;

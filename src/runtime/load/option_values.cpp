@@ -16,8 +16,11 @@ constexpr PrecisionInfo precision_rows[] = {{"f32", DType::f32, false, true, tru
                                             {"f16", DType::f16, false, false, true},
                                             {"bf16", DType::bf16, false, true, true}};
 
-constexpr WeightsInfo weights_rows[] = {
-    {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}, {"i8", DType::i8}};
+constexpr WeightsInfo weights_rows[] = {{"f32", DType::f32},
+                                        {"bf16", DType::bf16},
+                                        {"f16", DType::f16},
+                                        {"i8", DType::i8},
+                                        {"i4", DType::i4}};
 
 template <class Row>
 const Row* find(std::span<const Row> rows, std::string_view name) {

@@ -54,9 +54,16 @@ bool is_index(const std::string& gpu) {
   return std::all_of(gpu.begin(), gpu.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// `weights`: how it keeps weights that it packs.
-/// The dtype that weights are kept in on the CPU.
-DType weights_of(const Options& options) {
+int checked_group(const Options& options) {
+  const int group = options.weight_group;
+  if (std::ranges::find(rkernel::coding_blocks, group) == std::end(rkernel::coding_blocks))
+    throw Error(ErrorKind::user, fmt::format("weights are not kept in groups of {}; there are {}",
+                                             group, fmt::join(rkernel::coding_blocks, ", ")));
+  return group;
+}
+
+/// How weights are kept on the CPU.
+rkernel::Factors weights_of(const Options& options) {
   const DType multiplied = checked_precision(options.precision).dtype;
   if (options.weights.empty()) return multiplied;
   const WeightsInfo* const weights = find_weights(options.weights);
@@ -68,11 +75,12 @@ DType weights_of(const Options& options) {
                 fmt::format("weights kept in {} cannot be multiplied in precision '{}'; leave "
                             "Options::weights empty, or use precision 'f32'",
                             options.weights, options.precision));
-  return weights->dtype;
+  if (weights->dtype != DType::i4) return weights->dtype;
+  return rkernel::Factors(rkernel::Coding{checked_group(options), DType::f16});
 }
 
 std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType precision,
-                                          DType weights, const Dump& dump) {
+                                          const rkernel::Factors& weights, const Dump& dump) {
   cpu::TargetOptions target;
   target.isa = options.isa;
   target.cache_dir = resolve_cache_dir(options.cache_dir);

@@ -21,6 +21,7 @@ struct PackedView {
   DType dtype = DType::f32;  ///< of the panels
   rkernel::Group group = rkernel::Group::None;
   bool sums = false;  ///< rkernel::PackedLayout::sums
+  rkernel::Coding coding = {};
   std::int64_t offset = 0, k = 0, n = 0, k_stride = 0, n_stride = 0;
   std::vector<Batch> batch;
   auto operator<=>(const PackedView&) const = default;

@@ -65,7 +65,8 @@ rkernel::PackedLayout WeightLayout::layout_of(const PackedView& view) const {
                                .k = view.k,
                                .n = view.n,
                                .group = view.group,
-                               .sums = view.sums};
+                               .sums = view.sums,
+                               .coding = view.coding};
   if (view.group == rkernel::Group::None)
     layout.rows = target_->packed_rows(view.dtype, view.k, view.n);
   return layout;
@@ -103,7 +104,11 @@ std::string WeightLayout::describe(const graph::Module& module,
       lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
     const rkernel::PackedLayout layout = layout_of(view);
     lines += fmt::format(" panels {} rows {} of {}{} ", layout.panel, layout.rows,
-                         rkernel::elements_of(layout.group), layout.sums ? " with sums" : "");
+                         rkernel::elements_of(layout.group),
+                         layout.sums     ? " with sums"
+                         : layout.coding ? fmt::format(" in {} by {}", layout.coding.block,
+                                                       name_of(layout.coding.scale))
+                                         : "");
     add_source(add_source, view.weight);
   }
   return lines;

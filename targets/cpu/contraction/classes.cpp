@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::size_t most_contraction_classes = 32;
 
+// Whether several steps of K lie side by side in each column of B: groups, or codes.
+bool lies_in_words(const rkernel::Problem& problem) {
+  const rkernel::Factors factors = rkernel::factors_of(problem);
+  return factors.grouped() || factors.coded();
+}
+
 bool may_be_unit(graph::Dim stride) {
   const auto classes = codegen::possible_classes(stride);
   return std::find(classes.begin(), classes.end(), codegen::StrideClass::Unit) != classes.end();
@@ -149,6 +155,7 @@ std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa
 // Strips pay for full tiles whatever the epilogue; else it must be one that fits beside the sums.
 void add_full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
                     ContractionClass& shape_class) {
+  if (rkernel::factors_of(problem).coded()) return;
   const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
   const bool lies_in_strips = windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
   const double operations = operations_of(problem, shape_class);
@@ -204,7 +211,7 @@ bool is_dense(const rkernel::Problem& problem, int index) {
 }
 
 bool may_have_rest(const rkernel::Problem& problem, const codegen::Isa& isa) {
-  if (problem.contraction->group != rkernel::Group::None) return false;
+  if (lies_in_words(problem)) return false;
   // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows,
   // a row would have other bits in one batch than in another.
   for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) {
@@ -224,8 +231,8 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) 
   };
   const rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
   const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-  if (b.form != rkernel::Form::Packed || contraction.group != rkernel::Group::None ||
-      !extent(contraction.n) || !extent(contraction.k))
+  if (b.form != rkernel::Form::Packed || lies_in_words(problem) || !extent(contraction.n) ||
+      !extent(contraction.k))
     return false;
   // Copies of A hold a block of K, these dots read a slice.
   if (!must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)])) return false;
@@ -233,8 +240,7 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) 
 }
 
 bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa) {
-  return problem.contraction->group == rkernel::Group::None &&
-         may_have_only(problem, most_dot_columns(isa));
+  return !lies_in_words(problem) && may_have_only(problem, most_dot_columns(isa));
 }
 
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
@@ -244,8 +250,8 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
   // Panels of windows are not made.
   const bool has_windows =
       problem.operands[static_cast<std::size_t>(problem.contraction->a)].window.has_value();
-  // Groups are packed for lanes along n alone.
-  if (problem.contraction->group != rkernel::Group::None) return forms;
+  // Those are packed for lanes along n alone.
+  if (lies_in_words(problem)) return forms;
   if (!has_windows && may_have_only(problem, isa.f32_lanes))
     forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
   if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));

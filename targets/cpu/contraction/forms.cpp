@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/base/bytes.hpp"
 #include "targets/cpu/contraction/epilogue_function.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/move/move_functions.hpp"
@@ -56,12 +57,13 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
     return form.problem.operands[static_cast<std::size_t>(index)];
   };
   const rkernel::Operand &a = operand(contraction.a), &b = operand(contraction.b);
-  const bool grouped = contraction.group != rkernel::Group::None;
+  // Rows of these are copied in fours of bytes; of codes no column is ever copied.
+  const bool grouped = contraction.group != rkernel::Group::None, copies = !grouped && !b.coding;
   return {a.window ? window_copy_source(isa, window_form(*a.window, contraction.m))
                    : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
           form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
                                     : move_source(isa, MoveKind::Panels, DType::f32),
-          move_source(isa, MoveKind::ColumnsAsRows, grouped ? DType::f32 : b.dtype)};
+          move_source(isa, MoveKind::ColumnsAsRows, copies ? b.dtype : DType::f32)};
 }
 
 void ContractionForms::set_functions(const BoundForm& bound, std::span<const std::int64_t> ints,
@@ -157,6 +159,7 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
   if (shape.group == rkernel::Group::None) {
     shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
     shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+    shape.coding = problem.operands[static_cast<std::size_t>(contraction.b)].coding;
   }
   shape.b_packed = packed(contraction.b);
   shape.must_copy_a =
@@ -254,13 +257,13 @@ void set_work(const choice::ContractionShape& shape, const ContractionForm& form
   const bool a_packed =
       form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form ==
       rkernel::Form::Packed;
-  const auto bytes_of = [&](DType dtype, bool shared, std::int64_t elements) {
-    return static_cast<double>(size_of(dtype)) * static_cast<double>(shared ? 1 : shape.batch) *
-           static_cast<double>(elements);
+  const auto bytes_of = [&](double element, bool shared, std::int64_t elements) {
+    return element * static_cast<double>(shared ? 1 : shape.batch) * static_cast<double>(elements);
   };
-  launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) +
-                 bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
-                 bytes_of(DType::f32, false, shape.m * shape.n);
+  launch.bytes =
+      bytes_of(static_cast<double>(size_of(shape.a_dtype)), a_packed, shape.m * shape.k) +
+      bytes_of(shape.factors().step_bytes(), shape.b_packed, shape.n * shape.k) +
+      bytes_of(float_bytes, false, shape.m * shape.n);
 }
 
 }  // namespace dyn::cpu

@@ -29,11 +29,11 @@ Blocks blocks_of(const codegen::Isa& isa, const ContractionShape& shape, const R
   Blocks blocks;
   blocks.m_blocks = std::max<std::int64_t>(1, ceil_div(region.m, strategy.block_m));
   blocks.n_blocks = std::max<std::int64_t>(1, ceil_div(region.n, strategy.block_n));
-  const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
+  const std::int64_t slice_k = shape.slice_of_k(strategy.split_k),
+                     step = std::max<std::int64_t>(line_floats, shape.coding.block);
   const std::int64_t wanted_k_blocks =
       std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
-  blocks.block_k = std::max<std::int64_t>(round_up(ceil_div(slice_k, wanted_k_blocks), line_floats),
-                                          line_floats);
+  blocks.block_k = std::max(round_up(ceil_div(slice_k, wanted_k_blocks), step), step);
   blocks.k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, blocks.block_k));
   blocks.block_m = ceil_div(region.m, blocks.m_blocks);
   blocks.block_panels = ceil_div(ceil_div(region.n, isa.panel_f32), blocks.n_blocks);
@@ -168,8 +168,8 @@ class RegionWriter {
     set(slots_.block_k, blocks.block_k);
     set(slots_.k_blocks, blocks.k_blocks);
     set(slots_.copy_a, strategy.copy_a ? 1 : 0);
-    const std::int64_t panel_bytes =
-        blocks.block_k * strategy.tile_columns * static_cast<std::int64_t>(size_of(shape_.b_dtype));
+    const auto panel_bytes = static_cast<std::int64_t>(
+        static_cast<double>(blocks.block_k * strategy.tile_columns) * shape_.b_element_bytes());
     set(slots_.ask_ahead,
         blocks.row_tiles > 1 && choice::asks_ahead(context_.machine(), shape_, panel_bytes) ? 1
                                                                                             : 0);

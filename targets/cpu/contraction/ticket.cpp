@@ -159,6 +159,21 @@ RowBlock row_block(const ContractionFunction& code, const RegionValues& region,
           .tiles = of_block(strategy.larger.tiles, strategy.smaller.tiles)};
 }
 
+// Slices of codes begin with a block.
+codegen::Part slice_of(const ContractionFunction& code, const RegionValues& region,
+                       llvm::Value* index) {
+  codegen::Builder& builder = code.builder();
+  llvm::Value* k = code.extent(code.source().contraction().k);
+  const rkernel::Coding& coding = code.source().b().coding;
+  if (!coding) return codegen::equal_part(builder, k, region.k_slices, index);
+  llvm::Value* size = code.number(coding.block);
+  llvm::Value* blocks =
+      builder.CreateUDiv(builder.CreateAdd(k, code.number(coding.block - 1)), size);
+  const codegen::Part part = codegen::equal_part(builder, blocks, region.k_slices, index);
+  llvm::Value* start = builder.CreateMul(part.start, size);
+  return {start, code.minimum(builder.CreateMul(part.size, size), builder.CreateSub(k, start))};
+}
+
 }  // namespace
 
 Ticket locate_ticket(const ContractionFunction& code, llvm::Value* ticket) {
@@ -169,8 +184,7 @@ Ticket locate_ticket(const ContractionFunction& code, llvm::Value* ticket) {
   const std::map<int, llvm::Value*> index = block_indices(code, region, place);
   return {.region = region,
           .index = index,
-          .slice = codegen::equal_part(code.builder(), code.extent(contraction.k), region.k_slices,
-                                       index.at(contraction.k)),
+          .slice = slice_of(code, region, index.at(contraction.k)),
           .columns = column_block(code, region, index.at(contraction.n)),
           .rows = row_block(code, region, index.at(contraction.m))};
 }

@@ -30,7 +30,8 @@ struct ContractionSource {
   const rkernel::Operand& b() const { return operand(contraction().b); }
   /// As wide as what one step of K reads of a row of A, and of a column of B.
   DType a_step() const { return grouped() ? DType::i32 : a().dtype; }
-  DType b_step() const { return rkernel::factors_of(problem()).step_dtype(); }
+  DType b_step() const { return factors().step_dtype(); }
+  rkernel::Factors factors() const { return rkernel::factors_of(problem()); }
   bool grouped() const { return contraction().group != rkernel::Group::None; }
   bool a_packed() const { return a().form == rkernel::Form::Packed; }
   bool b_packed() const { return b().form == rkernel::Form::Packed; }

@@ -32,6 +32,18 @@ struct ColumnRange {
   llvm::Value *first, *columns, *valid;
 };
 
+/// Steps of K of packed panels, with those that only blocks have.
+llvm::Value* depth_of_panels(const ContractionFunction& code) {
+  llvm::Value* k = code.extent(code.source().contraction().k);
+  const rkernel::Coding& coding = code.source().b().coding;
+  if (!coding) return k;
+  codegen::Builder& builder = code.builder();
+  llvm::Value* block = code.number(coding.block);
+  llvm::Value* blocks =
+      builder.CreateUDiv(builder.CreateAdd(k, code.number(coding.block - 1)), block);
+  return builder.CreateMul(blocks, block);
+}
+
 TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block,
                       const ColumnRange& range) {
   codegen::Builder& builder = code.builder();
@@ -40,10 +52,10 @@ TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, con
   llvm::Value* width = code.number(source.isa.panel_f32);
   llvm::Value* direct = ticket.region.direct_b;
   if (source.b_packed()) {
-    llvm::Value* panel_stride = builder.CreateMul(code.extent(contraction.k), width);
+    llvm::Value* panel_stride = builder.CreateMul(depth_of_panels(code), width);
     llvm::Value* offset = builder.CreateAdd(builder.CreateMul(range.first_panel, panel_stride),
                                             builder.CreateMul(block.start, width));
-    return {element_of(builder, source.b_step(), block.factors.b, offset), width, panel_stride};
+    return {element_of(builder, source.factors(), block.factors.b, offset), width, panel_stride};
   }
   llvm::Value* panel_stride = builder.CreateMul(block.size, width);
   llvm::Value* packed = code.element(

@@ -50,7 +50,7 @@ Strategy canonical(const codegen::Isa& isa, const ContractionShape& shape, const
   strategy.tile_rows =
       std::max({1, largest_tile(strategy.block_m), largest_tile(region.m / m_blocks)});
   if (panels * isa.panel_f32 < strategy.tile_columns) strategy.tile_columns = isa.panel_f32;
-  const std::int64_t slice_k = std::max<std::int64_t>(1, ceil_div(shape.k, strategy.split_k));
+  const std::int64_t slice_k = std::max<std::int64_t>(1, shape.slice_of_k(strategy.split_k));
   strategy.block_k = std::min(strategy.block_k, slice_k);
   return strategy;
 }

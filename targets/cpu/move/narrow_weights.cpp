@@ -65,18 +65,24 @@ void multiply_by_scales(Problem& problem) {
 
 }  // namespace
 
-void narrow_weights(std::vector<Problem>& problems, DType dtype, const codegen::Isa& isa) {
+void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weights,
+                    const codegen::Isa& isa) {
+  const DType dtype = weights.weights;
+  const bool has_scales = dtype == DType::i8 || weights.coded();
   const std::set<graph::ValueId> gathered = gathered_panels(problems);
   for (Problem& problem : problems) {
     if (rkernel::group_of(problem) != rkernel::Group::None) continue;
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
       const bool stays =
-          dtype != DType::i8 && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
+          !has_scales && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
       // Only a contraction multiplies by scales.
       const bool scaled = problem.contraction && !gathered.contains(operand.buffer);
-      const DType wanted = dtype == DType::i8 && !scaled ? DType::bf16 : dtype;
+      const DType wanted = has_scales && !scaled ? DType::bf16 : dtype;
       operand.dtype = stays ? operand.held : wanted;
+      if (scaled) operand.coding = weights.coding;
+      if (operand.coding && !codegen::can_widen(isa, operand.coding.scale))
+        operand.coding.scale = DType::f32;
     }
     if (problem.contraction &&
         problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8)

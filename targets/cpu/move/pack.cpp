@@ -71,21 +71,29 @@ std::vector<float> largest_magnitudes(const std::vector<float>& panel, std::size
   return magnitudes;
 }
 
+/// The same; throws Error(model) where one is infinity or NaN. `first_column` is for the message.
+std::vector<float> finite_magnitudes(const std::vector<float>& panel, std::int64_t columns,
+                                     std::int64_t first_column) {
+  std::vector<float> largest = largest_magnitudes(panel, static_cast<std::size_t>(columns));
+  for (std::size_t column = 0; column < largest.size(); ++column) {
+    if (!std::isfinite(largest[column])) {
+      throw Error(ErrorKind::model,
+                  fmt::format("column {} holds {}, which has no place in i8 and i4; keep weights "
+                              "in bf16 or f32",
+                              first_column + static_cast<std::int64_t>(column), largest[column]));
+    }
+  }
+  return largest;
+}
+
 /// A panel of f32 as multiples of its columns' scales; `first_column` is for the message.
 void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_t first_column,
               std::int8_t* out, float* scales) {
   constexpr float most = 127;
   const auto width = static_cast<std::size_t>(columns);
-  const std::vector<float> largest = largest_magnitudes(panel, width);
+  const std::vector<float> largest = finite_magnitudes(panel, columns, first_column);
   std::vector<float> divisors;
   for (std::size_t column = 0; column < width; ++column) {
-    if (!std::isfinite(largest[column])) {
-      throw Error(
-          ErrorKind::model,
-          fmt::format(
-              "column {} holds {}, which has no place in i8; load with precision bf16 or f32",
-              first_column + static_cast<std::int64_t>(column), largest[column]));
-    }
     scales[column] = largest[column] / most;
     divisors.push_back(scales[column] == 0 ? std::numeric_limits<float>::infinity()
                                            : scales[column]);
@@ -139,6 +147,116 @@ void add_up_columns(const std::vector<float>& panel, std::size_t width, std::int
     sums[i % width] += static_cast<std::int32_t>(panel[i]);
 }
 
+constexpr float least_code = -8, greatest_code = 7;
+
+/// A panel's rows of one block, as codes. Loops run along the columns, which lie side by side.
+class BlockCoder {
+ public:
+  BlockCoder(const rkernel::PackedLayout& layout)
+      : coding_(layout.coding),
+        width_(static_cast<std::size_t>(layout.panel)),
+        inverses_(width_),
+        scales_(width_),
+        extremes_(width_),
+        errors_(width_),
+        halves_(width_),
+        words_(width_) {}
+
+  /// `count` rows that exist, of a block's room.
+  void code(const float* rows, std::size_t count, std::byte* out) {
+    choose_scales(rows, count);
+    rkernel::convert(DType::f32, scales_.data(), coding_.scale, out, columns());
+    out += width_ * size_of(coding_.scale);
+    constexpr std::size_t in_word = rkernel::codes_of_word;
+    for (std::size_t row = 0; row < static_cast<std::size_t>(coding_.block); row += in_word) {
+      std::ranges::fill(words_, 0);
+      for (std::size_t k = row; k < std::min(count, row + in_word); ++k)
+        add_codes(rows + k * width_, static_cast<unsigned>(4 * (k - row)));
+      std::memcpy(out, words_.data(), width_ * sizeof words_[0]);
+      out += width_ * sizeof words_[0];
+    }
+  }
+
+ private:
+  /// Within the range of codes a sum with this has no bits of fraction (nearest).
+  static float code_of(float element, float inverse) {
+    const float code = element * inverse, above = code < least_code ? least_code : code;
+    return nearest(above < greatest_code ? above : greatest_code);
+  }
+
+  void add_codes(const float* row, unsigned bit) {
+    for (std::size_t n = 0; n < width_; ++n) {
+      const auto code = static_cast<std::int32_t>(code_of(row[n], inverses_[n]));
+      words_[n] |= (static_cast<std::uint32_t>(code) & 15U) << bit;
+    }
+  }
+
+  /// Of the scales that give the element of the largest magnitude the last code on either side,
+  /// the one with the smaller sum of squared errors.
+  void choose_scales(const float* rows, std::size_t count) {
+    std::ranges::fill(extremes_, 0.0F);
+    for (std::size_t k = 0; k < count; ++k) {
+      const float* row = rows + k * width_;
+      for (std::size_t n = 0; n < width_; ++n)
+        extremes_[n] = std::fabs(row[n]) > std::fabs(extremes_[n]) ? row[n] : extremes_[n];
+    }
+    set_scales(least_code);
+    add_up_errors(rows, count);
+    other_scales_ = scales_;
+    other_errors_ = errors_;
+    set_scales(greatest_code);
+    add_up_errors(rows, count);
+    for (std::size_t n = 0; n < width_; ++n)
+      scales_[n] = other_errors_[n] <= errors_[n] ? other_scales_[n] : scales_[n];
+    invert_scales();
+  }
+
+  /// Those that make the extremes this code, as memory holds them.
+  void set_scales(float code) {
+    for (std::size_t n = 0; n < width_; ++n) scales_[n] = extremes_[n] / code;
+    if (coding_.scale != DType::f32) {
+      rkernel::convert(DType::f32, scales_.data(), coding_.scale, halves_.data(), columns());
+      rkernel::convert(coding_.scale, halves_.data(), DType::f32, scales_.data(), columns());
+    }
+    invert_scales();
+  }
+  void invert_scales() {
+    for (std::size_t n = 0; n < width_; ++n) inverses_[n] = scales_[n] == 0 ? 0 : 1 / scales_[n];
+  }
+  std::int64_t columns() const { return static_cast<std::int64_t>(width_); }
+
+  void add_up_errors(const float* rows, std::size_t count) {
+    std::ranges::fill(errors_, 0.0F);
+    for (std::size_t k = 0; k < count; ++k) {
+      const float* row = rows + k * width_;
+      for (std::size_t n = 0; n < width_; ++n) {
+        const float missing = row[n] - code_of(row[n], inverses_[n]) * scales_[n];
+        errors_[n] += missing * missing;
+      }
+    }
+  }
+
+  const rkernel::Coding coding_;
+  const std::size_t width_;
+  std::vector<float> inverses_, scales_, extremes_, errors_, other_scales_, other_errors_;
+  std::vector<std::uint16_t> halves_;
+  std::vector<std::uint32_t> words_;
+};
+
+/// A panel of whole blocks; rows from `layout.k` on are zeros.
+void pack_codes(const std::vector<float>& panel, const rkernel::PackedLayout& layout,
+                std::byte* out) {
+  BlockCoder coder(layout);
+  const std::int64_t block_bytes = layout.panel * layout.coding.block_bytes();
+  for (std::int64_t first = 0; first < layout.k; first += layout.coding.block) {
+    coder.code(
+        panel.data() + first * layout.panel,
+        static_cast<std::size_t>(std::min<std::int64_t>(layout.coding.block, layout.k - first)),
+        out);
+    out += block_bytes;
+  }
+}
+
 void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
                std::int64_t n_stride, float* out) {
   for (std::int64_t row = 0; row < layout.rows; ++row) {
@@ -169,7 +287,7 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
     const float* first = layout.k == 0 ? source : source + i * width * n_stride;
     const Columns columns{first, layout.k, std::min(width, layout.n - i * width), k_stride,
                           n_stride};
-    std::byte* to = out + i * panel_elements * static_cast<std::int64_t>(size_of(layout.dtype));
+    std::byte* to = out + i * layout.panel_bytes();
     if (layout.dtype == DType::f32) {
       pack_panel(columns, width, layout.k, reinterpret_cast<float*>(to));
       continue;
@@ -181,6 +299,9 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
         add_up_columns(
             panel, static_cast<std::size_t>(width),
             reinterpret_cast<std::int32_t*>(out + layout.sums_offset_bytes()) + i * width);
+    } else if (layout.coding) {
+      finite_magnitudes(panel, width, i * width);
+      pack_codes(panel, layout, to);
     } else if (layout.dtype == DType::i8) {
       quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to),
                reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);

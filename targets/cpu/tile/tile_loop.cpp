@@ -7,8 +7,10 @@
 
 #include "src/base/bytes.hpp"
 #include "src/choice/calibration/calibration.hpp"
+#include "targets/cpu/tile/codes.hpp"
 #include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/tile/widening.hpp"
+#include "targets/llvm/code/loops.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 // Steps of K in one iteration: four hide the loop's overhead, eight lose to decoding
 // (docs/calibration.md has the measurement).
 constexpr int k_unroll = steps_of_ahead;
+using rkernel::codes_of_word;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a
 // second register.
 constexpr int most_rows_per_base = 4;
@@ -58,6 +61,9 @@ TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Til
   llvm::Value* row_bytes =
       strides.a_row == nullptr ? builder_.getInt64(0) : builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);
+  group_bytes_ = builder_.CreateShl(row_bytes, 2);
+  panel_bytes_ = bytes_of(builder_, factors, strides.panel);
+  if (factors.coded()) return;
   llvm::Value* step_bytes = bytes_of(builder_, weights_, strides.b_k);
   step_offsets_ = multiples(step_bytes);
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
@@ -69,17 +75,10 @@ TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Til
                                        : fitted.prefetch_bytes;
   near_ahead_ = builder_.CreateMul(
       step_bytes, builder_.getInt64(static_cast<std::size_t>(bytes_ahead) / row_of_panel_bytes));
-  group_bytes_ = builder_.CreateShl(row_bytes, 2);
-  panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
 TileLoop::Values TileLoop::emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead,
                                 const Values& accumulators) {
-  llvm::Value* is_near = builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0));
-  llvm::Value* distance =
-      builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead.distance));
-  asked_step_ =
-      builder_.CreateSelect(is_near, unrolled_bytes_, bytes_of(builder_, weights_, ahead.step));
   rows_ahead_ = ahead.rows == nullptr ? nullptr : builder_.CreateShl(ahead.rows, 2);
   Values state;
   if (a.size() > 1)
@@ -87,8 +86,19 @@ TileLoop::Values TileLoop::emit(const Values& a, llvm::Value* b, llvm::Value* k,
   else
     append_series(state, a.front(), group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
-  if (shares_asking()) state.push_back(add_bytes(b, distance));
+  if (shares_asking()) {
+    llvm::Value* is_near = builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0));
+    llvm::Value* distance =
+        builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead.distance));
+    asked_step_ =
+        builder_.CreateSelect(is_near, unrolled_bytes_, bytes_of(builder_, weights_, ahead.step));
+    state.push_back(add_bytes(b, distance));
+  }
   state.insert(state.end(), accumulators.begin(), accumulators.end());
+  if (factors_.coded()) {
+    state = emit_blocks(state, k);
+    return {state.begin() + static_cast<std::ptrdiff_t>(pointer_count()), state.end()};
+  }
   if (unroll() > 1) {
     llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
     state = emit_loop(state, whole, k_unroll, "k4");
@@ -159,12 +169,12 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   builder_.CreateCondBr(builder_.CreateICmpSGT(remaining, builder_.getInt64(0)), body, after);
   builder_.SetInsertPoint(body);
   if (steps > 1 && rows_ahead_ != nullptr) prefetch_rows(current, remaining);
+  if (factors_.coded() && steps == 1) code_ = builder_.CreateSub(count, remaining);
   for (int step = 0; step < steps; ++step) emit_step(current, step);
   if (steps > 1 && asks()) prefetch_panels(current);
   for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], steps);
-  llvm::Value* b_bytes = steps == 1 ? step_offsets_[1] : unrolled_bytes_;
   for (std::size_t i = row_groups(); i < first_asked(); ++i)
-    current[i] = add_bytes(current[i], b_bytes);
+    current[i] = add_bytes(current[i], bytes_of_steps(steps));
   for (std::size_t i = first_asked(); steps > 1 && i < pointer_count(); ++i)
     current[i] = add_bytes(current[i], asked_step_);
   remaining->addIncoming(
@@ -175,10 +185,74 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   return {phis.begin(), phis.end()};
 }
 
+// Where the next steps of K begin in B: codes have a word for several, which single steps share.
+llvm::Value* TileLoop::bytes_of_steps(int steps) {
+  if (!factors_.coded()) return steps == 1 ? step_offsets_[1] : unrolled_bytes_;
+  return builder_.getInt64(steps == 1 ? 0
+                                      : static_cast<std::uint64_t>(isa_.panel_f32) * sizeof(float));
+}
+
+// One block of K after the other: the scales of its columns, then whole words, then the steps of a
+// last word that is not full.
+TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
+  const auto number = [&](std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  };
+  const rkernel::Coding& coding = factors_.coding;
+  llvm::Value* count =
+      builder_.CreateUDiv(builder_.CreateAdd(k, number(coding.block - 1)), number(coding.block));
+  codegen::CountedLoop blocks(builder_, number(0), count, number(1), "block", first);
+  Values state;
+  for (std::size_t i = 0; i < first.size(); ++i) state.push_back(blocks.carried(i));
+  load_scales(state);
+  const auto scale_bytes = static_cast<std::int64_t>(size_of(coding.scale)) * isa_.panel_f32;
+  for (std::size_t i = row_groups(); i < first_asked(); ++i)
+    state[i] = add_bytes(state[i], number(scale_bytes));
+  llvm::Value* left =
+      builder_.CreateSub(k, builder_.CreateMul(blocks.index(), number(coding.block)));
+  llvm::Value* is_whole = builder_.CreateICmpSGE(left, number(coding.block));
+  llvm::Value* rest = builder_.CreateAnd(left, number(codes_of_word - 1));
+  state = emit_loop(
+      state, builder_.CreateSelect(is_whole, number(coding.block), builder_.CreateSub(left, rest)),
+      codes_of_word, "k8");
+  state = emit_loop(state, builder_.CreateSelect(is_whole, number(0), rest), 1, "k1");
+  code_ = nullptr;
+  return blocks.close(state);
+}
+
+void TileLoop::load_scales(const Values& state) {
+  const DType dtype = factors_.coding.scale;
+  scales_.clear();
+  for (int vector = 0; vector < vectors_; ++vector) {
+    const int column = vector * isa_.f32_lanes;
+    llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
+    scales_.push_back(load_widened(
+        builder_, dtype,
+        element_of(builder_, dtype, panel,
+                   builder_.getInt64(static_cast<std::uint64_t>(column % isa_.panel_f32))),
+        isa_.f32_lanes));
+  }
+}
+
+// A vector of each column's code of a step, times its scale.
+llvm::Value* TileLoop::load_codes(const Values& state, int step, int vector) {
+  const int column = vector * isa_.f32_lanes;
+  llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
+  llvm::Type* words = codegen::lanes_of(builder_.getInt32Ty(), isa_.f32_lanes);
+  llvm::Value* word = builder_.CreateAlignedLoad(words, advance(panel, column % isa_.panel_f32),
+                                                 llvm::Align(sizeof(float)));
+  return builder_.CreateFMul(
+      numbers_of_codes(
+          builder_, isa_, word,
+          code_ == nullptr ? builder_.getInt64(static_cast<std::uint64_t>(step)) : code_),
+      scales_[static_cast<std::size_t>(vector)]);
+}
+
 // The lines of B that a later iteration reads. Packed panels lie one after the other, so that the
 // end of one asks for the start of the next; addresses beyond the last are only hints. Hardware
 // prefetchers stop at pages, and fall behind where few rows leave little time for each line.
 void TileLoop::prefetch_panels(const Values& state) {
+  if (factors_.coded()) return prefetch_codes(state);
   const int line_elements = static_cast<int>(line_bytes) / static_cast<int>(size_of(weights_));
   // Steps of K share a line where a panel's row is shorter.
   const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
@@ -219,7 +293,21 @@ void TileLoop::prefetch_rows(const Values& state, llvm::Value* remaining) {
     codegen::prefetch(builder_, add_bytes(asked, row_offsets_[static_cast<std::size_t>(i)]));
 }
 
+// Hardware follows the words of a panel, but stops at pages.
+void TileLoop::prefetch_codes(const Values& state) {
+  const auto row_bytes = static_cast<std::int64_t>(sizeof(float)) * isa_.panel_f32;
+  for (std::size_t i = row_groups(); i < first_asked(); ++i) {
+    for (std::int64_t line = 0; line < row_bytes; line += line_bytes)
+      codegen::prefetch(
+          builder_,
+          builder_.CreateConstGEP1_64(
+              builder_.getInt8Ty(), state[i],
+              static_cast<std::uint64_t>(choice::default_calibration().prefetch_bytes + line)));
+  }
+}
+
 llvm::Value* TileLoop::load_b(const Values& state, int step, int vector) {
+  if (factors_.coded()) return load_codes(state, step, vector);
   const int column = vector * isa_.f32_lanes;
   llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
   llvm::Value* row = add_bytes(panel, step_offsets_[static_cast<std::size_t>(step)]);

@@ -46,7 +46,8 @@ class TileLoop {
   using Values = std::vector<llvm::Value*>;
 
   /// Computes here what the strides give to all tiles. Only packed elements of B may be narrower
-  /// than f32. Of groups, A and B have one element for each (four bytes), and so counts K.
+  /// than f32. Of groups, A and B have one element for each (four bytes), and so counts K. Codes
+  /// begin with a block.
   TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
            const TileStrides& strides, const rkernel::Factors& factors = {});
 
@@ -63,11 +64,12 @@ class TileLoop {
  private:
   int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
   int unroll() const;  ///< steps of K in one iteration
+  Values emit_blocks(const Values& state, llvm::Value* k);
   /// A single row of f32 is left to the hardware.
   bool asks() const { return rows_ > 1 || factors_ != rkernel::Factors(); }
   /// Tiles of several panels always ask near by: there are no registers left for pointers of their
   /// own.
-  bool shares_asking() const { return asks() && panel_count() == 1; }
+  bool shares_asking() const { return asks() && panel_count() == 1 && !factors_.coded(); }
   std::size_t row_groups() const;
   std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
   std::size_t pointer_count() const { return first_asked() + (shares_asking() ? 1 : 0); }
@@ -79,7 +81,11 @@ class TileLoop {
   Values emit_loop(const Values& state, llvm::Value* count, int steps, const char* name);
   void prefetch_panels(const Values& state);
   void prefetch_rows(const Values& state, llvm::Value* remaining);
+  void prefetch_codes(const Values& state);
+  void load_scales(const Values& state);
+  llvm::Value* bytes_of_steps(int steps);
   llvm::Value* load_b(const Values& state, int step, int vector);
+  llvm::Value* load_codes(const Values& state, int step, int vector);
   void emit_step(Values& state, int step);
 
   codegen::Builder& builder_;
@@ -89,6 +95,8 @@ class TileLoop {
   rkernel::Factors factors_;
   DType weights_;  ///< as wide as a step of B
   llvm::FixedVectorType* vector_;
+  Values scales_;                ///< of a block of codes, by vector, where its steps are written
+  llvm::Value* code_ = nullptr;  ///< of a word, where single steps are written
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
   llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr,
               *near_ahead_ = nullptr, *asked_step_ = nullptr, *rows_ahead_ = nullptr;

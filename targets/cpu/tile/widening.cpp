@@ -40,4 +40,20 @@ llvm::Value* bytes_of(codegen::Builder& builder, DType dtype, llvm::Value* eleme
   return builder.CreateShl(elements, std::bit_width(size_of(dtype)) - 1);
 }
 
+llvm::Value* element_of(codegen::Builder& builder, const rkernel::Factors& factors,
+                        llvm::Value* base, llvm::Value* index) {
+  if (!factors.coded()) return element_of(builder, factors.step_dtype(), base, index);
+  return builder.CreateGEP(builder.getInt8Ty(), base, bytes_of(builder, factors, index));
+}
+
+llvm::Value* bytes_of(codegen::Builder& builder, const rkernel::Factors& factors,
+                      llvm::Value* elements) {
+  if (!factors.coded()) return bytes_of(builder, factors.step_dtype(), elements);
+  const auto number = [&](std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  };
+  llvm::Value* blocks = builder.CreateUDiv(elements, number(factors.coding.block));
+  return builder.CreateMul(blocks, number(factors.coding.block_bytes()));
+}
+
 }  // namespace dyn::cpu

@@ -1,6 +1,7 @@
 #pragma once
 // Elements of packed weights, on their way into registers of f32.
 
+#include "src/rkernel/problem/factors.hpp"
 #include "targets/llvm/code/types.hpp"
 #include "targets/llvm/jit/isa.hpp"
 
@@ -15,5 +16,12 @@ llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* bas
                         llvm::Value* index);
 /// Bytes of so many elements.
 llvm::Value* bytes_of(codegen::Builder& builder, DType dtype, llvm::Value* elements);
+
+/// The same for the right side of a contraction: of a group or a step of K. Codes are counted in
+/// whole blocks.
+llvm::Value* element_of(codegen::Builder& builder, const rkernel::Factors& factors,
+                        llvm::Value* base, llvm::Value* index);
+llvm::Value* bytes_of(codegen::Builder& builder, const rkernel::Factors& factors,
+                      llvm::Value* elements);
 
 }  // namespace dyn::cpu

@@ -156,6 +156,9 @@ TEST_CASE("precision bf16 rounds both factors where the CPU multiplies such, els
   narrower.precision = "bf16";
   check_error(ErrorKind::unsupported, [&] { folder.load(narrower); }, "i8", "precision 'bf16'");
   check_error(ErrorKind::user, [&] { folder.load(with("i7")); }, "'i7'", "bf16");
+  Options odd = with("i4");
+  odd.weight_group = 48;
+  check_error(ErrorKind::user, [&] { folder.load(odd); }, "48", "32, 64");
 }
 
 TEST_CASE("prepacked weights of one precision are never taken for those of another") {
@@ -174,11 +177,13 @@ TEST_CASE("prepacked weights of one precision are never taken for those of anoth
   CHECK(runtime::kept_weights(CacheDirectory(cache)).size() == (converts_f16() ? 4 : 3));
 }
 
-TEST_CASE("NaN in weights of 8 bits is an error that names the weight; in 16 bits it stays") {
+TEST_CASE("NaN in weights of 8 and 4 bits is an error that names the weight; in 16 bits it stays") {
   Folder folder;
   folder.w[5 * columns + 7] = std::numeric_limits<float>::quiet_NaN();
   folder.write();
-  check_error(ErrorKind::model, [&] { folder.load(with("i8")); }, "'w'", "column 7", "nan", "bf16");
+  for (const char* weights : {"i8", "i4"})
+    check_error(
+        ErrorKind::model, [&] { folder.load(with(weights)); }, "'w'", "column 7", "nan", "bf16");
   const std::vector<float> x(depth, 1);
   for (const std::string precision : {"f32", "bf16"}) {
     const Outputs outputs =
@@ -236,7 +241,7 @@ graph g(ids: i64[S]) -> (y: f32[S, 100], h: f32[S, 24]) {
   const NamedTensors inputs = {
       {"ids", Tensor::view(ids.data(), {static_cast<std::int64_t>(ids.size())})}};
   const Outputs expected = wide.run(inputs);
-  for (const std::string precision : {"bf16", "f16", "i8"}) {
+  for (const std::string precision : {"bf16", "f16", "i8", "i4"}) {
     if (precision == "f16" && !converts_f16()) continue;
     CAPTURE(precision);
     const Graph graph = Graph::from_text(text, with(precision));
@@ -256,7 +261,7 @@ graph g(ids: i64[S]) -> (y: f32[S, 100], h: f32[S, 24]) {
       worst = std::max(
           worst, std::fabs(double{actual["y"].data<float>()[i]} - expected["y"].data<float>()[i]));
     }
-    CHECK(worst < 0.05);
+    CHECK(worst < (precision == "i4" ? 0.5 : 0.05));
     CHECK(worst > 0);
   }
 }

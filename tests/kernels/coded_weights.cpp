@@ -1,0 +1,183 @@
+// Weights in codes of 4 bits (Options::weights "i4"): what they are is read from products with unit
+// rows, is compared with the weights of the model, and multiplied by plain loops.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "dyn/graph.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "tests/kernels/compare.hpp"
+#include "tests/support/seed.hpp"
+
+namespace dyn::testing {
+namespace {
+
+constexpr std::int64_t code_depths[] = {1, 5, 8, 31, 32, 33, 40, 64, 100, 257, 512, 1100};
+constexpr std::int64_t code_widths[] = {1, 2, 15, 16, 17, 32, 33, 48, 65, 130, 300};
+constexpr std::int64_t code_heights[] = {0, 1, 2, 3, 6, 13, 14, 29, 61, 140};
+constexpr int code_groups[] = {16, 32, 64, 128, 256};
+
+/// One layer; its weight lies as it is, or turned.
+struct CodedLayer {
+  std::int64_t k, n;
+  bool turned;
+
+  std::string text(const std::string& epilogue) const {
+    return fmt::format(
+        "dyn 1\ndim M in 0..9000\ngraph g(x: f32[M, {0}]) -> (y: f32[M, {1}]) {{\n"
+        "  s = matmul(x, w: f32[{2}]){3}\n  y = {4}\n  return y\n}}\n",
+        k, n, turned ? fmt::format("{}, {}", n, k) : fmt::format("{}, {}", k, n),
+        turned ? " transpose_b=true" : "", epilogue);
+  }
+};
+
+std::vector<float> product(const Graph& graph, const std::vector<float>& x, std::int64_t depth) {
+  const auto rows = static_cast<std::int64_t>(x.size()) / depth;
+  const Outputs outputs = graph.run({{"x", Tensor::view(x, {rows, depth})}});
+  const auto y = outputs["y"].data<float>();
+  return {y.begin(), y.end()};
+}
+
+/// [k, n]: the products with unit rows have no rounding.
+std::vector<float> weights_in(const Graph& graph, std::int64_t k) {
+  std::vector<float> units(static_cast<std::size_t>(k * k));
+  for (std::int64_t i = 0; i < k; ++i) units[static_cast<std::size_t>(i * k + i)] = 1;
+  return product(graph, units, k);
+}
+
+/// Each is at most half a step from what it was, or a whole one where it is the last on its side.
+void check_codes(const std::vector<float>& kept, const std::vector<float>& given,
+                 const CodedLayer& layer, std::int64_t group) {
+  double missing = 0, all = 0;
+  for (std::int64_t n = 0; n < layer.n; ++n) {
+    for (std::int64_t first = 0; first < layer.k; first += group) {
+      const std::int64_t end = std::min(layer.k, first + group);
+      const auto at = [&](const std::vector<float>& weights, std::int64_t k) {
+        return static_cast<double>(weights[static_cast<std::size_t>(k * layer.n + n)]);
+      };
+      double largest = 0;
+      for (std::int64_t k = first; k < end; ++k)
+        largest = std::max(largest, std::fabs(at(given, k)));
+      for (std::int64_t k = first; k < end; ++k) {
+        const double error = std::fabs(at(kept, k) - at(given, k));
+        INFO("weight ", k, ", ", n, ": ", at(kept, k), " instead of ", at(given, k));
+        REQUIRE(error <= largest / 8 * 1.002 + 1e-12);
+        missing += error * error;
+        all += at(given, k) * at(given, k);
+      }
+    }
+  }
+  if (layer.k * layer.n > 1000) CHECK(missing <= 0.02 * all);
+}
+
+void check_products(const Graph& graph, const std::vector<float>& kept, const CodedLayer& layer,
+                    std::int64_t rows, Random& random) {
+  std::vector<float> x;
+  for (std::int64_t i = 0; i < rows * layer.k; ++i)
+    x.push_back(static_cast<float>(random.real(-0.7, 1)));
+  const std::vector<float> y = product(graph, x, layer.k);
+  REQUIRE(y.size() == static_cast<std::size_t>(rows * layer.n));
+  for (std::int64_t m = 0; m < rows; ++m) {
+    for (std::int64_t n = 0; n < layer.n; ++n) {
+      double sum = 0, scale = 0;
+      for (std::int64_t k = 0; k < layer.k; ++k) {
+        const double term = static_cast<double>(x[static_cast<std::size_t>(m * layer.k + k)]) *
+                            static_cast<double>(kept[static_cast<std::size_t>(k * layer.n + n)]);
+        sum += term, scale += std::fabs(term);
+      }
+      INFO("element ", m, ", ", n);
+      REQUIRE(std::fabs(static_cast<double>(y[static_cast<std::size_t>(m * layer.n + n)]) -
+                        std::max(sum, 0.0)) <= 1e-5 * scale + 1e-7);
+    }
+  }
+}
+
+void check_layer(const CodedLayer& layer, Options options, Random& random) {
+  const std::int64_t rows = random.pick(code_heights);
+  const std::string text = layer.text("relu(s)");
+  CAPTURE(text);
+  CAPTURE(rows);
+  CAPTURE(options.weight_group);
+  options.random_weights = true;
+  const std::vector<float> kept =
+      weights_in(Graph::from_text(layer.text("s * 1"), options), layer.k);
+  const Graph coded = Graph::from_text(text, options);
+  check_products(coded, kept, layer, rows, random);
+  options.weights = "f32";
+  const Graph plain = Graph::from_text(layer.text("s * 1"), options);
+  check_codes(kept, weights_in(plain, layer.k), layer, options.weight_group);
+  if (layer.k >= 256 && layer.n >= 64)
+    CHECK(coded.load_report().weight_bytes * 4 < plain.load_report().weight_bytes);
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("weights of 4 bits: every instruction set, random sizes and groups") {
+    Random random("coded weights");
+    const int rounds = test_rounds(40, 3);
+    for (int round = 0; round < rounds; ++round) {
+      for (const codegen::Isa& isa : codegen::all_isas()) {
+        if (!codegen::cpu_has(isa)) continue;
+        Options options = test_options(isa.name);
+        options.weights = "i4";
+        options.weight_group = random.pick(code_groups);
+        options.threads = static_cast<int>(random.integer(1, 3));
+        options.deterministic = random.chance(0.3);
+        CAPTURE(isa.name);
+        CodedLayer layer{random.pick(code_depths), random.pick(code_widths), random.chance(0.4)};
+        if (random.chance(0.1)) layer = {8000, random.integer(1, 40), false};  // cut along K
+        check_layer(layer, options, random);
+      }
+    }
+  }
+
+  TEST_CASE("a convolution by weights of 4 bits is the product of its windows") {
+    Random random("coded windows");
+    const int rounds = test_rounds(20, 3);
+    for (int round = 0; round < rounds; ++round) {
+      const std::int64_t c = random.integer(1, 40), o = random.integer(1, 70),
+                         h = random.integer(3, 9), w = random.integer(3, 9);
+      const std::string weight = fmt::format("w: f32[{}, {}]", 9 * c, o);
+      Options options = test_options();
+      options.random_weights = true;
+      options.weights = "i4";
+      const Graph conv = Graph::from_text(
+          fmt::format("dyn 1\ndim H in 3..40\ndim W in 3..40\n"
+                      "graph g(x: f32[1, H, W, {0}]) -> (y: f32[1, H - 2, W - 2, {1}]) {{\n"
+                      "  f = reshape({2}) shape=[3, 3, {0}, {1}]\n  y = conv(x, f)\n"
+                      "  return y\n}}\n",
+                      c, o, weight),
+          options);
+      const std::vector<float> kept =
+          weights_in(Graph::from_text(CodedLayer{9 * c, o, false}.text("s * 1"), options), 9 * c);
+      std::vector<float> x;
+      for (std::int64_t i = 0; i < h * w * c; ++i)
+        x.push_back(static_cast<float>(random.real(-0.7, 1)));
+      const Outputs outputs = conv.run({{"x", Tensor::view(x, {1, h, w, c})}});
+      const auto y = outputs["y"].data<float>();
+      for (std::int64_t i = 0; i < (h - 2) * (w - 2) * o; ++i) {
+        const std::int64_t row = i / o / (w - 2), column = i / o % (w - 2), n = i % o;
+        double sum = 0, scale = 0;
+        for (std::int64_t k = 0; k < 9 * c; ++k) {
+          const std::int64_t tap = k / c;
+          const auto from =
+              static_cast<std::size_t>(((row + tap / 3) * w + column + tap % 3) * c + k % c);
+          const double term = static_cast<double>(x[from]) *
+                              static_cast<double>(kept[static_cast<std::size_t>(k * o + n)]);
+          sum += term, scale += std::fabs(term);
+        }
+        INFO("element ", i, " of ", h, " x ", w, " x ", c, " -> ", o, ", ", sum);
+        REQUIRE(std::fabs(static_cast<double>(y[static_cast<std::size_t>(i)]) - sum) <=
+                1e-5 * scale + 1e-7);
+      }
+    }
+  }
+}
+
+}  // namespace dyn::testing
