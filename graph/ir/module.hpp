@@ -41,12 +41,14 @@ enum class ValueKind : std::uint8_t {
 
 /// A weight's elements come from here.
 struct WeightSource {
-  enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
+  enum class Kind : std::uint8_t { File, Splat, Random, Parts, Blocks } kind = Kind::File;
   double splat = 0;        ///< Splat: every element
   std::uint64_t seed = 0;  ///< Random: normal, 1/sqrt(fan-in), by this seed and the weight's name
   /// Parts: other weights, each with a source of its own, joined along the last axis; of f16 or
   /// bf16 where the weight is f32. Only passes make such weights.
+  /// Blocks: codes, scales and perhaps zeros, of which unpack_blocks makes the weight; f32.
   std::vector<ValueId> parts;
+  std::int64_t block = 0;  ///< Blocks: elements along the last axis that share a scale
 };
 
 struct Value {

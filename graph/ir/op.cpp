@@ -15,9 +15,9 @@ namespace {
 
 std::vector<OpDef> make_registry() {
   std::vector<OpDef> ops;
-  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops,
-                      indexed_ops, state_ops, conv_pool_ops, host_ops, defining_ops, recurrence_ops,
-                      linear_attention_ops, tree_ops, loop_ops})
+  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, block_ops, contraction_ops,
+                      view_ops, indexed_ops, state_ops, conv_pool_ops, host_ops, defining_ops,
+                      recurrence_ops, linear_attention_ops, tree_ops, loop_ops})
     std::ranges::move(family(), std::back_inserter(ops));
   for (OpDef& op : ops) op.name = name_of(op.id);
   std::ranges::sort(ops, {}, &OpDef::name);

@@ -101,6 +101,21 @@ void verify_producer(const Module& module, ValueId id) {
           fmt::format("{} is no result of its producer", value.name));
 }
 
+/// What unpack_blocks makes of weights.
+void verify_blocks(const Module& module, const Value& value) {
+  if (value.weight.kind != WeightSource::Kind::Blocks) return;
+  const auto is_weight = [&](ValueId id) {
+    return id >= 0 && id < static_cast<ValueId>(module.values.size()) &&
+           module.value(id).kind == ValueKind::Weight &&
+           module.value(id).type.rank() >= value.type.rank();
+  };
+  const std::vector<ValueId>& parts = value.weight.parts;
+  require(value.kind == ValueKind::Weight && value.type.dtype == DType::f32 &&
+              value.weight.block > 0 && (parts.size() == 2 || parts.size() == 3) &&
+              std::ranges::all_of(parts, is_weight),
+          fmt::format("{} cannot have blocks", value.name));
+}
+
 /// A weight of parts is as wide as all parts together; an f32 weight may have parts of 16-bit
 /// floats, which become f32 when they are loaded.
 void verify_parts(const Module& module, const Value& value) {
@@ -213,6 +228,7 @@ void verify_structure(const Module& module) {
     verify_producer(module, static_cast<ValueId>(i));
     if (module.values[i].kind != ValueKind::Result) verify_type(module, module.values[i]);
     verify_parts(module, module.values[i]);
+    verify_blocks(module, module.values[i]);
   }
   const auto known = [&](ValueId id) {
     return id >= 0 && id < static_cast<ValueId>(module.values.size());

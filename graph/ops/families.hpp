@@ -10,6 +10,7 @@ namespace dyn::graph {
 std::vector<OpDef> elementwise_ops();
 std::vector<OpDef> reduction_ops();
 std::vector<OpDef> normalization_ops();
+std::vector<OpDef> block_ops();
 std::vector<OpDef> contraction_ops();
 std::vector<OpDef> view_ops();
 std::vector<OpDef> indexed_ops();

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "graph/fusion/group.hpp"
+#include "graph/passes/decompose_blocks.hpp"
 #include "graph/passes/decompose_conv_pool.hpp"
 #include "graph/passes/decompose_narrow.hpp"
 #include "graph/passes/rewriter.hpp"
@@ -269,6 +270,7 @@ const std::unordered_map<OpId, Split> splits = {
 }  // namespace
 
 void decompose(Module& module, const DecomposeOptions& options) {
+  decompose_blocks(module);
   decompose_narrow_products(module, options);
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {

@@ -79,6 +79,12 @@ ValueId Rewriter::joined_weight(const std::string& hint, TensorType type,
   return id;
 }
 
+void Rewriter::becomes_weight(ValueId result, WeightSource source) {
+  Value& value = module_.value(result);
+  value.kind = ValueKind::Weight;
+  value.weight = std::move(source);
+}
+
 void Rewriter::finish() {
   module_.nodes = std::move(nodes_);
   for (Value& value : module_.values) value.producer = -1;

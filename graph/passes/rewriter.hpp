@@ -40,6 +40,8 @@ class Rewriter {
   /// A new value of kind Result, its name made unique from `hint`.
   ValueId result(const std::string& hint, TensorType type);
 
+  /// Nobody computes the result: it is a weight.
+  void becomes_weight(ValueId result, WeightSource source);
   /// A new weight made of others, its name made unique from `hint`.
   ValueId joined_weight(const std::string& hint, TensorType type, std::vector<ValueId> parts);
 

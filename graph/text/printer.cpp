@@ -227,9 +227,12 @@ std::string Printer::source(const Value& weight) const {
       return "splat " + element(weight.type.dtype, weight.weight.splat);
     case WeightSource::Kind::Random: return fmt::format("random {}", weight.weight.seed);
     case WeightSource::Kind::File:
-    case WeightSource::Kind::Parts: break;
+    case WeightSource::Kind::Parts:
+    case WeightSource::Kind::Blocks: break;
   }
-  std::string text = "parts";
+  std::string text = weight.weight.kind == WeightSource::Kind::Parts
+                         ? "parts"
+                         : fmt::format("blocks of {}", weight.weight.block);
   for (const ValueId part : weight.weight.parts)
     text += " " + names_[static_cast<std::size_t>(part)];
   return text;

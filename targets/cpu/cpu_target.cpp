@@ -87,6 +87,12 @@ class CpuTarget final : public rkernel::Target {
     pack_panels(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
   }
 
+  void pack_codes(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& columns,
+                  std::int64_t first_panel, std::int64_t last_panel,
+                  void* destination) const override {
+    pack_coded_panels(layout, columns, first_panel, last_panel, destination);
+  }
+
  private:
   void warn(const std::string& message) const {
     if (options_.log) options_.log(LogLevel::warning, message);

@@ -113,7 +113,26 @@ std::vector<Array> silu(const OpCall& call) {
   return {result};
 }
 
+std::vector<Array> unpack_blocks(const OpCall& call) {
+  const Array &codes = call.input(0), &scales = call.input(1);
+  const auto bytes = static_cast<std::size_t>(codes.dims.back()), block = 2 * bytes,
+             blocks = static_cast<std::size_t>(scales.dims.back());
+  std::vector<std::int64_t> dims = scales.dims;
+  dims.back() = call.dim("size");
+  Array result = make_array(DType::f32, dims);
+  const auto size = static_cast<std::size_t>(result.dims.back());
+  for (std::size_t i = 0; i < result.floats.size(); ++i) {
+    const std::size_t line = i / size, k = i % size, at = line * blocks + k / block;
+    const std::int64_t byte = codes.integers[line * blocks * bytes + k / 2];
+    const std::int64_t code = k % 2 == 0 ? byte % 16 : byte / 16;
+    const std::int64_t zero = call.inputs.size() > 2 ? call.input(2).integers[at] : 8;
+    result.floats[i] = static_cast<double>(code - zero) * scales.floats[at];
+  }
+  return {result};
+}
+
 constexpr OpEntry compound_entries[] = {{graph::OpId::Softmax, softmax},
+                                        {graph::OpId::UnpackBlocks, unpack_blocks},
                                         {graph::OpId::LayerNorm, layer_norm},
                                         {graph::OpId::RmsNorm, rms_norm},
                                         {graph::OpId::Gelu, gelu},

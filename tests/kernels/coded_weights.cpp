@@ -115,6 +115,18 @@ void check_layer(const CodedLayer& layer, Options options, Random& random) {
     CHECK(coded.load_report().weight_bytes * 4 < plain.load_report().weight_bytes);
 }
 
+/// To the last bits of the largest elements.
+void check_close_to(const Tensor& actual, const Tensor& expected) {
+  const auto found = actual.data<float>(), wanted = expected.data<float>();
+  REQUIRE(found.size() == wanted.size());
+  double largest = 0, worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    largest = std::max(largest, std::fabs(double{wanted[i]}));
+    worst = std::max(worst, std::fabs(double{found[i]} - wanted[i]));
+  }
+  CHECK(worst <= 1e-5 * largest);
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -133,6 +145,51 @@ TEST_SUITE("fast") {
         CodedLayer layer{random.pick(code_depths), random.pick(code_widths), random.chance(0.4)};
         if (random.chance(0.1)) layer = {8000, random.integer(1, 40), false};  // cut along K
         check_layer(layer, options, random);
+      }
+    }
+  }
+
+  TEST_CASE("codes of a file are multiplied as they lie, and computed where they are no weights") {
+    Random random("codes of files");
+    const int rounds = test_rounds(40, 3);
+    for (int round = 0; round < rounds; ++round) {
+      for (const codegen::Isa& isa : codegen::all_isas()) {
+        if (!codegen::cpu_has(isa)) continue;
+        CAPTURE(isa.name);
+        Options options = test_options(isa.name);
+        options.random_weights = true;
+        options.threads = static_cast<int>(random.integer(1, 3));
+        constexpr std::int64_t blocks_of[] = {16, 32, 64, 20};  // the last is no block of panels
+        const std::int64_t block = random.pick(blocks_of), count = random.integer(1, 9),
+                           k = block * count - random.integer(0, block - 1),
+                           n = random.pick(code_widths);
+        const std::string scale = random.chance(0.5) ? "f16" : "f32";
+        const bool has_zeros = random.chance(0.5), are_inputs = random.chance(0.3);
+        const std::string codes = fmt::format("c: u8[{}, {}, {}]", n, count, block / 2),
+                          scales = fmt::format("s: {}[{}, {}]", scale, n, count),
+                          zeros = has_zeros ? fmt::format("z: u8[{}, {}]", n, count) : "";
+        const std::string inputs =
+            are_inputs ? fmt::format(", {}, {}{}{}", codes, scales, has_zeros ? ", " : "", zeros)
+                       : "";
+        const std::string text = fmt::format(
+            "dyn 1\ndim M in 0..999\ngraph g(x: f32[M, {0}]{1}) -> (y: f32[M, {2}]) {{\n"
+            "  w = unpack_blocks({3}, {4}{5}{6}) size={0}\n"
+            "  y = matmul(x, w) transpose_b=true\n  return y\n}}\n",
+            k, inputs, n, are_inputs ? "c" : codes, are_inputs ? "s" : scales,
+            has_zeros ? ", " : "", are_inputs && has_zeros ? "z" : zeros);
+        CAPTURE(text);
+        const Graph graph = Graph::from_text(text, options);
+        Tensor x(DType::f32, {random.pick(code_heights), k}), c(DType::u8, {n, count, block / 2}),
+            s(scale == "f16" ? DType::f16 : DType::f32, {n, count}), z(DType::u8, {n, count});
+        fill(x, uniform(-1, 2), random), fill(c, uniform(0, 255), random);
+        fill(s, uniform(-0.1, 0.2), random), fill(z, uniform(0, 15), random);
+        NamedTensors given{{"x", x}};
+        if (are_inputs) given.insert(given.end(), {{"c", c}, {"s", s}});
+        if (are_inputs && has_zeros) given.push_back({"z", z});
+        check_close_to(graph.run(given)["y"],
+                       Graph::from_text(text, on_reference(options)).run(given)["y"]);
+        if (!are_inputs && block != 20 && k >= 64 && n >= 32)
+          CHECK(graph.load_report().weight_bytes < static_cast<std::size_t>(2 * n * k));
       }
     }
   }

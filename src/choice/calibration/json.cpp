@@ -27,8 +27,10 @@ struct nlohmann::adl_serializer<dyn::rkernel::Factors> {
     }
     for (const int block : dyn::rkernel::coding_blocks) {
       for (const dyn::DType scale : {dyn::DType::f16, dyn::DType::f32}) {
-        factors = dyn::rkernel::Factors(dyn::rkernel::Coding{block, scale});
-        if (json == factors.name()) return;
+        for (const bool zeros : {false, true}) {
+          factors = dyn::rkernel::Factors(dyn::rkernel::Coding{block, scale, zeros});
+          if (json == factors.name()) return;
+        }
       }
     }
     factors = json.get<dyn::DType>();

@@ -26,16 +26,21 @@ constexpr int elements_of(Group group) noexcept {
   return group == Group::Bytes ? 4 : group == Group::None ? 1 : 2;
 }
 
-/// Weights of 4 bits in blocks along K. In a block the elements of a column are codes of i4 times
-/// its scale; the last block of a panel may have fewer than it has room for.
+/// Weights of 4 bits in blocks along K. In a block the elements of a column are codes of i4, less
+/// its zero point where blocks have such, times its scale; the last block of a panel may have fewer
+/// than it has room for.
 struct Coding {
   int block = 0;             ///< elements (coding_blocks); 0: weights are not coded
-  DType scale = DType::f32;  ///< or f16
+  DType scale = DType::f32;  ///< or f16; zero points lie so too
+  bool zero_points = false;
 
   auto operator<=>(const Coding&) const = default;
   explicit operator bool() const { return block != 0; }
-  /// Bytes of one column's part of a block: its scale, then its codes.
-  std::int64_t block_bytes() const { return static_cast<std::int64_t>(size_of(scale)) + block / 2; }
+  /// Bytes of one column's part of a block: its scale, its zero point, its codes.
+  std::int64_t block_bytes() const { return number_bytes() + block / 2; }
+  std::int64_t number_bytes() const {
+    return static_cast<std::int64_t>(size_of(scale)) * (zero_points ? 2 : 1);
+  }
   /// Where the depth of a panel ends.
   std::int64_t whole_blocks(std::int64_t k) const {
     return block == 0 ? k : (k + block - 1) / block * block;
@@ -79,7 +84,7 @@ struct Factors {
   std::string name() const {
     if (coded())
       return std::string(name_of(weights)) + " in " + std::to_string(coding.block) + " by " +
-             std::string(name_of(coding.scale));
+             std::string(name_of(coding.scale)) + (coding.zero_points ? " from zeros" : "");
     switch (group) {
       case Group::Bytes: return "u8xi8";
       case Group::Shorts: return "i16xi16";

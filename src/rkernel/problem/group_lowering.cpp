@@ -33,11 +33,24 @@ std::int64_t literal_bits(const graph::Value& value) {
 /// Operand::held of an operand that reads the value.
 DType held_dtype(const graph::Module& module, ValueId id) {
   const graph::Value& value = module.value(id);
-  if (value.type.dtype != DType::f32 || value.weight.parts.empty()) return value.type.dtype;
+  if (value.type.dtype != DType::f32 || value.weight.kind != graph::WeightSource::Kind::Parts)
+    return value.type.dtype;
   const DType first = held_dtype(module, value.weight.parts[0]);
   const bool alike = std::ranges::all_of(
       value.weight.parts, [&](ValueId part) { return held_dtype(module, part) == first; });
   return alike ? first : DType::f32;
+}
+
+/// Operand::held_coding of an operand that reads the value.
+Coding held_coding(const graph::Module& module, ValueId id) {
+  const graph::Value& value = module.value(id);
+  if (value.weight.kind != graph::WeightSource::Kind::Blocks ||
+      std::ranges::find(coding_blocks, value.weight.block) == std::end(coding_blocks))
+    return {};
+  const DType scale = module.value(value.weight.parts[1]).type.dtype;
+  return {.block = static_cast<int>(value.weight.block),
+          .scale = scale == DType::f16 ? DType::f16 : DType::f32,
+          .zero_points = value.weight.parts.size() > 2};
 }
 
 }  // namespace
@@ -359,6 +372,7 @@ Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {
   operand.name = module_.value(view.base).name;
   operand.dtype = dtype_of(id);
   operand.held = held_dtype(module_, view.base);
+  operand.held_coding = held_coding(module_, view.base);
   operand.buffer = view.base;
   operand.offset = view.offset;
   operand.strides.assign(problem_.axes.size(), module_.dims->constant(0));

@@ -17,8 +17,9 @@ namespace dyn::rkernel {
 /// the weight is the element times the f32 scale of its column; the scales, one for each column of
 /// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
 /// contiguous along k; and behind groups of bytes the i32 sums of all columns of each panel. In i4
-/// a panel is one block of K after the other (Coding): the scales of all columns, and behind them
-/// row by row the words of all columns, each of codes_of_word elements along k.
+/// a panel is one block of K after the other (Coding): the scales of all columns, their zero points
+/// where they have such, and row by row the words of all columns, each of codes_of_word elements
+/// along k.
 struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;
@@ -60,6 +61,15 @@ struct PackedLayout {
     if (coding) return elements() / coding.block * coding.block_bytes();
     return elements() * static_cast<std::int64_t>(size_of(dtype));
   }
+};
+
+/// Weights as a file has them, column by column: codes of 4 bits along k, two in a byte, the first
+/// in the lower bits, each less the zero point of its block (8 without) times its scale.
+struct CodedColumns {
+  const std::uint8_t* codes;
+  const float* scales;
+  const std::uint8_t* zeros;          ///< nullptr: none
+  std::int64_t column_bytes, blocks;  ///< from one column's codes, and scales, to the next's
 };
 
 }  // namespace dyn::rkernel

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "dyn/error.hpp"
 #include "src/rkernel/problem/packed_layout.hpp"
 #include "src/rkernel/problem/problem.hpp"
 #include "src/rkernel/target/device.hpp"
@@ -224,6 +225,13 @@ class Target {
   virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride,
                     std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
                     void* destination) const = 0;
+  /// The same of codes, with the blocks of the layout; a target packs such where it has chosen them
+  /// for an operand (Operand::held_coding).
+  virtual void pack_codes(const PackedLayout&, const CodedColumns&,
+                          [[maybe_unused]] std::int64_t first_panel,
+                          [[maybe_unused]] std::int64_t last_panel, void*) const {
+    throw Error(ErrorKind::internal, name() + " packs no codes");
+  }
 };
 
 }  // namespace dyn::rkernel

@@ -60,6 +60,11 @@ class FallbackTarget final : public rkernel::Target {
             void* destination) const override {
     host().pack(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
   }
+  void pack_codes(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& columns,
+                  std::int64_t first_panel, std::int64_t last_panel,
+                  void* destination) const override {
+    host().pack_codes(layout, columns, first_panel, last_panel, destination);
+  }
 
  private:
   /// The same with kernels of the host for the problems that are `left`.

@@ -77,6 +77,7 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   view.dtype = source.dtype;
   view.group = rkernel::group_of(problem);
   view.coding = source.coding;
+  view.is_of_codes = source.coding && source.held_coding;
   view.sums = problem.recurrence && view.group == rkernel::Group::Bytes;
   view.offset = constant(source.offset);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) {

@@ -22,6 +22,7 @@ struct PackedView {
   rkernel::Group group = rkernel::Group::None;
   bool sums = false;  ///< rkernel::PackedLayout::sums
   rkernel::Coding coding = {};
+  bool is_of_codes = false;  ///< the weight's own, which are packed as they are
   std::int64_t offset = 0, k = 0, n = 0, k_stride = 0, n_stride = 0;
   std::vector<Batch> batch;
   auto operator<=>(const PackedView&) const = default;

@@ -86,6 +86,8 @@ std::string WeightLayout::describe(const graph::Module& module,
       content = fmt::format("splat {:a}", sources.splat(id));
     } else if (value.weight.kind == graph::WeightSource::Kind::Parts) {
       content = fmt::format("of {} parts:", value.weight.parts.size());
+    } else if (value.weight.kind == graph::WeightSource::Kind::Blocks) {
+      content = fmt::format("blocks of {} in {}:", value.weight.block, value.weight.parts.size());
     } else {
       content = fmt::format("file key {} {}", value.name.size(), value.name);
     }
@@ -106,8 +108,7 @@ std::string WeightLayout::describe(const graph::Module& module,
     lines += fmt::format(" panels {} rows {} of {}{} ", layout.panel, layout.rows,
                          rkernel::elements_of(layout.group),
                          layout.sums     ? " with sums"
-                         : layout.coding ? fmt::format(" in {} by {}", layout.coding.block,
-                                                       name_of(layout.coding.scale))
+                         : layout.coding ? " as " + rkernel::Factors(layout.coding).name()
                                          : "");
     add_source(add_source, view.weight);
   }

@@ -122,6 +122,8 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight,
   Entry entry;
   if (weight.weight.kind == graph::WeightSource::Kind::Parts) {
     entry.kind = Entry::Kind::Parts;
+  } else if (weight.weight.kind == graph::WeightSource::Kind::Blocks) {
+    entry.kind = Entry::Kind::Blocks;
   } else if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
     entry.kind = Entry::Kind::Random;
     entry.seed =
@@ -189,7 +191,8 @@ double WeightSources::splat(graph::ValueId weight) const { return entries_.at(we
 
 bool WeightSources::is_random(graph::ValueId weight) const {
   const Entry& entry = entries_.at(weight);
-  if (entry.kind != Entry::Kind::Parts) return entry.kind == Entry::Kind::Random;
+  if (entry.kind != Entry::Kind::Parts && entry.kind != Entry::Kind::Blocks)
+    return entry.kind == Entry::Kind::Random;
   return std::ranges::all_of(module_.value(weight).weight.parts,
                              [this](graph::ValueId part) { return is_random(part); });
 }
@@ -205,6 +208,40 @@ void WeightSources::fill_part(graph::ValueId part, DType dtype, std::int64_t fir
     rkernel::convert(held, bits.data(), dtype,
                      out + done * static_cast<std::int64_t>(size_of(dtype)), some);
     done += some;
+  }
+}
+
+std::vector<float> WeightSources::floats(graph::ValueId weight) const {
+  const std::int64_t count = element_count(weight_shape(module_.value(weight)));
+  std::vector<float> all(static_cast<std::size_t>(count));
+  fill_part(weight, DType::f32, 0, count, reinterpret_cast<std::byte*>(all.data()));
+  return all;
+}
+
+/// Row after row, as graph::OpId::UnpackBlocks says.
+void WeightSources::fill_from_blocks(const graph::Value& weight, std::int64_t first,
+                                     std::int64_t count, float* out) const {
+  const std::vector<graph::ValueId>& parts = weight.weight.parts;
+  const auto last_dim = [&](graph::ValueId id) {
+    return *module_.value(id).type.dims.back().constant();
+  };
+  const std::int64_t size = *weight.type.dims.back().constant(), block = weight.weight.block,
+                     blocks = last_dim(parts[1]), row_bytes = blocks * block / 2;
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(row_bytes)),
+      zeros(static_cast<std::size_t>(blocks), 8);
+  std::vector<float> scales(static_cast<std::size_t>(blocks));
+  const std::int64_t last = first + count;
+  for (std::int64_t row = first / size; row * size < last; ++row) {
+    fill(parts[0], row * row_bytes, row_bytes, codes.data());
+    fill_part(parts[1], DType::f32, row * blocks, blocks,
+              reinterpret_cast<std::byte*>(scales.data()));
+    if (parts.size() > 2) fill(parts[2], row * blocks, blocks, zeros.data());
+    const std::int64_t end = std::min(size, last - row * size);
+    for (std::int64_t k = std::max<std::int64_t>(0, first - row * size); k < end; ++k) {
+      const auto byte = static_cast<std::size_t>(k / 2), at = static_cast<std::size_t>(k / block);
+      const int code = k % 2 == 0 ? codes[byte] & 15 : codes[byte] >> 4;
+      *out++ = static_cast<float>(code - int{zeros[at]}) * scales[at];
+    }
   }
 }
 
@@ -241,6 +278,9 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
     case Entry::Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
     case Entry::Kind::Random:
       fill_random(dtype, entry.seed, entry.spread, first, count, out);
+      break;
+    case Entry::Kind::Blocks:
+      fill_from_blocks(module_.value(weight), first, count, static_cast<float*>(out));
       break;
     case Entry::Kind::Parts:
       fill_from_parts(module_.value(weight), first, count, static_cast<std::byte*>(out));

@@ -41,6 +41,9 @@ class WeightSources {
   /// The value of a splat; 0 for others.
   double splat(graph::ValueId weight) const;
 
+  /// All elements in f32, of a weight that has such or halves.
+  std::vector<float> floats(graph::ValueId weight) const;
+
   /// Nobody reads the weight from here again: gives its memory back, where the caller gave it.
   void release(graph::ValueId weight) const;
 
@@ -49,7 +52,7 @@ class WeightSources {
 
  private:
   struct Entry {
-    enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
+    enum class Kind : std::uint8_t { File, Splat, Random, Parts, Blocks } kind = Kind::File;
     std::span<const std::byte> bytes;
     double splat = 0;
     std::uint64_t seed = 0;
@@ -58,6 +61,8 @@ class WeightSources {
   /// Elements of a part as those of a weight of `dtype`.
   void fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count,
                  std::byte* out) const;
+  void fill_from_blocks(const graph::Value& weight, std::int64_t first, std::int64_t count,
+                        float* out) const;
   void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count,
                        std::byte* out) const;
   void open_files(const graph::Module& module, const LoadRequest& request);

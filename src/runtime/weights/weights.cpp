@@ -42,7 +42,6 @@ class Uses {
     const graph::Value& value = module_.value(id);
     if (value.kind != graph::ValueKind::Weight) return;
     if ((left_[id] += by) == 0) sources_.release(id);
-    if (value.weight.kind != graph::WeightSource::Kind::Parts) return;
     for (const graph::ValueId part : value.weight.parts) count(part, by);
   }
 
@@ -107,8 +106,32 @@ struct Filler {
     return out;
   }
 
+  /// The codes of a weight of blocks, as they are.
+  void packed_codes(const PackedView& view, std::byte* out) {
+    const std::vector<graph::ValueId>& parts = module.value(view.weight).weight.parts;
+    const std::vector<float> scales = sources.floats(parts[1]);
+    std::vector<std::uint8_t> zeros;
+    if (parts.size() > 2) {
+      zeros.resize(plain_bytes(module.value(parts[2])));
+      sources.fill(parts[2], 0, static_cast<std::int64_t>(zeros.size()), zeros.data());
+    }
+    const rkernel::PackedLayout packed = layout.layout_of(view);
+    const std::int64_t blocks = *module.value(parts[1]).type.dims.back().constant();
+    const rkernel::CodedColumns columns{
+        reinterpret_cast<const std::uint8_t*>(aligned_elements(parts[0])), scales.data(),
+        zeros.empty() ? nullptr : zeros.data(), blocks * view.coding.block / 2, blocks};
+    const std::int64_t panel_bytes = std::max(packed.bytes() / packed.panels(), std::int64_t{1});
+    timed(times.other, [&] {
+      parallel_for(packed.panels(), part_bytes / panel_bytes, threads,
+                   [&](std::int64_t first, std::int64_t last) {
+                     layout.target().pack_codes(packed, columns, first, last, out);
+                   });
+    });
+  }
+
   void packed(const PackedView& view, std::byte* out) {
     const graph::Value& value = module.value(view.weight);
+    if (view.is_of_codes) return packed_codes(view, out);
     if (!rkernel::converts(value.type.dtype, DType::f32) ||
         view.last_element() >= element_count(weight_shape(value))) {
       throw Error(ErrorKind::internal,

@@ -63,6 +63,17 @@ void multiply_by_scales(Problem& problem) {
   problem.exprs = std::move(exprs);
 }
 
+/// Whether panels can take the codes of the operand's buffer as they lie.
+bool keeps_codes(const Problem& problem, const Operand& operand) {
+  if (!operand.held_coding || !problem.contraction) return false;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const auto k = static_cast<std::size_t>(contraction.k);
+  const graph::Dim depth = problem.axes[k].extent;
+  return &operand == &problem.operands[static_cast<std::size_t>(contraction.b)] &&
+         operand.offset.constant() == 0 && operand.strides[k].constant() == 1 &&
+         operand.strides[static_cast<std::size_t>(contraction.n)] == depth;
+}
+
 }  // namespace
 
 void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weights,
@@ -74,13 +85,17 @@ void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weig
     if (rkernel::group_of(problem) != rkernel::Group::None) continue;
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
+      if (keeps_codes(problem, operand)) {
+        operand.coding = operand.held_coding;
+        operand.dtype = DType::i4;
+      }
       const bool stays =
           !has_scales && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
       // Only a contraction multiplies by scales.
       const bool scaled = problem.contraction && !gathered.contains(operand.buffer);
       const DType wanted = has_scales && !scaled ? DType::bf16 : dtype;
-      operand.dtype = stays ? operand.held : wanted;
-      if (scaled) operand.coding = weights.coding;
+      if (!operand.coding) operand.dtype = stays ? operand.held : wanted;
+      if (scaled && !operand.coding) operand.coding = weights.coding;
       if (operand.coding && !codegen::can_widen(isa, operand.coding.scale))
         operand.coding.scale = DType::f32;
     }

@@ -311,4 +311,59 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
   }
 }
 
+namespace {
+
+/// The source's codes count from 0 up, panels hold them less this.
+constexpr int middle_code = 8;
+constexpr std::uint32_t middle_codes = 0x8888'8888;
+
+/// Numbers of a block's columns as memory holds them; 0 behind the last column.
+template <class Number>
+void store_numbers(DType dtype, std::int64_t count, std::int64_t width, std::byte* out,
+                   const Number& number) {
+  std::vector<float> numbers(static_cast<std::size_t>(width));
+  for (std::int64_t n = 0; n < count; ++n) numbers[static_cast<std::size_t>(n)] = number(n);
+  rkernel::convert(DType::f32, numbers.data(), dtype, out, width);
+}
+
+}  // namespace
+
+void pack_coded_panels(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& source,
+                       std::int64_t first_panel, std::int64_t last_panel, void* destination) {
+  const rkernel::Coding& coding = layout.coding;
+  const std::int64_t width = layout.panel,
+                     number_bytes = static_cast<std::int64_t>(size_of(coding.scale)),
+                     blocks = layout.depth() / coding.block,
+                     words = coding.block / rkernel::codes_of_word;
+  for (std::int64_t panel = first_panel; panel < last_panel; ++panel) {
+    auto* out = static_cast<std::byte*>(destination) + panel * layout.panel_bytes();
+    const std::int64_t first = panel * width, count = std::min(width, layout.n - first);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const auto at = [&](std::int64_t n) { return (first + n) * source.blocks + block; };
+      store_numbers(coding.scale, count, width, out,
+                    [&](std::int64_t n) { return source.scales[at(n)]; });
+      out += width * number_bytes;
+      if (coding.zero_points) {
+        store_numbers(coding.scale, count, width, out, [&](std::int64_t n) {
+          return static_cast<float>(int{source.zeros[at(n)]} - middle_code);
+        });
+        out += width * number_bytes;
+      }
+      for (std::int64_t i = 0; i < words * width; ++i) {
+        const std::int64_t n = i % width;
+        std::uint32_t word = 0;
+        if (n < count) {
+          std::memcpy(&word,
+                      source.codes + (first + n) * source.column_bytes + block * coding.block / 2 +
+                          i / width * static_cast<std::int64_t>(sizeof word),
+                      sizeof word);
+          word ^= middle_codes;
+        }
+        std::memcpy(out, &word, sizeof word);
+        out += sizeof word;
+      }
+    }
+  }
+}
+
 }  // namespace dyn::cpu

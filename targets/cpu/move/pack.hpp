@@ -21,4 +21,8 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
                  std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
                  void* destination);
 
+/// The same of codes, which stay as they are.
+void pack_coded_panels(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& source,
+                       std::int64_t first_panel, std::int64_t last_panel, void* destination);
+
 }  // namespace dyn::cpu

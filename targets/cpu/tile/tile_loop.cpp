@@ -204,10 +204,8 @@ TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
   codegen::CountedLoop blocks(builder_, number(0), count, number(1), "block", first);
   Values state;
   for (std::size_t i = 0; i < first.size(); ++i) state.push_back(blocks.carried(i));
-  load_scales(state);
-  const auto scale_bytes = static_cast<std::int64_t>(size_of(coding.scale)) * isa_.panel_f32;
-  for (std::size_t i = row_groups(); i < first_asked(); ++i)
-    state[i] = add_bytes(state[i], number(scale_bytes));
+  scales_ = take_numbers(state);
+  if (coding.zero_points) zeros_ = take_numbers(state);
   llvm::Value* left =
       builder_.CreateSub(k, builder_.CreateMul(blocks.index(), number(coding.block)));
   llvm::Value* is_whole = builder_.CreateICmpSGE(left, number(coding.block));
@@ -220,18 +218,23 @@ TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
   return blocks.close(state);
 }
 
-void TileLoop::load_scales(const Values& state) {
+// Numbers of a block's columns, one for each; B's pointers move behind them.
+TileLoop::Values TileLoop::take_numbers(Values& state) {
   const DType dtype = factors_.coding.scale;
-  scales_.clear();
+  Values numbers;
   for (int vector = 0; vector < vectors_; ++vector) {
     const int column = vector * isa_.f32_lanes;
     llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
-    scales_.push_back(load_widened(
+    numbers.push_back(load_widened(
         builder_, dtype,
         element_of(builder_, dtype, panel,
                    builder_.getInt64(static_cast<std::uint64_t>(column % isa_.panel_f32))),
         isa_.f32_lanes));
   }
+  const std::size_t bytes = size_of(dtype) * static_cast<std::size_t>(isa_.panel_f32);
+  for (std::size_t i = row_groups(); i < first_asked(); ++i)
+    state[i] = add_bytes(state[i], builder_.getInt64(bytes));
+  return numbers;
 }
 
 // A vector of each column's code of a step, times its scale.
@@ -241,11 +244,12 @@ llvm::Value* TileLoop::load_codes(const Values& state, int step, int vector) {
   llvm::Type* words = codegen::lanes_of(builder_.getInt32Ty(), isa_.f32_lanes);
   llvm::Value* word = builder_.CreateAlignedLoad(words, advance(panel, column % isa_.panel_f32),
                                                  llvm::Align(sizeof(float)));
-  return builder_.CreateFMul(
-      numbers_of_codes(
-          builder_, isa_, word,
-          code_ == nullptr ? builder_.getInt64(static_cast<std::uint64_t>(step)) : code_),
-      scales_[static_cast<std::size_t>(vector)]);
+  llvm::Value* code =
+      code_ == nullptr ? builder_.getInt64(static_cast<std::uint64_t>(step)) : code_;
+  llvm::Value* whole = numbers_of_codes(builder_, isa_, word, code);
+  const auto i = static_cast<std::size_t>(vector);
+  if (factors_.coding.zero_points) whole = builder_.CreateFSub(whole, zeros_[i]);
+  return builder_.CreateFMul(whole, scales_[i]);
 }
 
 // The lines of B that a later iteration reads. Packed panels lie one after the other, so that the

@@ -82,7 +82,7 @@ class TileLoop {
   void prefetch_panels(const Values& state);
   void prefetch_rows(const Values& state, llvm::Value* remaining);
   void prefetch_codes(const Values& state);
-  void load_scales(const Values& state);
+  Values take_numbers(Values& state);
   llvm::Value* bytes_of_steps(int steps);
   llvm::Value* load_b(const Values& state, int step, int vector);
   llvm::Value* load_codes(const Values& state, int step, int vector);
@@ -95,7 +95,7 @@ class TileLoop {
   rkernel::Factors factors_;
   DType weights_;  ///< as wide as a step of B
   llvm::FixedVectorType* vector_;
-  Values scales_;                ///< of a block of codes, by vector, where its steps are written
+  Values scales_, zeros_;        ///< of a block of codes, by vector, where its steps are written
   llvm::Value* code_ = nullptr;  ///< of a word, where single steps are written
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
   llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr,

@@ -157,6 +157,37 @@ TEST_CASE_FIXTURE(OpFixture, "reductions") {
   }
 }
 
+TEST_CASE_FIXTURE(OpFixture, "numbers in blocks") {
+  const ValueId codes = input("codes", dims({3, 4, 8}), DType::u8),
+                scales = input("scales", dims({3, 4}), DType::f16),
+                zeros = input("zeros", dims({3, 4}), DType::u8);
+  SUBCASE("whole") {
+    CHECK(infer("unpack_blocks", {codes, scales}, {{"size", c(64)}}) == "f32[3, 64]");
+  }
+  SUBCASE("zeros") {
+    CHECK(infer("unpack_blocks", {codes, scales, zeros}, {{"size", c(51)}}) == "f32[3, 51]");
+  }
+  SUBCASE("too large") {
+    CHECK(contains(infer("unpack_blocks", {codes, scales}, {{"size", c(65)}}), "65"));
+  }
+  SUBCASE("negative") {
+    CHECK(contains(infer("unpack_blocks", {codes, scales}, {{"size", c(-1)}}), "size"));
+  }
+  SUBCASE("few scales") {
+    CHECK(contains(infer("unpack_blocks", {codes, input("few", dims({3, 3}))}, {{"size", c(9)}}),
+                   "few (dim 1) is 3"));
+  }
+  SUBCASE("zeros that are floats") {
+    CHECK(contains(infer("unpack_blocks", {codes, scales, scales}, {{"size", c(64)}}), "u8"));
+  }
+  SUBCASE("codes that are floats") {
+    CHECK(contains(infer("unpack_blocks", {scales, scales}, {{"size", c(64)}}), "u8"));
+  }
+  SUBCASE("no axis of blocks") {
+    CHECK(contains(infer("unpack_blocks", {zeros, scales}, {{"size", c(4)}}), "1 dims"));
+  }
+}
+
 TEST_CASE_FIXTURE(OpFixture, "normalizations and activations") {
   SUBCASE("softmax") { CHECK(infer("softmax", {x}, {{"axis", c(1)}}) == "f32[B, S, 8]"); }
   SUBCASE("softmax axis") {

@@ -1,8 +1,12 @@
-// MatMulNBits and GatherBlockQuantized: weights of few bits in blocks, which become floats when the
-// model is imported.
+// MatMulNBits and GatherBlockQuantized: weights of few bits in blocks. Those of 4 bits stay as they
+// are, others become floats when the model is imported.
+
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "graph/ir/codes.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/products.hpp"
@@ -104,6 +108,51 @@ std::vector<std::size_t> block_places(NodeContext& node, std::int64_t k, std::in
   return which;
 }
 
+/// The scales as they lie in memory: in 16 bits where these hold all of them.
+TensorExpr kept_scales(NodeContext& node, const std::vector<double>& scales, const Integers& dims) {
+  std::vector<float> wide;
+  std::vector<std::uint16_t> halves;
+  bool are_halves = true;
+  for (const double scale : scales) {
+    wide.push_back(static_cast<float>(scale));
+    halves.push_back(graph::code_of_float(DType::f16, scale));
+    are_halves = are_halves && graph::float_of_code(DType::f16, halves.back()) == scale;
+  }
+  return are_halves ? constant_expr(node, DType::f16, dims, halves) : floats(node, dims, wide);
+}
+
+/// Zero points as bytes, where they are whole numbers of 4 bits.
+std::optional<std::vector<std::uint8_t>> whole_zeros(const std::vector<double>& zeros) {
+  std::vector<std::uint8_t> whole;
+  for (const double zero : zeros) {
+    if (!(zero >= 0 && zero <= 15) || zero != std::trunc(zero)) return std::nullopt;
+    whole.push_back(static_cast<std::uint8_t>(zero));
+  }
+  return whole;
+}
+
+/// Scales and zero points of blocks, for unpack_blocks; `usual`: no zero points are given.
+struct BlockNumbers {
+  TensorExpr scales;
+  std::optional<TensorExpr> zeros;
+};
+std::optional<BlockNumbers> block_numbers(NodeContext& node, const std::vector<double>& scales,
+                                          const std::vector<double>& zeros, bool has_zeros,
+                                          const Integers& dims) {
+  BlockNumbers numbers{kept_scales(node, scales, dims), std::nullopt};
+  if (!has_zeros) return numbers;
+  const std::optional<std::vector<std::uint8_t>> whole = whole_zeros(zeros);
+  if (!whole) return std::nullopt;
+  numbers.zeros = constant_expr(node, DType::u8, dims, *whole);
+  return numbers;
+}
+
+TensorExpr unpack_blocks(const TensorExpr& codes, const BlockNumbers& numbers, Dim size) {
+  std::vector<TensorExpr> inputs{codes, numbers.scales};
+  if (numbers.zeros) inputs.push_back(*numbers.zeros);
+  return apply("unpack_blocks", inputs, {{"size", size}});
+}
+
 /// Y = A * B^T + bias, where B is [N, K], each row in blocks of K.
 void convert_matmul_n_bits(NodeContext& node) {
   constexpr std::size_t b = 1, scales_input = 2, zeros_input = 3, groups = 4, bias = 5;
@@ -117,20 +166,29 @@ void convert_matmul_n_bits(NodeContext& node) {
   const std::vector<double> scales = numbers_of(constant_of_size(node, scales_input,
                                                                  places(n) * blocks, "its scales")),
                             zeros = zero_points(node, zeros_input, places(n), blocks, packing.bits);
+  const Integers of_blocks{n, static_cast<std::int64_t>(blocks)};
+  const auto finish = [&](const TensorExpr& factor) {
+    TensorExpr y = numpy_matmul(input_expr(node, 0), factor, false, true);
+    if (node.has(bias)) y = y + input_expr(node, bias);
+    node.give(y.id());
+  };
+  if (packing.bits == 4 && !node.has(groups)) {
+    if (const auto numbers = block_numbers(node, scales, zeros, node.has(zeros_input), of_blocks)) {
+      const Integers of_codes{n, of_blocks[1], packing.block / 2};
+      const TensorExpr codes = packed.dims == of_codes
+                                   ? input_expr(node, b)
+                                   : weight(node, {DType::u8, of_codes, packed.bytes}, b);
+      return finish(unpack_blocks(codes, *numbers, node.dims().constant(k)));
+    }
+  }
   const std::vector<std::size_t> which = block_places(node, k, packing.block, groups);
   const Tensor integers{
       DType::u8, {n, k}, unpacked_rows(packed.bytes, row, places(k), packing.bits)};
-  const TensorExpr a = input_expr(node, 0),
-                   factor =
-                       weight(node,
-                              dequantized(integers, scales, zeros,
-                                          [&](std::size_t i) {
-                                            return i / places(k) * blocks + which[i % places(k)];
-                                          }),
-                              b);
-  TensorExpr y = numpy_matmul(a, factor, false, true);
-  if (node.has(bias)) y = y + input_expr(node, bias);
-  node.give(y.id());
+  finish(weight(
+      node,
+      dequantized(integers, scales, zeros,
+                  [&](std::size_t i) { return i / places(k) * blocks + which[i % places(k)]; }),
+      b));
 }
 
 /// Rows of a table in blocks along one axis. Its last axis is packed.
@@ -163,6 +221,21 @@ void convert_gather_block_quantized(NodeContext& node) {
                                 "its scales")),
                             zeros = zero_points(node, zeros_input, elements(of_scales, 0, last),
                                                 places(of_scales.back()), packing.bits);
+  const bool in_rows =
+      axis == rank - 1 && gathered != axis && width == places(blocks * packing.block);
+  if (packing.bits == 4 && in_rows) {
+    if (auto numbers = block_numbers(node, scales, zeros, node.has(zeros_input), of_scales)) {
+      const TensorExpr ids = input_expr(node, indices);
+      numbers->scales = gather(numbers->scales, ids, gathered);
+      if (numbers->zeros) numbers->zeros = gather(*numbers->zeros, ids, gathered);
+      Dims codes = numbers->scales.dims();
+      codes.push_back(node.dims().constant(packing.block / 2));
+      node.give(unpack_blocks(reshape(gather(input_expr(node, data), ids, gathered), codes),
+                              *numbers, node.dims().constant(static_cast<std::int64_t>(width)))
+                    .id());
+      return;
+    }
+  }
   const Tensor integers{DType::u8, dims, unpacked_rows(packed.bytes, row, width, packing.bits)};
   const TensorExpr table =
       weight(node,

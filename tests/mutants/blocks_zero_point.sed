@@ -1,0 +1,5 @@
+# Zero points of packed codes count from 0, the codes themselves from the middle.
+# file: targets/cpu/move/pack.cpp
+# target: test_kernels
+# test: codes of a file are multiplied as they lie*
+s/int{source.zeros\[at(n)\]} - middle_code/int{source.zeros[at(n)]}/
