@@ -41,14 +41,28 @@ enum class ValueKind : std::uint8_t {
 
 /// A weight's elements come from here.
 struct WeightSource {
-  enum class Kind : std::uint8_t { File, Splat, Random, Parts, Blocks } kind = Kind::File;
+  enum class Kind : std::uint8_t {
+    File,
+    Splat,
+    Random,
+    Parts,
+    Blocks,
+    Codes,
+    Scales,
+    Sums
+  } kind = Kind::File;
   double splat = 0;        ///< Splat: every element
   std::uint64_t seed = 0;  ///< Random: normal, 1/sqrt(fan-in), by this seed and the weight's name
   /// Parts: other weights, each with a source of its own, joined along the last axis; of f16 or
   /// bf16 where the weight is f32. Only passes make such weights.
   /// Blocks: codes, scales and perhaps zeros, of which unpack_blocks makes the weight; f32.
+  /// Codes, Scales, Sums: an f32 weight, whose columns are quantised by their greatest magnitudes:
+  /// i8 codes, the f32 that each code of a column counts, and for each column 128 times the sum of
+  /// its codes, i32.
   std::vector<ValueId> parts;
-  std::int64_t block = 0;  ///< Blocks: elements along the last axis that share a scale
+  /// Blocks: elements along the last axis that share a scale. Codes, Scales, Sums: elements of a
+  /// column that follow each other; 0: columns are the last axis.
+  std::int64_t block = 0;
 };
 
 struct Value {

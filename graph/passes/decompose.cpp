@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "graph/fusion/group.hpp"
-#include "graph/passes/decompose_blocks.hpp"
 #include "graph/passes/decompose_conv_pool.hpp"
-#include "graph/passes/decompose_narrow.hpp"
+#include "graph/passes/products/decompose_blocks.hpp"
+#include "graph/passes/products/decompose_narrow.hpp"
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {

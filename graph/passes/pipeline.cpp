@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
-#include "graph/passes/narrow_products.hpp"
+#include "graph/passes/products/narrow_products.hpp"
+#include "graph/passes/products/quantize_products.hpp"
 #include "graph/passes/widen_halves.hpp"
 
 namespace dyn::graph {
@@ -31,9 +32,11 @@ constexpr Pass passes[] = {
     {"merge_siblings", "matmuls of one value by constant weights become one",
      [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
     {"narrow_products",
-     "factors of products with weights are rounded to bf16, where that is asked for",
+     "factors of products with weights become bf16 or bytes, where that is asked for",
      [](Module& module, Fusion&, const PipelineOptions& options) {
-       if (options.narrows_products) narrow_products(module);
+       if (options.products == DType::bf16) narrow_products(module);
+       if (options.products == DType::i8)
+         quantize_products(module, options.decompose.integer_factor);
      }},
     {"fuse", "nodes become groups, values get their places in memory",
      [](Module& module, Fusion& fusion, const PipelineOptions& options) {

@@ -14,7 +14,9 @@ namespace dyn::graph {
 
 struct PipelineOptions {
   DecomposeOptions decompose;
-  bool narrows_products = false;  ///< the target multiplies bf16 by weights
+  /// What the left sides of products by weights become: bf16, or i8 for bytes by rows; f32: they
+  /// stay.
+  DType products = DType::f32;
   FuseOptions fuse;
 };
 

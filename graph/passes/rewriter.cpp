@@ -71,11 +71,15 @@ ValueId Rewriter::integer(DType dtype, std::int64_t integer) {
 
 ValueId Rewriter::joined_weight(const std::string& hint, TensorType type,
                                 std::vector<ValueId> parts) {
+  WeightSource source;
+  source.kind = WeightSource::Kind::Parts;
+  source.parts = std::move(parts);
+  return new_weight(hint, std::move(type), std::move(source));
+}
+
+ValueId Rewriter::new_weight(const std::string& hint, TensorType type, WeightSource source) {
   const ValueId id = result(hint, std::move(type));
-  Value& value = module_.value(id);
-  value.kind = ValueKind::Weight;
-  value.weight.kind = WeightSource::Kind::Parts;
-  value.weight.parts = std::move(parts);
+  becomes_weight(id, std::move(source));
   return id;
 }
 

@@ -43,6 +43,8 @@ class Rewriter {
   /// Nobody computes the result: it is a weight.
   void becomes_weight(ValueId result, WeightSource source);
   /// A new weight made of others, its name made unique from `hint`.
+  ValueId new_weight(const std::string& hint, TensorType type, WeightSource source);
+  /// The same of parts.
   ValueId joined_weight(const std::string& hint, TensorType type, std::vector<ValueId> parts);
 
   /// How many nodes were given so far.

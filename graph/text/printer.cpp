@@ -219,6 +219,17 @@ void Printer::print_header(bool names_files) {
   }
 }
 
+/// How a weight is made of others.
+std::string kind_text(const WeightSource& source) {
+  switch (source.kind) {
+    case WeightSource::Kind::Blocks: return fmt::format("blocks of {}", source.block);
+    case WeightSource::Kind::Codes: return "codes";
+    case WeightSource::Kind::Scales: return "scales";
+    case WeightSource::Kind::Sums: return "sums";
+    default: return "parts";
+  }
+}
+
 /// Names the source of a weight that is not from a file. The parser reads no parts: they are for
 /// people.
 std::string Printer::source(const Value& weight) const {
@@ -227,12 +238,9 @@ std::string Printer::source(const Value& weight) const {
       return "splat " + element(weight.type.dtype, weight.weight.splat);
     case WeightSource::Kind::Random: return fmt::format("random {}", weight.weight.seed);
     case WeightSource::Kind::File:
-    case WeightSource::Kind::Parts:
-    case WeightSource::Kind::Blocks: break;
+    default: break;
   }
-  std::string text = weight.weight.kind == WeightSource::Kind::Parts
-                         ? "parts"
-                         : fmt::format("blocks of {}", weight.weight.block);
+  std::string text = kind_text(weight.weight);
   for (const ValueId part : weight.weight.parts)
     text += " " + names_[static_cast<std::size_t>(part)];
   return text;

@@ -36,13 +36,16 @@ struct Options {
   /// emulator imitates, and for which kernels can be explained without having one (docs/gpu.md).
   std::string gpu;
 
-  /// Matmuls and convolutions multiply in this; sums are always f32. With "cpu": "f32" or "bf16":
-  /// both factors of products with constant weights are rounded to bf16 where the CPU has
-  /// instructions for it (AVX512-BF16) and the depth of the sums is a multiple of 4; elsewhere the
-  /// weights alone are. Every other tensor stays f32. With "cuda" and "emulator": "f32", "tf32"
-  /// (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or "bf16"; weights and
-  /// intermediate tensors between GPU kernels are kept so too. Models that are quantised already
-  /// are computed in their own integers, whatever this says.
+  /// Matmuls and convolutions multiply in this; sums are always f32, or exact. With "cpu": "f32",
+  /// "bf16" or "i8". "bf16": both factors of products with constant weights are rounded to bf16
+  /// where the CPU has instructions for it (AVX512-BF16) and the depth of the sums is a multiple of
+  /// 4; elsewhere the weights alone are. "i8": where the depth is such, both factors are quantised
+  /// to 8 bits, symmetric around 0 and by their greatest magnitudes: each column of the weights at
+  /// load (NaN and infinity there are an error), and each row of a matrix, or each image, when it
+  /// runs; other weights are kept in "i8". Every other tensor stays f32. With "cuda" and
+  /// "emulator": "f32", "tf32" (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or
+  /// "bf16"; weights and intermediate tensors between GPU kernels are kept so too. Models that are
+  /// quantised already are computed in their own integers, whatever this says.
   std::string precision = "f32";
 
   /// With "cpu": how the constant right sides of matmuls lie in memory: "" (as `precision` says),

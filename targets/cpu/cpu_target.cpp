@@ -44,8 +44,9 @@ class CpuTarget final : public rkernel::Target {
   bool fuses_attention() const override { return true; }
   bool writes_rows_apart() const override { return true; }
   bool multiplies_bfloats() const override { return cpu::multiplies_bfloats(isa_); }
-  bool narrows_products() const override {
-    return options_.precision == DType::bf16 && multiplies_bfloats();
+  DType products() const override {
+    return options_.precision == DType::bf16 && !multiplies_bfloats() ? DType::f32
+                                                                      : options_.precision;
   }
   DType integer_factor() const override { return widest_integer_factor(isa_); }
 

@@ -18,7 +18,7 @@ struct TargetOptions {
   std::string isa;               ///< "" for the best that the CPU has
   std::string cache_dir;         ///< "" to keep nothing on disk
   int threads = 1;               ///< of one run; also used to compile
-  DType precision = DType::f32;  ///< what contractions with weights multiply in: f32 or bf16
+  DType precision = DType::f32;  ///< what contractions with weights multiply in: f32, bf16 or i8
   rkernel::Factors weights;  ///< how constant right sides of contractions lie in memory: f32, bf16,
                              ///< f16, i8 or codes, whose scales are f16 where the ISA can widen it
   bool deterministic = false;                     ///< Options::deterministic

@@ -197,6 +197,9 @@ expect "precision that the CPU lacks" 1 "does not multiply in precision 'tf32'" 
 expect "weights that GPUs do not keep" 1 "i8.*device 'cpu'" run model.dyn --dims B=1 --device emulator --weights i8
 expect "weights that are not multiplied so" 1 "i8.*precision 'bf16'" run model.dyn --random-weights --dims B=1 --precision bf16 --weights i8
 expect "run in bf16" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --precision bf16
+expect "run in i8" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --precision i8
+expect "weights of 4 bits" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --weights i4 --weight-group 64
+expect "groups that there are not" 1 "groups of 48.*32, 64" run model.dyn --random-weights --dims B=1 --weights i4 --weight-group 48
 for weights in bf16 i8; do
   expect "run with weights of $weights" 0 "\[1, 5, 3\]|f32" run model.dyn --random-weights --dims B=1 --weights $weights
   expect "bench with weights of $weights" 0 "limit_ratio" bench model.dyn --random-weights --dims B=1 --weights $weights "${quick[@]}"

@@ -55,8 +55,7 @@ const std::string& kept_weights_of(const Options& options) {
 OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops,
                    const SliceTimes& times) {
   const std::vector<PeerSpec>& specs = bench.peers.specs();
-  const double bytes = compulsory_bytes(test.problem, test.values,
-                                        kept_weights_of(bench.arguments.options)),
+  const double bytes = compulsory_bytes(test.problem, test.values, bench.arguments.options),
                all_bytes = bytes * copies;
   OpRecord record{{{"op", test.problem.op}},
                   describe(test),
@@ -102,8 +101,8 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
 
 void bench_case(OpBench& bench, const OpCase& test) {
   const OpArguments& op = bench.arguments.op;
-  const int copies = copies_for(
-      bench, compulsory_bytes(test.problem, test.values, kept_weights_of(bench.arguments.options)));
+  const int copies =
+      copies_for(bench, compulsory_bytes(test.problem, test.values, bench.arguments.options));
   DimMap named;
   for (const std::string& name : dim_names(test.problem.operands))
     named[name] = test.values.at(name);

@@ -11,6 +11,7 @@
 #include "graph/ir/op.hpp"
 #include "graph/text/text.hpp"
 #include "src/cli/input/inputs.hpp"
+#include "src/rkernel/problem/factors.hpp"
 #include "src/runtime/weights/random_weights.hpp"
 
 namespace dyn::cli {
@@ -188,8 +189,19 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
   }
 }
 
-double compulsory_bytes(const OpProblem& problem, const DimMap& values,
-                        const std::string& precision) {
+namespace {
+
+/// Bytes of a weight as these options keep it.
+double kept_bytes(const Options& options) {
+  const std::string& name = options.weights.empty() ? options.precision : options.weights;
+  const DType dtype = parse_dtype(name).value_or(DType::f32);
+  if (dtype != DType::i4) return static_cast<double>(size_of(dtype));
+  return rkernel::Factors(rkernel::Coding{options.weight_group, DType::f16}).step_bytes();
+}
+
+}  // namespace
+
+double compulsory_bytes(const OpProblem& problem, const DimMap& values, const Options& kept) {
   const OpResult result = result_of(problem, values);
   const auto result_bytes = static_cast<double>(bytes_of(result.dtype, result.shape));
   const graph::OpClass kind = op_of(problem).op_class;
@@ -200,8 +212,9 @@ double compulsory_bytes(const OpProblem& problem, const DimMap& values,
     const OpOperand& operand = problem.operands[i];
     const bool kept_narrow = problem.op == "matmul" && i == 1 && operand.constant &&
                              operand.dtype == DType::f32 && operand.dims.size() == 2;
-    const DType dtype = kept_narrow ? parse_dtype(precision).value_or(DType::f32) : operand.dtype;
-    const auto bytes = static_cast<double>(bytes_of(dtype, shape_of(operand, values)));
+    const double element =
+        kept_narrow ? kept_bytes(kept) : static_cast<double>(size_of(operand.dtype));
+    const double bytes = element * static_cast<double>(element_count(shape_of(operand, values)));
     total += selects ? std::min(bytes, result_bytes) : bytes;
   }
   return total;

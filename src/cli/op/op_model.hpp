@@ -64,7 +64,6 @@ class OpRun {
 /// The least bytes that one copy must move: each operand once (from operands that the operator only
 /// selects from, at most as much as it selects), and the result. The constant right side of a
 /// matmul counts in the bytes that the options keep it in.
-double compulsory_bytes(const OpProblem& problem, const DimMap& values,
-                        const std::string& precision);
+double compulsory_bytes(const OpProblem& problem, const DimMap& values, const Options& kept);
 
 }  // namespace dyn::cli

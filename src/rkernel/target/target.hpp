@@ -189,7 +189,7 @@ class Target {
   /// True where it contracts bf16 by constant f32, which it keeps in bf16, in whole groups.
   virtual bool multiplies_bfloats() const { return false; }
   /// True where its options ask for such products in place of those of f32 by constant f32.
-  virtual bool narrows_products() const { return false; }
+  virtual DType products() const { return DType::f32; }
   /// True where rows of a result that lie apart cost no more than dense ones, so that parts of a
   /// concatenation are computed in their places.
   virtual bool writes_rows_apart() const { return false; }

@@ -13,7 +13,8 @@ namespace {
 /// Bytes of a weight as it lies in memory. Scales belong to its panels, and are few beside them.
 double resident_bytes(const graph::Module& module, const rkernel::Operand& operand) {
   if (operand.form == rkernel::Form::Scales) return 0;
-  double bytes = static_cast<double>(size_of(operand.dtype));
+  double bytes = operand.coding ? rkernel::Factors(operand.coding).step_bytes()
+                                : static_cast<double>(size_of(operand.dtype));
   for (const graph::Dim dim : module.value(operand.buffer).type.dims)
     bytes *= static_cast<double>(dim.constant().value_or(1));
   return bytes;

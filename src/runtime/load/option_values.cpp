@@ -14,7 +14,8 @@ constexpr DeviceInfo device_rows[] = {
 constexpr PrecisionInfo precision_rows[] = {{"f32", DType::f32, false, true, true},
                                             {"tf32", DType::f32, true, false, true},
                                             {"f16", DType::f16, false, false, true},
-                                            {"bf16", DType::bf16, false, true, true}};
+                                            {"bf16", DType::bf16, false, true, true},
+                                            {"i8", DType::i8, false, true, false}};
 
 constexpr WeightsInfo weights_rows[] = {{"f32", DType::f32},
                                         {"bf16", DType::bf16},

@@ -175,7 +175,7 @@ graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
   return {.decompose = {.keep_attention = target.fuses_attention(),
                         .integer_factor = target.integer_factor(),
                         .multiplies_bfloats = target.multiplies_bfloats()},
-          .narrows_products = target.narrows_products(),
+          .products = target.products(),
           .fuse = {.place_parts = target.writes_rows_apart()}};
 }
 

@@ -88,6 +88,9 @@ std::string WeightLayout::describe(const graph::Module& module,
       content = fmt::format("of {} parts:", value.weight.parts.size());
     } else if (value.weight.kind == graph::WeightSource::Kind::Blocks) {
       content = fmt::format("blocks of {} in {}:", value.weight.block, value.weight.parts.size());
+    } else if (!value.weight.parts.empty()) {
+      content =
+          fmt::format("quantised {} {}:", static_cast<int>(value.weight.kind), value.weight.block);
     } else {
       content = fmt::format("file key {} {}", value.name.size(), value.name);
     }

@@ -88,6 +88,12 @@ Safetensors open_file(const std::string& path) {
   return Safetensors::open(path);
 }
 
+bool is_quantised(const graph::Value& weight) {
+  using Kind = graph::WeightSource::Kind;
+  return weight.weight.kind == Kind::Codes || weight.weight.kind == Kind::Scales ||
+         weight.weight.kind == Kind::Sums;
+}
+
 }  // namespace
 
 WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request,
@@ -124,6 +130,8 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight,
     entry.kind = Entry::Kind::Parts;
   } else if (weight.weight.kind == graph::WeightSource::Kind::Blocks) {
     entry.kind = Entry::Kind::Blocks;
+  } else if (is_quantised(weight)) {
+    entry.kind = Entry::Kind::Quantised;
   } else if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
     entry.kind = Entry::Kind::Random;
     entry.seed =
@@ -191,8 +199,7 @@ double WeightSources::splat(graph::ValueId weight) const { return entries_.at(we
 
 bool WeightSources::is_random(graph::ValueId weight) const {
   const Entry& entry = entries_.at(weight);
-  if (entry.kind != Entry::Kind::Parts && entry.kind != Entry::Kind::Blocks)
-    return entry.kind == Entry::Kind::Random;
+  if (module_.value(weight).weight.parts.empty()) return entry.kind == Entry::Kind::Random;
   return std::ranges::all_of(module_.value(weight).weight.parts,
                              [this](graph::ValueId part) { return is_random(part); });
 }
@@ -216,6 +223,86 @@ std::vector<float> WeightSources::floats(graph::ValueId weight) const {
   std::vector<float> all(static_cast<std::size_t>(count));
   fill_part(weight, DType::f32, 0, count, reinterpret_cast<std::byte*>(all.data()));
   return all;
+}
+
+namespace {
+
+constexpr float most_code = 127;
+constexpr std::int32_t middle_code = 128;
+/// Elements of a weight that are quantised at once.
+constexpr std::int64_t stretch = 1 << 14;
+
+float code_of(float element, float scale) {
+  if (scale == 0) return 0;
+  return std::nearbyint(std::clamp(element / scale, -most_code, most_code));
+}
+
+}  // namespace
+
+const WeightSources::Columns& WeightSources::columns_of(const graph::Value& quantised) const {
+  const std::lock_guard lock(mutex_);
+  const auto key = std::pair(quantised.weight.parts[0], quantised.weight.block);
+  const auto known = columns_.find(key);
+  if (known != columns_.end()) return known->second;
+  return columns_.emplace(key, made_columns(quantised)).first->second;
+}
+
+WeightSources::Columns WeightSources::made_columns(const graph::Value& quantised) const {
+  const graph::ValueId source = quantised.weight.parts[0];
+  const std::int64_t all = element_count(weight_shape(module_.value(source))),
+                     length = quantised.weight.block;
+  // Codes have the columns as their last axis, scales and sums as their only one.
+  const std::int64_t count = length > 0 ? all / length : weight_shape(quantised).back();
+  const auto column = [&](std::int64_t i) {
+    return static_cast<std::size_t>(length > 0 ? i / length : i % count);
+  };
+  Columns columns{std::vector<float>(static_cast<std::size_t>(count)),
+                  std::vector<std::int32_t>(static_cast<std::size_t>(count))};
+  std::vector<float> some(static_cast<std::size_t>(stretch));
+  const auto for_each = [&](const auto& visit) {
+    for (std::int64_t first = 0; first < all; first += stretch) {
+      const std::int64_t size = std::min(stretch, all - first);
+      fill_part(source, DType::f32, first, size, reinterpret_cast<std::byte*>(some.data()));
+      for (std::int64_t i = 0; i < size; ++i)
+        visit(column(first + i), some[static_cast<std::size_t>(i)]);
+    }
+  };
+  for_each([&](std::size_t n, float element) {
+    if (!std::isfinite(element))
+      model_error(
+          fmt::format("column {} of weight '{}' holds {}, which has no place in i8; use "
+                      "precision bf16 or f32",
+                      n, module_.value(source).name, element));
+    columns.scales[n] = std::max(columns.scales[n], std::fabs(element));
+  });
+  for (float& scale : columns.scales) scale /= most_code;
+  for_each([&](std::size_t n, float element) {
+    columns.sums[n] += middle_code * static_cast<std::int32_t>(code_of(element, columns.scales[n]));
+  });
+  return columns;
+}
+
+void WeightSources::fill_quantised(const graph::Value& weight, std::int64_t first,
+                                   std::int64_t count, void* out) const {
+  const Columns& columns = columns_of(weight);
+  const auto place = static_cast<std::size_t>(first), size = static_cast<std::size_t>(count);
+  if (weight.weight.kind == graph::WeightSource::Kind::Scales) {
+    std::memcpy(out, columns.scales.data() + place, size * sizeof(float));
+  } else if (weight.weight.kind == graph::WeightSource::Kind::Sums) {
+    std::memcpy(out, columns.sums.data() + place, size * sizeof(std::int32_t));
+  } else {
+    const std::int64_t length = weight.weight.block,
+                       all = static_cast<std::int64_t>(columns.scales.size());
+    std::vector<float> some(size);
+    fill_part(weight.weight.parts[0], DType::f32, first, count,
+              reinterpret_cast<std::byte*>(some.data()));
+    auto* codes = static_cast<std::int8_t*>(out);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t n = length > 0 ? (first + i) / length : (first + i) % all;
+      codes[i] = static_cast<std::int8_t>(
+          code_of(some[static_cast<std::size_t>(i)], columns.scales[static_cast<std::size_t>(n)]));
+    }
+  }
 }
 
 /// Row after row, as graph::OpId::UnpackBlocks says.
@@ -282,6 +369,7 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
     case Entry::Kind::Blocks:
       fill_from_blocks(module_.value(weight), first, count, static_cast<float*>(out));
       break;
+    case Entry::Kind::Quantised: fill_quantised(module_.value(weight), first, count, out); break;
     case Entry::Kind::Parts:
       fill_from_parts(module_.value(weight), first, count, static_cast<std::byte*>(out));
       break;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,7 +53,14 @@ class WeightSources {
 
  private:
   struct Entry {
-    enum class Kind : std::uint8_t { File, Splat, Random, Parts, Blocks } kind = Kind::File;
+    enum class Kind : std::uint8_t {
+      File,
+      Splat,
+      Random,
+      Parts,
+      Blocks,
+      Quantised
+    } kind = Kind::File;
     std::span<const std::byte> bytes;
     double splat = 0;
     std::uint64_t seed = 0;
@@ -65,6 +73,16 @@ class WeightSources {
                         float* out) const;
   void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count,
                        std::byte* out) const;
+  /// Of the columns of an f32 weight.
+  struct Columns {
+    std::vector<float> scales;
+    std::vector<std::int32_t> sums;
+  };
+  /// Made when it is first asked for. Throws Error(model) where an element is not finite.
+  const Columns& columns_of(const graph::Value& quantised) const;
+  Columns made_columns(const graph::Value& quantised) const;
+  void fill_quantised(const graph::Value& weight, std::int64_t first, std::int64_t count,
+                      void* out) const;
   void open_files(const graph::Module& module, const LoadRequest& request);
   Entry make_entry(const graph::Value& weight, const Options& options) const;
   std::span<const std::byte> find_in_files(const graph::Value& weight, const Shape& shape) const;
@@ -73,6 +91,8 @@ class WeightSources {
   bool gives_files_;
   std::deque<Safetensors> files_;
   std::map<graph::ValueId, Entry> entries_;
+  mutable std::mutex mutex_;  ///< of the columns
+  mutable std::map<std::pair<graph::ValueId, std::int64_t>, Columns> columns_;
 };
 
 }  // namespace dyn::runtime

@@ -206,6 +206,7 @@ TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
   for (std::size_t i = 0; i < first.size(); ++i) state.push_back(blocks.carried(i));
   scales_ = take_numbers(state);
   if (coding.zero_points) zeros_ = take_numbers(state);
+  if (scales_sums()) start_sums(state);
   llvm::Value* left =
       builder_.CreateSub(k, builder_.CreateMul(blocks.index(), number(coding.block)));
   llvm::Value* is_whole = builder_.CreateICmpSGE(left, number(coding.block));
@@ -215,7 +216,19 @@ TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
       codes_of_word, "k8");
   state = emit_loop(state, builder_.CreateSelect(is_whole, number(0), rest), 1, "k1");
   code_ = nullptr;
+  if (scales_sums()) {
+    for (std::size_t i = 0; i < scales_.size(); ++i) {
+      llvm::Value*& sum = state[pointer_count() + i];
+      sum = codegen::multiply_add(builder_, isa_.fma, scales_[i], sum,
+                                  blocks.carried(pointer_count() + i));
+    }
+  }
   return blocks.close(state);
+}
+
+void TileLoop::start_sums(Values& state) {
+  std::fill(state.begin() + static_cast<std::ptrdiff_t>(pointer_count()), state.end(),
+            llvm::Constant::getNullValue(vector_));
 }
 
 // Numbers of a block's columns, one for each; B's pointers move behind them.
@@ -249,7 +262,7 @@ llvm::Value* TileLoop::load_codes(const Values& state, int step, int vector) {
   llvm::Value* whole = numbers_of_codes(builder_, isa_, word, code);
   const auto i = static_cast<std::size_t>(vector);
   if (factors_.coding.zero_points) whole = builder_.CreateFSub(whole, zeros_[i]);
-  return builder_.CreateFMul(whole, scales_[i]);
+  return scales_sums() ? whole : builder_.CreateFMul(whole, scales_[i]);
 }
 
 // The lines of B that a later iteration reads. Packed panels lie one after the other, so that the
@@ -302,11 +315,11 @@ void TileLoop::prefetch_codes(const Values& state) {
   const auto row_bytes = static_cast<std::int64_t>(sizeof(float)) * isa_.panel_f32;
   for (std::size_t i = row_groups(); i < first_asked(); ++i) {
     for (std::int64_t line = 0; line < row_bytes; line += line_bytes)
-      codegen::prefetch(
-          builder_,
-          builder_.CreateConstGEP1_64(
-              builder_.getInt8Ty(), state[i],
-              static_cast<std::uint64_t>(choice::default_calibration().prefetch_bytes + line)));
+      codegen::prefetch(builder_,
+                        builder_.CreateConstGEP1_64(
+                            builder_.getInt8Ty(), state[i],
+                            static_cast<std::uint64_t>(
+                                choice::default_calibration().prefetch_bytes_of_codes + line)));
   }
 }
 

@@ -70,6 +70,9 @@ class TileLoop {
   /// Tiles of several panels always ask near by: there are no registers left for pointers of their
   /// own.
   bool shares_asking() const { return asks() && panel_count() == 1 && !factors_.coded(); }
+  /// One row has registers for the sums of a block, and no other row to share a product of a code
+  /// and its scale with.
+  bool scales_sums() const { return factors_.coded() && rows_ == 1; }
   std::size_t row_groups() const;
   std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
   std::size_t pointer_count() const { return first_asked() + (shares_asking() ? 1 : 0); }
@@ -83,6 +86,7 @@ class TileLoop {
   void prefetch_rows(const Values& state, llvm::Value* remaining);
   void prefetch_codes(const Values& state);
   Values take_numbers(Values& state);
+  void start_sums(Values& state);
   llvm::Value* bytes_of_steps(int steps);
   llvm::Value* load_b(const Values& state, int step, int vector);
   llvm::Value* load_codes(const Values& state, int step, int vector);

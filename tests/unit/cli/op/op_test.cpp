@@ -151,14 +151,22 @@ TEST_CASE("op: peers") {
   }
 }
 
+static dyn::Options kept_in(const std::string& weights) {
+  dyn::Options options;
+  options.weights = weights;
+  return options;
+}
+
 TEST_CASE("op: a model of one operator computes what the operator does") {
   const OpProblem problem{
       "matmul", {{"transpose_b", "true"}}, parse_operands("f32[M,K] x f32[N,K]")};
-  CHECK(compulsory_bytes(problem, {{"M", 2}, {"K", 3}, {"N", 5}}, "f32") == 4 * (6 + 15 + 10));
+  CHECK(compulsory_bytes(problem, {{"M", 2}, {"K", 3}, {"N", 5}}, kept_in("f32")) ==
+        4 * (6 + 15 + 10));
   const OpProblem constant{"matmul", {}, parse_operands("f32[M,4] x f32[4,8]")};
-  CHECK(compulsory_bytes(constant, {{"M", 2}}, "f32") == 4 * (8 + 32 + 16));
-  CHECK(compulsory_bytes(constant, {{"M", 2}}, "i8") == 4 * (8 + 16) + 32);
-  CHECK(compulsory_bytes(problem, {{"M", 0}, {"K", 3}, {"N", 5}}, "bf16") == 0);
+  CHECK(compulsory_bytes(constant, {{"M", 2}}, kept_in("f32")) == 4 * (8 + 32 + 16));
+  CHECK(compulsory_bytes(constant, {{"M", 2}}, kept_in("i8")) == 4 * (8 + 16) + 32);
+  CHECK(compulsory_bytes(constant, {{"M", 2}}, kept_in("i4")) == 4 * (8 + 16) + 32 * 18 / 32);
+  CHECK(compulsory_bytes(problem, {{"M", 0}, {"K", 3}, {"N", 5}}, kept_in("bf16")) == 0);
   dyn::Options options;
   options.device = "reference";
   const dyn::Graph graph = dyn::Graph::from_text(model_text(problem, 3), options);
@@ -190,7 +198,7 @@ TEST_CASE("op: a model of one operator computes what the operator does") {
 
 TEST_CASE("op: operators that select move no more than they select") {
   const OpProblem gather{"gather", {{"axis", "0"}}, parse_operands("const f32[1000,8] x i64[S]")};
-  CHECK(compulsory_bytes(gather, {{"S", 2}}, "bf16") == 2 * 2 * 8 * 4 + 2 * 8);
+  CHECK(compulsory_bytes(gather, {{"S", 2}}, kept_in("bf16")) == 2 * 2 * 8 * 4 + 2 * 8);
   CHECK(result_of({"equal", {}, parse_operands("f32[M] x f32[M]")}, {{"M", 3}}).dtype ==
         DType::boolean);
   CHECK(contains(

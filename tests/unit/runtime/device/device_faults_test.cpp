@@ -229,7 +229,7 @@ TEST_CASE("precisions and GPUs that do not fit the device") {
     };
   };
   check_error(ErrorKind::user, with("cuda", "f64", ""), "no precision 'f64'",
-              "f32, tf32, f16 and bf16");
+              "f32, tf32, f16, bf16 and i8");
   check_error(ErrorKind::unsupported, with("cpu", "tf32", ""),
               "'cpu' does not multiply in precision 'tf32'", "'cuda' or 'emulator'");
   check_error(ErrorKind::unsupported, with("cpu", "f16", ""), "'f16'", "device 'cuda'");

@@ -184,6 +184,9 @@ TEST_CASE("NaN in weights of 8 and 4 bits is an error that names the weight; in 
   for (const char* weights : {"i8", "i4"})
     check_error(
         ErrorKind::model, [&] { folder.load(with(weights)); }, "'w'", "column 7", "nan", "bf16");
+  Options in_bytes = with("");
+  in_bytes.precision = "i8";
+  check_error(ErrorKind::model, [&] { folder.load(in_bytes); }, "'w'", "column 7", "nan", "bf16");
   const std::vector<float> x(depth, 1);
   for (const std::string precision : {"f32", "bf16"}) {
     const Outputs outputs =

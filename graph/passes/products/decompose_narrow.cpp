@@ -1,4 +1,4 @@
-#include "graph/passes/decompose_narrow.hpp"
+#include "graph/passes/products/decompose_narrow.hpp"
 
 #include <algorithm>
 #include <utility>

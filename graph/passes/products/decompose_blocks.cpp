@@ -1,4 +1,4 @@
-#include "graph/passes/decompose_blocks.hpp"
+#include "graph/passes/products/decompose_blocks.hpp"
 
 #include <algorithm>
 

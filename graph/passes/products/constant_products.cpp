@@ -1,0 +1,34 @@
+#include "graph/passes/products/constant_products.hpp"
+
+#include "graph/ir/op.hpp"
+
+namespace dyn::graph {
+
+ConstantProducts::ConstantProducts(const Module& module) : module_(module) {
+  for (const Node& node : module_.nodes) {
+    if (contracts(node.op->op_class) || node.op->op_class == OpClass::View) continue;
+    moved_.insert(node.inputs.begin(), node.inputs.end());
+  }
+}
+
+ValueId ConstantProducts::weight_of(ValueId id) const {
+  while (module_.value(id).producer >= 0) {
+    const Node& view = module_.nodes[static_cast<std::size_t>(module_.value(id).producer)];
+    if (view.op->op_class != OpClass::View || view.op->id == OpId::Append) return no_value;
+    id = view.inputs[0];
+  }
+  return module_.value(id).kind == ValueKind::Weight && !moved_.contains(id) ? id : no_value;
+}
+
+bool ConstantProducts::contains(const Node& node) const {
+  if (node.op->id != OpId::Matmul && node.op->id != OpId::WindowMatmul) return false;
+  const TensorType &a = module_.value(node.inputs[0]).type, &b = module_.value(node.inputs[1]).type;
+  if (a.dtype != DType::f32 || b.dtype != DType::f32 || b.rank() != 2 ||
+      weight_of(node.inputs[1]) == no_value)
+    return false;
+  const bool turned = node.op->id == OpId::Matmul && attr_boolean(node, "transpose_a");
+  const std::optional<std::int64_t> depth = a.dims.back().constant();
+  return !turned && depth && *depth > 0 && *depth % product_group == 0;
+}
+
+}  // namespace dyn::graph

@@ -1,0 +1,27 @@
+#pragma once
+// Products of f32 by weights that may be multiplied in fewer bits.
+
+#include <set>
+
+#include "graph/ir/module.hpp"
+
+namespace dyn::graph {
+
+class ConstantProducts {
+ public:
+  explicit ConstantProducts(const Module& module);
+
+  /// A matmul or window_matmul of f32 by one matrix of the file, perhaps behind views, whose depth
+  /// is known and consists of whole groups (product_group).
+  bool contains(const Node& node) const;
+
+  /// The weight behind views; no_value: there is none, or its elements are read for themselves too
+  /// and are kept once, for both.
+  ValueId weight_of(ValueId id) const;
+
+ private:
+  const Module& module_;
+  std::set<ValueId> moved_;
+};
+
+}  // namespace dyn::graph

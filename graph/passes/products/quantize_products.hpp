@@ -1,0 +1,16 @@
+#pragma once
+
+#include "graph/ir/module.hpp"
+
+namespace dyn::graph {
+
+/// Makes products of f32 by weights, whose depth is known and consists of whole groups, products of
+/// bytes. The left side is quantised when it runs: each row of a matrix by its greatest magnitude,
+/// images of a convolution each by its own. Each column of the weights is quantised at load, by
+/// its greatest magnitude as well (WeightSource::Kind::Codes). Both are symmetric around 0. Sums
+/// are exact, and become f32 by both scales. `factor`: what the target's left sides are, u8 or i16
+/// (DecomposeOptions::integer_factor). Runs when everything else is done to a module but its
+/// fusion.
+void quantize_products(Module& module, DType factor);
+
+}  // namespace dyn::graph
