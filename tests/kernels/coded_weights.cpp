@@ -181,6 +181,31 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("codes of a file that lie across the sums are numbers like others") {
+    Random random("codes across");
+    for (const std::string weights : {"", "i4"}) {
+      CAPTURE(weights);
+      const std::int64_t k = random.integer(33, 90), n = 32 * random.integer(1, 4);
+      const std::string text = fmt::format(
+          "dyn 1\ndim M in 0..999\ngraph g(x: f32[M, {0}]) -> (y: f32[M, {1}]) {{\n"
+          "  w = unpack_blocks(c: u8[{0}, {2}, 16], s: f16[{0}, {2}]) size={1}\n"
+          "  y = matmul(x, w)\n  return y\n}}\n",
+          k, n, n / 32);
+      Options options = test_options();
+      options.random_weights = true;
+      const CodedLayer layer{k, n, false};
+      const std::vector<float> given = weights_in(Graph::from_text(text, options), k);
+      const Options reference = on_reference(options);
+      CHECK(given == weights_in(Graph::from_text(text, reference), k));
+      options.weights = weights;
+      const std::vector<float> kept = weights_in(Graph::from_text(text, options), k);
+      if (weights.empty())
+        CHECK(kept == given);
+      else
+        check_codes(kept, given, layer, options.weight_group);
+    }
+  }
+
   TEST_CASE("a convolution by weights of 4 bits is the product of its windows") {
     Random random("coded windows");
     const int rounds = test_rounds(20, 3);

@@ -19,6 +19,8 @@
 namespace dyn::runtime {
 namespace {
 
+using Kind = graph::WeightSource::Kind;
+
 void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
   if (is_code(dtype)) {
     std::fill_n(static_cast<std::uint8_t*>(out), count,
@@ -88,12 +90,6 @@ Safetensors open_file(const std::string& path) {
   return Safetensors::open(path);
 }
 
-bool is_quantised(const graph::Value& weight) {
-  using Kind = graph::WeightSource::Kind;
-  return weight.weight.kind == Kind::Codes || weight.weight.kind == Kind::Scales ||
-         weight.weight.kind == Kind::Sums;
-}
-
 }  // namespace
 
 WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request,
@@ -126,19 +122,14 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight,
                                                const Options& options) const {
   const Shape shape = weight_shape(weight);
   Entry entry;
-  if (weight.weight.kind == graph::WeightSource::Kind::Parts) {
-    entry.kind = Entry::Kind::Parts;
-  } else if (weight.weight.kind == graph::WeightSource::Kind::Blocks) {
-    entry.kind = Entry::Kind::Blocks;
-  } else if (is_quantised(weight)) {
-    entry.kind = Entry::Kind::Quantised;
-  } else if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
-    entry.kind = Entry::Kind::Random;
+  entry.kind = weight.weight.kind;
+  if (!weight.weight.parts.empty()) return entry;
+  if (options.random_weights || entry.kind == Kind::Random) {
+    entry.kind = Kind::Random;
     entry.seed =
         weight_seed(options.random_weights ? options.seed : weight.weight.seed, weight.name);
     entry.spread = normal_spread(weight.name, shape);
-  } else if (weight.weight.kind == graph::WeightSource::Kind::Splat) {
-    entry.kind = Entry::Kind::Splat;
+  } else if (entry.kind == Kind::Splat) {
     entry.splat = weight.weight.splat;
   } else {
     entry.bytes = find_in_files(weight, shape);
@@ -179,7 +170,7 @@ std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) cons
 
 bool WeightSources::only_files() const {
   const bool no_random = std::none_of(entries_.begin(), entries_.end(), [](const auto& entry) {
-    return entry.second.kind == Entry::Kind::Random;
+    return entry.second.kind == Kind::Random;
   });
   return no_random && !files_.empty() &&
          std::all_of(files_.begin(), files_.end(),
@@ -199,7 +190,7 @@ double WeightSources::splat(graph::ValueId weight) const { return entries_.at(we
 
 bool WeightSources::is_random(graph::ValueId weight) const {
   const Entry& entry = entries_.at(weight);
-  if (module_.value(weight).weight.parts.empty()) return entry.kind == Entry::Kind::Random;
+  if (module_.value(weight).weight.parts.empty()) return entry.kind == Kind::Random;
   return std::ranges::all_of(module_.value(weight).weight.parts,
                              [this](graph::ValueId part) { return is_random(part); });
 }
@@ -286,9 +277,9 @@ void WeightSources::fill_quantised(const graph::Value& weight, std::int64_t firs
                                    std::int64_t count, void* out) const {
   const Columns& columns = columns_of(weight);
   const auto place = static_cast<std::size_t>(first), size = static_cast<std::size_t>(count);
-  if (weight.weight.kind == graph::WeightSource::Kind::Scales) {
+  if (weight.weight.kind == Kind::Scales) {
     std::memcpy(out, columns.scales.data() + place, size * sizeof(float));
-  } else if (weight.weight.kind == graph::WeightSource::Kind::Sums) {
+  } else if (weight.weight.kind == Kind::Sums) {
     std::memcpy(out, columns.sums.data() + place, size * sizeof(std::int32_t));
   } else {
     const std::int64_t length = weight.weight.block,
@@ -358,19 +349,19 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
   const DType dtype = module_.value(weight).type.dtype;
   const std::size_t element_bytes = size_of(dtype);
   switch (entry.kind) {
-    case Entry::Kind::File:
+    case Kind::File:
       std::memcpy(out, entry.bytes.data() + static_cast<std::size_t>(first) * element_bytes,
                   static_cast<std::size_t>(count) * element_bytes);
       break;
-    case Entry::Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
-    case Entry::Kind::Random:
-      fill_random(dtype, entry.seed, entry.spread, first, count, out);
-      break;
-    case Entry::Kind::Blocks:
+    case Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
+    case Kind::Random: fill_random(dtype, entry.seed, entry.spread, first, count, out); break;
+    case Kind::Blocks:
       fill_from_blocks(module_.value(weight), first, count, static_cast<float*>(out));
       break;
-    case Entry::Kind::Quantised: fill_quantised(module_.value(weight), first, count, out); break;
-    case Entry::Kind::Parts:
+    case Kind::Codes:
+    case Kind::Scales:
+    case Kind::Sums: fill_quantised(module_.value(weight), first, count, out); break;
+    case Kind::Parts:
       fill_from_parts(module_.value(weight), first, count, static_cast<std::byte*>(out));
       break;
   }

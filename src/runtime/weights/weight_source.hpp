@@ -53,14 +53,7 @@ class WeightSources {
 
  private:
   struct Entry {
-    enum class Kind : std::uint8_t {
-      File,
-      Splat,
-      Random,
-      Parts,
-      Blocks,
-      Quantised
-    } kind = Kind::File;
+    graph::WeightSource::Kind kind = graph::WeightSource::Kind::File;
     std::span<const std::byte> bytes;
     double splat = 0;
     std::uint64_t seed = 0;

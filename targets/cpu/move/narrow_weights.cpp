@@ -88,6 +88,8 @@ void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weig
       if (keeps_codes(problem, operand)) {
         operand.coding = operand.held_coding;
         operand.dtype = DType::i4;
+      } else {
+        operand.held_coding = {};
       }
       const bool stays =
           !has_scales && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
