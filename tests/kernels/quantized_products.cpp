@@ -139,6 +139,30 @@ void check_images(const Options& options, Random& random) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("precision i8: a weight that is read in two shapes has columns of both") {
+    Random random("weights in two shapes");
+    const std::string text =
+        "dyn 1\ndim M in 1..99\n"
+        "graph g(x: f32[M, 8], z: f32[M, 16]) -> (y: f32[M, 12], v: f32[M, 6]) {\n"
+        "  y = matmul(x, w: f32[8, 12])\n  u = reshape(w) shape=[16, 6]\n  v = matmul(z, u)\n"
+        "  return y, v\n}\n";
+    const Options options = in_bytes("", random);
+    const std::vector<float> x = random_row(5 * 8, random), z = random_row(5 * 16, random);
+    const NamedTensors inputs{{"x", Tensor::view(x, {5, 8})}, {"z", Tensor::view(z, {5, 16})}};
+    const Outputs found = Graph::from_text(text, options).run(inputs),
+                  exact = Graph::from_text(text, in_floats(options)).run(inputs);
+    for (const char* name : {"y", "v"}) {
+      CAPTURE(name);
+      const auto values = found[name].data<float>(), wanted = exact[name].data<float>();
+      float largest = 0, worst = 0;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        largest = std::max(largest, std::fabs(wanted[i]));
+        worst = std::max(worst, std::fabs(values[i] - wanted[i]));
+      }
+      CHECK(worst <= 0.03F * largest);
+    }
+  }
+
   TEST_CASE("precision i8: every instruction set, rows and images have scales of their own") {
     Random random("quantized products");
     const int rounds = test_rounds(30, 3);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -223,6 +224,14 @@ constexpr std::int32_t middle_code = 128;
 /// Elements of a weight that are quantised at once.
 constexpr std::int64_t stretch = 1 << 14;
 
+/// Of a weight that is quantised, where codes, scales or sums are made of it.
+std::int64_t columns_in(const graph::Module& module, const graph::Value& quantised) {
+  const std::int64_t length = quantised.weight.block;
+  // Codes have the columns as their last axis, scales and sums as their only one.
+  if (length == 0) return weight_shape(quantised).back();
+  return element_count(weight_shape(module.value(quantised.weight.parts[0]))) / length;
+}
+
 float code_of(float element, float scale) {
   if (scale == 0) return 0;
   return std::nearbyint(std::clamp(element / scale, -most_code, most_code));
@@ -232,7 +241,8 @@ float code_of(float element, float scale) {
 
 const WeightSources::Columns& WeightSources::columns_of(const graph::Value& quantised) const {
   const std::lock_guard lock(mutex_);
-  const auto key = std::pair(quantised.weight.parts[0], quantised.weight.block);
+  const auto key =
+      std::tuple(quantised.weight.parts[0], quantised.weight.block, columns_in(module_, quantised));
   const auto known = columns_.find(key);
   if (known != columns_.end()) return known->second;
   return columns_.emplace(key, made_columns(quantised)).first->second;
@@ -242,8 +252,7 @@ WeightSources::Columns WeightSources::made_columns(const graph::Value& quantised
   const graph::ValueId source = quantised.weight.parts[0];
   const std::int64_t all = element_count(weight_shape(module_.value(source))),
                      length = quantised.weight.block;
-  // Codes have the columns as their last axis, scales and sums as their only one.
-  const std::int64_t count = length > 0 ? all / length : weight_shape(quantised).back();
+  const std::int64_t count = columns_in(module_, quantised);
   const auto column = [&](std::int64_t i) {
     return static_cast<std::size_t>(length > 0 ? i / length : i % count);
   };

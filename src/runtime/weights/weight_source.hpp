@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "dyn/options.hpp"
@@ -85,7 +86,8 @@ class WeightSources {
   std::deque<Safetensors> files_;
   std::map<graph::ValueId, Entry> entries_;
   mutable std::mutex mutex_;  ///< of the columns
-  mutable std::map<std::pair<graph::ValueId, std::int64_t>, Columns> columns_;
+  /// By what is quantised, the length of its columns where they lie so, and their number.
+  mutable std::map<std::tuple<graph::ValueId, std::int64_t, std::int64_t>, Columns> columns_;
 };
 
 }  // namespace dyn::runtime

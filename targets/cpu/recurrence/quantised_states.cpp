@@ -1,7 +1,5 @@
 #include "targets/cpu/recurrence/quantised_states.hpp"
 
-#include <array>
-
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
 

@@ -23,7 +23,9 @@ namespace dyn::cpu {
 /// how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
 /// Tiles of several panels know 0 only. With lanes along K it is A that is asked for,
 /// dot_rows_ahead() beyond its place; 0: not at all. Of groups (Factors) an element of A or B is
-/// one group, K counts groups, and C has their sums, which may be i32.
+/// one group, K counts groups, and C has their sums, which may be i32. Codes (Factors::coding)
+/// begin with a block, panel_stride has room for whole ones, and b_k_stride is not read; one row
+/// adds up block by block before it multiplies by the scales, several rows step by step.
 using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b,
                           std::int64_t b_k_stride, std::int64_t panel_stride, std::int64_t k,
                           float* c, std::int64_t c_row_stride, std::int64_t accumulate,
