@@ -101,7 +101,7 @@ void verify_producer(const Module& module, ValueId id) {
           fmt::format("{} is no result of its producer", value.name));
 }
 
-/// What unpack_blocks makes of weights.
+/// A weight of blocks has codes, scales and perhaps zeros, which are weights.
 void verify_blocks(const Module& module, const Value& value) {
   if (value.weight.kind != WeightSource::Kind::Blocks) return;
   const auto is_weight = [&](ValueId id) {

@@ -14,8 +14,7 @@ namespace dyn::graph {
 
 struct PipelineOptions {
   DecomposeOptions decompose;
-  /// What the left sides of products by weights become: bf16, or i8 for bytes by rows; f32: they
-  /// stay.
+  /// Left sides of products by weights become this: bf16, or i8 for bytes by rows; f32: they stay.
   DType products = DType::f32;
   FuseOptions fuse;
 };

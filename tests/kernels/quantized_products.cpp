@@ -139,6 +139,23 @@ void check_images(const Options& options, Random& random) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("precision i8: sums that no i32 holds are computed in f32") {
+    Random random("long sums");
+    Options options = in_bytes("", random);
+    options.random_weights = false;
+    for (const std::int64_t depth : {std::int64_t{132'096}, std::int64_t{400'000}}) {
+      const Graph graph = Graph::from_text(
+          fmt::format("dyn 1\ndim M in 1..9\nweight w: f32[{0}, 2] = splat 1\n"
+                      "graph g(x: f32[M, {0}]) -> (y: f32[M, 2]) {{\n  y = matmul(x, w)\n"
+                      "  return y\n}}\n",
+                      depth),
+          options);
+      const std::vector<float> x(static_cast<std::size_t>(2 * depth), 1.0F);
+      for (const float y : product(graph, x, depth))
+        CHECK(y == doctest::Approx(static_cast<double>(depth)).epsilon(1e-5));
+    }
+  }
+
   TEST_CASE("precision i8: a weight that is read in two shapes has columns of both") {
     Random random("weights in two shapes");
     const std::string text =

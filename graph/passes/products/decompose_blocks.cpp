@@ -56,7 +56,7 @@ class BlockUnpacker {
     return rewriter_.emit("cast", {x}, {dtype, type(x).dims},
                           {{"dtype", std::string(name_of(dtype))}});
   }
-  /// Of the first factor's shape.
+  /// The result has the shape of `a`.
   ValueId map(const char* op, ValueId a, ValueId b) {
     return rewriter_.emit(op, {a, b}, type(a), {});
   }

@@ -1,5 +1,6 @@
 #include "graph/passes/products/quantize_products.hpp"
 
+#include <limits>
 #include <map>
 #include <string>
 
@@ -21,7 +22,7 @@ class Quantizer {
   void run() {
     const std::vector<Node> nodes = module_.nodes;
     for (const Node& node : nodes) {
-      if (products_.contains(node) && is_whole(node.inputs[1]))
+      if (products_.contains(node) && is_whole(node.inputs[1]) && has_exact_sums(node))
         quantize(node);
       else
         rewriter_.keep(node);
@@ -48,9 +49,21 @@ class Quantizer {
     return view.op->id == OpId::Reshape && is_whole(view.inputs[0]);
   }
 
+  static bool transposes_right(const Node& node) {
+    return node.op->id == OpId::Matmul && attr_boolean(node, "transpose_b");
+  }
+
+  /// Sums of so many products, and those that zero points add, are numbers of i32.
+  bool has_exact_sums(const Node& node) const {
+    constexpr auto greatest_depth =
+        static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::max() / (most * middle));
+    const std::vector<Dim>& dims = rewriter_.type(node.inputs[1]).dims;
+    return bounds(dims[transposes_right(node) ? 1 : 0]).high <= greatest_depth;
+  }
+
   void quantize(const Node& node) {
     rewriter_.begin(node, "");
-    const bool transposes = node.op->id == OpId::Matmul && attr_boolean(node, "transpose_b");
+    const bool transposes = transposes_right(node);
     const Left left = left_of(node);
     const Right right = right_of(node.inputs[1], transposes);
     const std::vector<Dim> dims = rewriter_.type(node.outputs[0]).dims;

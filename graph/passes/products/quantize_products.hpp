@@ -9,8 +9,8 @@ namespace dyn::graph {
 /// images of a convolution each by its own. Each column of the weights is quantised at load, by
 /// its greatest magnitude as well (WeightSource::Kind::Codes). Both are symmetric around 0. Sums
 /// are exact, and become f32 by both scales. `factor`: what the target's left sides are, u8 or i16
-/// (DecomposeOptions::integer_factor). Runs when everything else is done to a module but its
-/// fusion.
+/// (DecomposeOptions::integer_factor). Products whose sums an i32 may not hold stay. Runs when
+/// everything else is done to a module but its fusion.
 void quantize_products(Module& module, DType factor);
 
 }  // namespace dyn::graph

@@ -89,7 +89,7 @@ struct ContractionShape {
     if (coding) return rkernel::Factors(coding);
     return group == rkernel::Group::None ? rkernel::Factors(b_dtype) : rkernel::Factors(group);
   }
-  /// Of packed b, one step of K of a column.
+  /// A step of K reads so many of one column of packed b.
   double b_element_bytes() const { return factors().step_bytes(); }
   /// Steps of K of the largest of so many slices: slices of codes begin with a block.
   std::int64_t slice_of_k(std::int64_t slices) const {

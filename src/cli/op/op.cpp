@@ -47,11 +47,6 @@ int copies_for(const OpBench& bench, double bytes) {
   return std::min(copies, most_copies);
 }
 
-/// The dtype of constant right sides of matmuls.
-const std::string& kept_weights_of(const Options& options) {
-  return options.weights.empty() ? options.precision : options.weights;
-}
-
 OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops,
                    const SliceTimes& times) {
   const std::vector<PeerSpec>& specs = bench.peers.specs();

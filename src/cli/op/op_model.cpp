@@ -189,12 +189,15 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
   }
 }
 
+const std::string& kept_weights_of(const Options& options) {
+  return options.weights.empty() ? options.precision : options.weights;
+}
+
 namespace {
 
 /// Bytes of a weight as these options keep it.
 double kept_bytes(const Options& options) {
-  const std::string& name = options.weights.empty() ? options.precision : options.weights;
-  const DType dtype = parse_dtype(name).value_or(DType::f32);
+  const DType dtype = parse_dtype(kept_weights_of(options)).value_or(DType::f32);
   if (dtype != DType::i4) return static_cast<double>(size_of(dtype));
   return rkernel::Factors(rkernel::Coding{options.weight_group, DType::f16}).step_bytes();
 }

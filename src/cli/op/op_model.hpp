@@ -61,6 +61,9 @@ class OpRun {
   runtime::CallState call_;
 };
 
+/// How constant right sides of matmuls are kept.
+const std::string& kept_weights_of(const Options& options);
+
 /// The least bytes that one copy must move: each operand once (from operands that the operator only
 /// selects from, at most as much as it selects), and the result. The constant right side of a
 /// matmul counts in the bytes that the options keep it in.

@@ -41,10 +41,6 @@ struct Coding {
   std::int64_t number_bytes() const {
     return static_cast<std::int64_t>(size_of(scale)) * (zero_points ? 2 : 1);
   }
-  /// Where the depth of a panel ends.
-  std::int64_t whole_blocks(std::int64_t k) const {
-    return block == 0 ? k : (k + block - 1) / block * block;
-  }
 };
 
 /// The sizes that blocks may have.

@@ -33,7 +33,7 @@ struct PackedLayout {
   bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None; }
   /// Rows of a panel.
   std::int64_t depth() const noexcept {
-    return coding ? coding.whole_blocks(k) : round_up(k, elements_of(group));
+    return round_up(k, coding ? coding.block : elements_of(group));
   }
   std::int64_t panel_bytes() const noexcept {
     return panels() == 0 ? 0 : element_bytes() / panels();

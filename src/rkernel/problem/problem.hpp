@@ -209,7 +209,7 @@ struct Problem {
   bool has_reduction() const;
 };
 
-/// Of what its contraction or recurrence multiplies.
+/// The group that its contraction or recurrence multiplies at once.
 Group group_of(const Problem& problem);
 
 /// Those of its contraction or recurrence: the group's, or the dtype of its right side.

@@ -224,7 +224,7 @@ constexpr std::int32_t middle_code = 128;
 /// Elements of a weight that are quantised at once.
 constexpr std::int64_t stretch = 1 << 14;
 
-/// Of a weight that is quantised, where codes, scales or sums are made of it.
+/// The columns of the weight that these codes, scales or sums are made of.
 std::int64_t columns_in(const graph::Module& module, const graph::Value& quantised) {
   const std::int64_t length = quantised.weight.block;
   // Codes have the columns as their last axis, scales and sums as their only one.

@@ -67,7 +67,7 @@ class WeightSources {
                         float* out) const;
   void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count,
                        std::byte* out) const;
-  /// Of the columns of an f32 weight.
+  /// How the columns of an f32 weight are quantised.
   struct Columns {
     std::vector<float> scales;
     std::vector<std::int32_t> sums;

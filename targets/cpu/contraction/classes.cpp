@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_contraction_classes = 32;
 
-// Whether several steps of K lie side by side in each column of B: groups, or codes.
+// Groups and codes: several steps of K lie side by side in each column of B.
 bool lies_in_words(const rkernel::Problem& problem) {
   const rkernel::Factors factors = rkernel::factors_of(problem);
   return factors.grouped() || factors.coded();

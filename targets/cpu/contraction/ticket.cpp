@@ -33,6 +33,12 @@ llvm::Value* ContractionFunction::load_base(llvm::Value* pointers, int operand) 
   return builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
 }
 
+llvm::Value* ContractionFunction::blocks_of_codes() const {
+  const int block = source_.b().coding.block;
+  return builder_.CreateUDiv(builder_.CreateAdd(extent(source_.contraction().k), number(block - 1)),
+                             number(block));
+}
+
 std::vector<llvm::Value*> ContractionFunction::batch_of(const Ticket& ticket) const {
   std::vector<llvm::Value*> indices;
   for (const int axis : batch_axes(source_.problem())) indices.push_back(ticket.index.at(axis));
@@ -167,9 +173,8 @@ codegen::Part slice_of(const ContractionFunction& code, const RegionValues& regi
   const rkernel::Coding& coding = code.source().b().coding;
   if (!coding) return codegen::equal_part(builder, k, region.k_slices, index);
   llvm::Value* size = code.number(coding.block);
-  llvm::Value* blocks =
-      builder.CreateUDiv(builder.CreateAdd(k, code.number(coding.block - 1)), size);
-  const codegen::Part part = codegen::equal_part(builder, blocks, region.k_slices, index);
+  const codegen::Part part =
+      codegen::equal_part(builder, code.blocks_of_codes(), region.k_slices, index);
   llvm::Value* start = builder.CreateMul(part.start, size);
   return {start, code.minimum(builder.CreateMul(part.size, size), builder.CreateSub(k, start))};
 }

@@ -86,6 +86,8 @@ class ContractionFunction {
   llvm::Value* shared() const { return shared_; }  ///< KernelArgs::shared
   llvm::Value* extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
   llvm::Value* sums_row() const { return sums_row_; }
+  /// Blocks of codes along K, the last of which may be cut.
+  llvm::Value* blocks_of_codes() const;
   llvm::Value* tiles() const { return function_->getArg(3); }  ///< where scratch begins
   llvm::Value* scratch(llvm::Value* byte_offset) const {
     return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), byte_offset);

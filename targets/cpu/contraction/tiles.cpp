@@ -34,14 +34,9 @@ struct ColumnRange {
 
 /// Steps of K of packed panels, with those that only blocks have.
 llvm::Value* depth_of_panels(const ContractionFunction& code) {
-  llvm::Value* k = code.extent(code.source().contraction().k);
   const rkernel::Coding& coding = code.source().b().coding;
-  if (!coding) return k;
-  codegen::Builder& builder = code.builder();
-  llvm::Value* block = code.number(coding.block);
-  llvm::Value* blocks =
-      builder.CreateUDiv(builder.CreateAdd(k, code.number(coding.block - 1)), block);
-  return builder.CreateMul(blocks, block);
+  if (!coding) return code.extent(code.source().contraction().k);
+  return code.builder().CreateMul(code.blocks_of_codes(), code.number(coding.block));
 }
 
 TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block,

@@ -82,12 +82,9 @@ ValueId along_channels(NodeContext& node, std::size_t input, int rank) {
 /// A constant for each channel, which broadcasts along axis 1.
 ValueId channel_constant(NodeContext& node, const std::vector<float>& numbers, int rank,
                          const std::string& name) {
-  Tensor tensor{DType::f32, std::vector<std::int64_t>(static_cast<std::size_t>(rank - 1), 1), {}};
-  tensor.dims[0] = static_cast<std::int64_t>(numbers.size());
-  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()),
-                      numbers.size() * sizeof(float));
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
-  return node.value_of(operand, name);
+  Integers dims(static_cast<std::size_t>(rank - 1), 1);
+  dims[0] = static_cast<std::int64_t>(numbers.size());
+  return constant_expr(node, DType::f32, dims, numbers, name).id();
 }
 
 /// Computes the factor and the summand of each channel from known figures, in double; false where

@@ -305,9 +305,7 @@ class QuantisedWeights {
   }
   std::int64_t all_columns() const { return weights_.dims[0] * weights_.dims[2]; }
   ValueId value(Tensor tensor, int input) const {
-    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
-                    std::nullopt};
-    return node_.value_of(operand, node_.node().input(input));
+    return constant_expr(node_, std::move(tensor), node_.node().input(input)).id();
   }
 
  private:

@@ -73,9 +73,7 @@ ValueId conv_filters(NodeContext& node, std::int64_t groups) {
     filters.dims = arrangement.apart;
     Tensor arranged = permuted(filters, arrangement.perm);
     arranged.dims = arrangement.together;
-    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(arranged)),
-                    std::nullopt};
-    return node.value_of(operand, node.node().input(1));
+    return constant_expr(node, std::move(arranged), node.node().input(1)).id();
   }
   Integers axes(arrangement.together.size() - 2);
   std::iota(axes.begin(), axes.end(), 2);

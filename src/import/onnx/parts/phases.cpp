@@ -159,8 +159,7 @@ ValueId convolved(NodeContext& node, ValueId x, ValueId filters, const Transpose
 }
 
 ValueId as_value(NodeContext& node, Tensor tensor) {
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
-  return node.value_of(operand, node.node().input(1));
+  return constant_expr(node, std::move(tensor), node.node().input(1)).id();
 }
 
 /// Channels [groups, phases..., O / groups] become [O], each phase a place along its axis.

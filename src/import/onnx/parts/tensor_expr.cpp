@@ -148,6 +148,11 @@ TensorExpr size(NodeContext& node, Dim dim, DType dtype) {
   return reshape({node, one}, {});
 }
 
+TensorExpr constant_expr(NodeContext& node, Tensor tensor, const std::string& name) {
+  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
+  return {node, name.empty() ? node.value_of(operand) : node.value_of(operand, name)};
+}
+
 TensorExpr floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements) {
   return constant_expr(node, DType::f32, dims, elements);
 }

@@ -99,15 +99,16 @@ TensorExpr unsqueeze(const TensorExpr& x, int axis);
 TensorExpr range(NodeContext& node, Dim end, DType dtype = DType::i64);
 /// The dim as a scalar.
 TensorExpr size(NodeContext& node, Dim dim, DType dtype = DType::i64);
-/// Constants of the module; `elements` are of the dtype. Without a name it has the operator's.
+/// A constant of the module. Without a name it has the operator's.
+TensorExpr constant_expr(NodeContext& node, Tensor tensor, const std::string& name = {});
+/// The same of elements of the dtype.
 template <class Element>
 TensorExpr constant_expr(NodeContext& node, DType dtype, const Integers& dims,
                          const std::vector<Element>& elements, const std::string& name = {}) {
   Tensor tensor{dtype, dims, {}};
   tensor.bytes.assign(reinterpret_cast<const char*>(elements.data()),
                       elements.size() * sizeof(Element));
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
-  return {node, name.empty() ? node.value_of(operand) : node.value_of(operand, name)};
+  return constant_expr(node, std::move(tensor), name);
 }
 TensorExpr floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements);
 TensorExpr integers(NodeContext& node, const Integers& dims, const Integers& elements);

@@ -86,8 +86,7 @@ std::vector<double> zero_points(NodeContext& node, std::size_t input, std::size_
 }
 
 TensorExpr weight(NodeContext& node, Tensor tensor, std::size_t named_after) {
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
-  return {node, node.value_of(operand, node.node().input(static_cast<int>(named_after)))};
+  return constant_expr(node, std::move(tensor), node.node().input(static_cast<int>(named_after)));
 }
 
 /// The block of each of k elements of a row: as the groups say where there are any.
@@ -131,7 +130,7 @@ std::optional<std::vector<std::uint8_t>> whole_zeros(const std::vector<double>& 
   return whole;
 }
 
-/// Scales and zero points of blocks, for unpack_blocks; `usual`: no zero points are given.
+/// Scales and zero points of blocks, for unpack_blocks; without zeros it takes the usual ones.
 struct BlockNumbers {
   TensorExpr scales;
   std::optional<TensorExpr> zeros;

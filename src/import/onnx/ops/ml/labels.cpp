@@ -108,9 +108,7 @@ void append_default(NodeContext& node, Labels& values) {
 
 void give_values(NodeContext& node, const TensorExpr& places, Labels values) {
   if (!values.numbers) return give_texts(places, values.texts);
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(*values.numbers)),
-                  std::nullopt};
-  node.give(gather({node, node.value_of(operand)}, places, 0).id());
+  node.give(gather(constant_expr(node, std::move(*values.numbers)), places, 0).id());
 }
 
 void convert(NodeContext& node, const Labels& keys, Labels values) {
