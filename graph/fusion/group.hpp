@@ -88,6 +88,10 @@ struct DecomposeOptions {
   /// contractions, and their left sides become that. f32: none does.
   DType integer_factor = DType::f32;
   bool multiplies_bfloats = false;  ///< so do products of bf16 by f32 weights
+  bool codes_weights = false;       ///< so do products of u8 and i16 by f32 weights, which it
+                                    ///< keeps in codes of 4 bits
+  /// And where it does not, products by codes of the model itself in blocks of these sizes.
+  std::span<const int> code_blocks = {};
 };
 
 // The passes; graph/passes/pipeline.hpp has their order.

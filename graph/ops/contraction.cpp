@@ -99,15 +99,16 @@ std::vector<OpDef> contraction_ops() {
        2,
        1,
        {{"transpose_a", AttrKind::Boolean, "false", "whether a is [..., K, M]"},
-        {"transpose_b", AttrKind::Boolean, "false", "whether b is [..., N, K]"}},
+        {"transpose_b", AttrKind::Boolean, "false", "whether b is [..., N, K]"},
+        zero_attr()},
        infer_matmul,
        "Matrix product over the last two axes, for each index of the others.",
        "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy "
        "does.",
        "A number, the same on both sides, and of the result; integers wrap around. Or a of u8 or "
        "i16 "
-       "and b of i8: the result is i32; or a of bf16 and b of f32, which is rounded to bf16: the "
-       "result is f32",
+       "and b of i8: the result is i32; or a of u8 or i16, less zero, and b of f32, or a of bf16 "
+       "and b of f32, which is rounded to bf16 where it is not kept in codes: the result is f32",
        "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers "
        "results of 8 dims."},
       {OpId::Attention,

@@ -212,13 +212,15 @@ std::vector<OpDef> conv_pool_ops() {
        "last of these axes the sizes.",
        "Any; the result has the same dtype",
        std::string(window_errors) + "; axes that do not ascend."},
-      {OpId::WindowMatmul, OpClass::Contraction, 2, 2, 1, with(window_attrs(true), padding_attr),
-       infer_window_matmul,
+      {OpId::WindowMatmul, OpClass::Contraction, 2, 2, 1,
+       with(with(window_attrs(true), padding_attr), zero_attr()), infer_window_matmul,
        "Matrix product of windows, each a row of its elements with the channels last, and a "
        "matrix; or, with groups of channels, of each group and its own matrix.",
        slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With "
                 "groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
-       product_dtypes, std::string(window_errors) + "; another k."},
+       std::string(product_dtypes) +
+           "; or x of u8 or i16, less zero, and w of f32: the result is f32",
+       std::string(window_errors) + "; another k."},
       {OpId::Conv, OpClass::Compound, 2, 2, 1,
        with(with(window_attrs(false), {"groups", AttrKind::Integer, "1",
                                        "parts of the channels, each with filters of its own"}),

@@ -37,11 +37,27 @@ void require_same_dtype(const InferContext& context, std::size_t first) {
   }
 }
 
+AttrDef zero_attr() {
+  return {std::string(zero_name), AttrKind::Integer, "0",
+          "what counts as 0 on the left; other than 0 only where integers are multiplied by f32"};
+}
+
+bool is_integer_by_float(DType left, DType right) {
+  return (left == DType::u8 || left == DType::i16) && right == DType::f32;
+}
+
 DType product_dtype(const InferContext& context, std::span<const DType> accepted) {
   const DType left = context.input(0).dtype;
   if ((left == DType::u8 || left == DType::i16) && context.input(1).dtype == DType::i8)
     return DType::i32;
-  if (left == DType::bf16 && context.input(1).dtype == DType::f32) return DType::f32;
+  const DType right = context.input(1).dtype;
+  if (left == DType::bf16 && right == DType::f32) return DType::f32;
+  const bool has_zero = context.node().op->find_attr(zero_name) != nullptr;
+  if (has_zero && is_integer_by_float(left, right)) return DType::f32;
+  if (has_zero && context.integer(zero_name) != 0)
+    context.fail(fmt::format("{}: zero must be 0 where {} is {} and {} is {}",
+                             context.node().op->name, input_name(context, 0), name_of(left),
+                             input_name(context, 1), name_of(right)));
   require_dtype(context, 0, accepted);
   require_same_dtype(context);
   return left;

@@ -42,10 +42,16 @@ void infer_for(InferContext& context, std::vector<TensorType>& outputs) {
   infer(context, outputs);
 }
 
-/// Fails unless inputs `first` .. last all have one dtype.
+/// What counts as 0 in integers that are multiplied by numbers.
+inline constexpr std::string_view zero_name = "zero";
+AttrDef zero_attr();
+/// Such a product.
+bool is_integer_by_float(DType left, DType right);
 /// The dtype of sums of products of the first two inputs: their one dtype, one of `accepted`, i32
-/// of u8 or i16 by i8, or f32 of bf16 by f32, which then counts in bf16.
+/// of u8 or i16 by i8, f32 of bf16 by f32, which then counts in bf16, or, of operators with
+/// zero_attr(), f32 of u8 or i16 by f32.
 DType product_dtype(const InferContext& context, std::span<const DType> accepted);
+/// Fails unless inputs `first` .. last all have one dtype.
 void require_same_dtype(const InferContext& context, std::size_t first = 0);
 
 void require_rank(const InferContext& context, std::size_t index, int rank);

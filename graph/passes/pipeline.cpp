@@ -35,8 +35,7 @@ constexpr Pass passes[] = {
      "factors of products with weights become bf16 or bytes, where that is asked for",
      [](Module& module, Fusion&, const PipelineOptions& options) {
        if (options.products == DType::bf16) narrow_products(module);
-       if (options.products == DType::i8)
-         quantize_products(module, options.decompose.integer_factor);
+       if (options.products == DType::i8) quantize_products(module, options.decompose);
      }},
     {"fuse", "nodes become groups, values get their places in memory",
      [](Module& module, Fusion& fusion, const PipelineOptions& options) {

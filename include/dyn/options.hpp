@@ -41,11 +41,11 @@ struct Options {
   /// where the CPU has instructions for it (AVX512-BF16) and the depth of the sums is a multiple of
   /// 4; elsewhere the weights alone are. "i8": where the depth is such, both factors are quantised
   /// to 8 bits, symmetric around 0 and by their greatest magnitudes: each column of the weights at
-  /// load (NaN and infinity there are an error), and each row of a matrix, or each image, when it
-  /// runs; other weights are kept in "i8". Every other tensor stays f32. With "cuda" and
-  /// "emulator": "f32", "tf32" (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or
-  /// "bf16"; weights and intermediate tensors between GPU kernels are kept so too. Models that are
-  /// quantised already are computed in their own integers, whatever this says.
+  /// load (NaN and infinity there are an error; weights "i4" stay such), and each row of a matrix,
+  /// or each image, when it runs; other weights are kept in "i8". Every other tensor stays f32.
+  /// With "cuda" and "emulator": "f32", "tf32" (f32 in memory, tensor cores of 10 bits of
+  /// mantissa), "f16" or "bf16"; weights and intermediate tensors between GPU kernels are kept so
+  /// too. Models that are quantised already are computed in their own integers, whatever this says.
   std::string precision = "f32";
 
   /// With "cpu": how the constant right sides of matmuls lie in memory: "" (as `precision` says),
@@ -53,8 +53,9 @@ struct Options {
   /// (a quarter; the largest magnitude of each column is 127, NaN and infinity are an error) or
   /// "i4" (a seventh: 4 bits in groups of weight_group along the sums, each times a scale of its
   /// own). They become f32 before they are multiplied. An embedding that is also such a right side
-  /// is bf16 with "i8" and "i4". "f16" is an error with ISA "sse2", and so is another than "bf16"
-  /// with precision "bf16".
+  /// is bf16 with "i8" and "i4". "f16" is an error with ISA "sse2". With precision "bf16" and "i8"
+  /// others than that and "i4" are an error; codes of 4 bits become bf16, or bytes, and the sum of
+  /// each group is multiplied by its scale.
   std::string weights;
 
   /// With weights "i4": how many share a scale: 16, 32, 64, 128 or 256. With fewer the model is

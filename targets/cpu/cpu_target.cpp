@@ -44,6 +44,8 @@ class CpuTarget final : public rkernel::Target {
   bool fuses_attention() const override { return true; }
   bool writes_rows_apart() const override { return true; }
   bool multiplies_bfloats() const override { return cpu::multiplies_bfloats(isa_); }
+  bool codes_weights() const override { return options_.weights.coded(); }
+  std::span<const int> code_blocks() const override { return rkernel::coding_blocks; }
   DType products() const override {
     return options_.precision == DType::bf16 && !multiplies_bfloats() ? DType::f32
                                                                       : options_.precision;
@@ -178,9 +180,9 @@ class CpuTarget final : public rkernel::Target {
       const rkernel::Group group = rkernel::group_of(problem);
       for (const rkernel::Operand& operand : problem.operands) {
         if (operand.form != rkernel::Form::Packed) continue;
-        all.insert(group != rkernel::Group::None ? rkernel::Factors(group)
-                   : operand.coding              ? rkernel::Factors(operand.coding)
-                                                 : rkernel::Factors(operand.dtype));
+        all.insert(operand.coding                  ? rkernel::Factors(operand.coding, group)
+                   : group != rkernel::Group::None ? rkernel::Factors(group)
+                                                   : rkernel::Factors(operand.dtype));
       }
     }
     return all;

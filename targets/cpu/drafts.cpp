@@ -59,7 +59,7 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
                   const rkernel::Factors& weights) {
   mark_packed(problems, constant);
-  group_factors(problems, isa);
+  group_factors(problems, weights, isa);
   give_single_rows_a_stride(problems);
   gather_from_panels(problems, isa.panel_f32);
   narrow_weights(problems, weights, isa);

@@ -69,7 +69,7 @@ std::vector<Array> matmul(const OpCall& call) {
   const Dims batch = broadcast_dims(a_batch, b_batch);
   Dims dims = batch;
   dims.insert(dims.end(), {m, n});
-  if (a.dtype == DType::bf16 && b.dtype == DType::f32) round_to(DType::bf16, b);
+  make_factors(call, a, b);
   Array c = make_array(product_dtype(a.dtype, b.dtype), dims);
   if (is_float(a.dtype)) {
     multiply_stacks(batch, a_batch, b_batch, m, n, k, a.floats, b.floats, c.floats);
@@ -88,12 +88,22 @@ std::vector<Array> matmul(const OpCall& call) {
 }  // namespace
 
 DType product_dtype(DType left, DType right) {
-  if (left == right) return left;
-  return left == DType::bf16 ? DType::f32 : DType::i32;
+  if (left == right || right == DType::f32) return right;
+  return DType::i32;
 }
 
-void round_to(DType dtype, Array& array) {
-  for (double& number : array.floats) number = graph::rounded(dtype, number);
+bool make_factors(const OpCall& call, Array& left, Array& right) {
+  if (left.dtype == DType::bf16 && right.dtype == DType::f32) {
+    for (double& number : right.floats) number = graph::rounded(DType::bf16, number);
+  } else if (!is_float(left.dtype) && is_float(right.dtype)) {
+    const std::int64_t zero = call.integer("zero");
+    for (const std::int64_t integer : left.integers)
+      left.floats.push_back(static_cast<double>(integer - zero));
+    left.integers.clear();
+    left.dtype = right.dtype;
+    return true;
+  }
+  return false;
 }
 
 std::span<const OpEntry> contraction_ops() {

@@ -159,21 +159,25 @@ std::vector<double> numbers_of(const Array& array) {
                                : std::vector<double>(array.integers.begin(), array.integers.end());
 }
 
-/// Those of filters, by the dtype of what they multiply.
-std::vector<double> factors_of(Array filters, DType left) {
-  if (left == DType::bf16 && filters.dtype == DType::f32) round_to(DType::bf16, filters);
-  return numbers_of(filters);
+/// What is multiplied, and what stands around it.
+struct Sides {
+  Array x, w;
+  double outside;
+};
+
+Sides sides_of(const OpCall& call) {
+  Sides sides{call.input(0), call.input(1), static_cast<double>(call.integer("value"))};
+  if (make_factors(call, sides.x, sides.w))
+    sides.outside -= static_cast<double>(call.integer("zero"));
+  return sides;
 }
 
 /// Sums of integers are i32, which doubles hold exactly.
-Array convolved(const OpCall& call, const Slide& slide, std::int64_t batch, const Filters& filters,
+Array convolved(const Sides& sides, const Slide& slide, std::int64_t batch, const Filters& filters,
                 const Dims& dims) {
-  const Array& x = call.input(0);
-  const bool is_whole = !is_float(x.dtype);
-  Array result = make_array(product_dtype(x.dtype, call.input(1).dtype), dims);
-  std::vector<double> sums =
-      convolve(slide, batch, numbers_of(x), static_cast<double>(call.integer("value")), filters);
-  if (is_whole)
+  Array result = make_array(product_dtype(sides.x.dtype, sides.w.dtype), dims);
+  std::vector<double> sums = convolve(slide, batch, numbers_of(sides.x), sides.outside, filters);
+  if (!is_float(sides.x.dtype))
     result.integers.assign(sums.begin(), sums.end());
   else
     result.floats = std::move(sums);
@@ -186,12 +190,13 @@ std::vector<Array> window_matmul(const OpCall& call) {
   const std::size_t grouped = w.dims.size() == 3, end = x.dims.size() - 1 - grouped,
                     first = end - sizes.size();
   const Slide slide(call, sizes, part(x.dims, first, end));
-  const std::vector<double> weights = factors_of(w, x.dtype);
+  const Sides sides = sides_of(call);
+  const std::vector<double> weights = numbers_of(sides.w);
   const Filters filters{weights, grouped ? w.dims[0] : 1, x.dims.back(), w.dims.back(), false};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
   if (grouped) dims.push_back(w.dims[0]);
   dims.push_back(w.dims.back());
-  return {convolved(call, slide, product(x.dims, 0, first), filters, dims)};
+  return {convolved(sides, slide, product(x.dims, 0, first), filters, dims)};
 }
 
 std::vector<Array> conv(const OpCall& call) {
@@ -199,11 +204,12 @@ std::vector<Array> conv(const OpCall& call) {
   const std::size_t spatial = w.dims.size() - 2, end = x.dims.size() - 1, first = end - spatial;
   const auto groups = call.integer("groups");
   const Slide slide(call, part(w.dims, 0, spatial), part(x.dims, first, end));
-  const std::vector<double> weights = factors_of(w, x.dtype);
+  const Sides sides = sides_of(call);
+  const std::vector<double> weights = numbers_of(sides.w);
   const Filters filters{weights, groups, w.dims[spatial], w.dims.back() / groups, true};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
   dims.push_back(w.dims.back());
-  return {convolved(call, slide, product(x.dims, 0, first), filters, dims)};
+  return {convolved(sides, slide, product(x.dims, 0, first), filters, dims)};
 }
 
 /// Folds the elements of each window, from `start`; finish(total, number of elements, number of

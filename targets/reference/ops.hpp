@@ -53,8 +53,9 @@ std::span<const OpEntry> reduction_ops();
 std::span<const OpEntry> movement_ops();
 /// The dtype of products of both: theirs, i32 of narrow integers, or f32 of bf16 by f32.
 DType product_dtype(DType left, DType right);
-/// Rounds all numbers of a float array.
-void round_to(DType dtype, Array& array);
+/// Makes of the sides of a product what is multiplied: bf16 by f32 counts in bf16, and integers by
+/// f32 are numbers, less what counts as 0 in them. True where they were such.
+bool make_factors(const OpCall& call, Array& left, Array& right);
 
 std::span<const OpEntry> contraction_ops();
 std::span<const OpEntry> attention_ops();

@@ -64,9 +64,10 @@ void check_codes(const std::vector<float>& kept, const std::vector<float>& given
 
 void check_products(const Graph& graph, const std::vector<float>& kept, const CodedLayer& layer,
                     std::int64_t rows, Random& random) {
+  // Those that bf16 holds too, for products in it.
   std::vector<float> x;
   for (std::int64_t i = 0; i < rows * layer.k; ++i)
-    x.push_back(static_cast<float>(random.real(-0.7, 1)));
+    x.push_back(static_cast<float>(random.integer(-90, 127)) / 128);
   const std::vector<float> y = product(graph, x, layer.k);
   REQUIRE(y.size() == static_cast<std::size_t>(rows * layer.n));
   for (std::int64_t m = 0; m < rows; ++m) {
@@ -91,12 +92,14 @@ void check_layer(const CodedLayer& layer, Options options, Random& random) {
   CAPTURE(rows);
   CAPTURE(options.weight_group);
   options.random_weights = true;
+  Options in_floats = options;
+  in_floats.precision = "f32";
   const std::vector<float> kept =
-      weights_in(Graph::from_text(layer.text("s * 1"), options), layer.k);
+      weights_in(Graph::from_text(layer.text("s * 1"), in_floats), layer.k);
   const Graph coded = Graph::from_text(text, options);
   check_products(coded, kept, layer, rows, random);
-  options.weights = "f32";
-  const Graph plain = Graph::from_text(layer.text("s * 1"), options);
+  in_floats.weights = "f32";
+  const Graph plain = Graph::from_text(layer.text("s * 1"), in_floats);
   check_codes(kept, weights_in(plain, layer.k), layer, options.weight_group);
   if (layer.k % options.weight_group == 0 && layer.k >= 256 && layer.n >= 64)
     CHECK(coded.load_report().weight_bytes * 4 < plain.load_report().weight_bytes);
@@ -126,6 +129,7 @@ TEST_SUITE("fast") {
         Options options = test_options(isa.name);
         options.weights = "i4";
         options.weight_group = random.pick(code_groups);
+        if (random.chance(0.3)) options.precision = "bf16";
         options.threads = static_cast<int>(random.integer(1, 3));
         options.deterministic = random.chance(0.3);
         CAPTURE(isa.name);
@@ -152,6 +156,11 @@ TEST_SUITE("fast") {
                            n = random.pick(code_widths);
         const std::string scale = random.chance(0.5) ? "f16" : "f32";
         const bool has_zeros = random.chance(0.5), are_inputs = random.chance(0.3);
+        constexpr DType lefts[] = {DType::f32, DType::u8, DType::i16};
+        const DType left = random.pick(lefts);
+        const std::int64_t zero = left == DType::u8    ? random.integer(0, 255)
+                                  : left == DType::i16 ? random.integer(-300, 300)
+                                                       : 0;
         const std::string codes = fmt::format("c: u8[{}, {}, {}]", n, count, block / 2),
                           scales = fmt::format("s: {}[{}, {}]", scale, n, count),
                           zeros = has_zeros ? fmt::format("z: u8[{}, {}]", n, count) : "";
@@ -159,16 +168,21 @@ TEST_SUITE("fast") {
             are_inputs ? fmt::format(", {}, {}{}{}", codes, scales, has_zeros ? ", " : "", zeros)
                        : "";
         const std::string text = fmt::format(
-            "dyn 1\ndim M in 0..999\ngraph g(x: f32[M, {0}]{1}) -> (y: f32[M, {2}]) {{\n"
+            "dyn 1\ndim M in 0..999\ngraph g(x: {7}[M, {0}]{1}) -> (y: f32[M, {2}]) {{\n"
             "  w = unpack_blocks({3}, {4}{5}{6}) size={0}\n"
-            "  y = matmul(x, w) transpose_b=true\n  return y\n}}\n",
+            "  y = matmul(x, w) transpose_b=true zero={8}\n  return y\n}}\n",
             k, inputs, n, are_inputs ? "c" : codes, are_inputs ? "s" : scales,
-            has_zeros ? ", " : "", are_inputs && has_zeros ? "z" : zeros);
+            has_zeros ? ", " : "", are_inputs && has_zeros ? "z" : zeros, name_of(left), zero);
         CAPTURE(text);
         const Graph graph = Graph::from_text(text, options);
-        Tensor x(DType::f32, {random.pick(code_heights), k}), c(DType::u8, {n, count, block / 2}),
+        Tensor x(left, {random.pick(code_heights), k}), c(DType::u8, {n, count, block / 2}),
             s(scale == "f16" ? DType::f16 : DType::f32, {n, count}), z(DType::u8, {n, count});
-        fill(x, uniform(-1, 2), random), fill(c, uniform(0, 255), random);
+        fill(x,
+             left == DType::u8    ? uniform(0, 255)
+             : left == DType::i16 ? uniform(-200, 300)
+                                  : uniform(-1, 2),
+             random);
+        fill(c, uniform(0, 255), random);
         fill(s, uniform(-0.1, 0.2), random), fill(z, uniform(0, 15), random);
         NamedTensors given{{"x", x}};
         if (are_inputs) given.insert(given.end(), {{"c", c}, {"s", s}});

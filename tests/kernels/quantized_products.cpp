@@ -1,6 +1,6 @@
 // Products of f32 by weights in precision "i8", beside plain loops over both factors as they are
 // quantised: rows of a matrix, or images, and columns of the weights, each by its greatest
-// magnitude.
+// magnitude, or weights in codes of 4 bits.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace dyn::testing {
 namespace {
 
 constexpr const char* layer_text =
-    "dyn 1\ndim M in 0..2000\ngraph g(x: f32[M, {0}]) -> (y: f32[M, {1}]) {{\n"
+    "dyn 1\ndim M in 0..5000\ngraph g(x: f32[M, {0}]) -> (y: f32[M, {1}]) {{\n"
     "  y = matmul(x, w: f32[{2}]){3}\n  return y\n}}\n";
 
 std::string quantized_layer(std::int64_t k, std::int64_t n, bool turned) {
@@ -70,26 +70,40 @@ Options in_bytes(const std::string& isa, Random& random) {
   options.random_weights = true;
   options.precision = "i8";
   options.threads = static_cast<int>(random.integer(1, 3));
+  if (random.chance(0.5)) {
+    constexpr int groups[] = {16, 32, 64, 128, 256};
+    options.weights = "i4";
+    options.weight_group = random.pick(groups);
+  }
   return options;
+}
+
+/// What stands for the weights of a layer of k x n.
+std::vector<float> kept_weights(const std::string& text, std::int64_t k, std::int64_t n,
+                                Options options) {
+  options.precision = "f32";
+  std::vector<float> weights = weights_in(Graph::from_text(text, options), k);
+  if (options.weights.empty()) quantize_columns(weights, n);
+  return weights;
 }
 
 Options in_floats(Options options) {
   options.precision = "f32";
+  options.weights.clear();
   return options;
 }
 
 void check_matmul(const Options& options, Random& random) {
-  constexpr std::int64_t depths[] = {4, 12, 36, 64, 100, 640}, widths[] = {1, 15, 16, 33, 64, 130},
-                         heights[] = {0, 1, 2, 5, 14, 61};
+  constexpr std::int64_t depths[] = {4, 12, 36, 64, 100, 640, 4100},
+                         widths[] = {1, 15, 16, 33, 64, 130}, heights[] = {0, 1, 2, 5, 14, 61};
   const std::int64_t k = random.pick(depths), n = random.pick(widths), m = random.pick(heights);
   const std::string text = quantized_layer(k, n, random.chance(0.4));
   CAPTURE(text);
   CAPTURE(m);
-  std::vector<float> w = weights_in(Graph::from_text(text, in_floats(options)), k),
-                     x = random_row(m * k, random);
+  const std::vector<float> w = kept_weights(text, k, n, options);
+  std::vector<float> x = random_row(m * k, random);
   if (m > 1) std::fill_n(x.begin(), k, 0.0F);
   const std::vector<float> y = product(Graph::from_text(text, options), x, k);
-  quantize_columns(w, n);
   for (std::int64_t row = 0; row < m; ++row)
     quantize_together(x.data() + row * k, static_cast<std::size_t>(k));
   for (std::int64_t i = 0; i < m * n; ++i) {
@@ -113,13 +127,11 @@ void check_images(const Options& options, Random& random) {
       "  y = conv(x, f) before=[1, 0] after=[0, 1]\n  return y\n}}\n",
       c, o, 4 * c);
   CAPTURE(text);
-  std::vector<float> w =
-      weights_in(Graph::from_text(quantized_layer(4 * c, o, false), in_floats(options)), 4 * c);
+  const std::vector<float> w = kept_weights(quantized_layer(4 * c, o, false), 4 * c, o, options);
   std::vector<float> x = random_row(images * h * 5 * c, random);
   const Outputs outputs =
       Graph::from_text(text, options).run({{"x", Tensor::view(x, {images, h, 5, c})}});
   const auto y = outputs["y"].data<float>();
-  quantize_columns(w, o);
   for (std::int64_t image = 0; image < images; ++image)
     quantize_together(x.data() + image * h * 5 * c, static_cast<std::size_t>(h * 5 * c));
   for (std::int64_t i = 0; i < images * h * 5 * o; ++i) {
@@ -143,6 +155,7 @@ TEST_SUITE("fast") {
     Random random("long sums");
     Options options = in_bytes("", random);
     options.random_weights = false;
+    options.weights.clear();
     for (const std::int64_t depth : {std::int64_t{132'096}, std::int64_t{400'000}}) {
       const Graph graph = Graph::from_text(
           fmt::format("dyn 1\ndim M in 1..9\nweight w: f32[{0}, 2] = splat 1\n"
@@ -163,7 +176,8 @@ TEST_SUITE("fast") {
         "graph g(x: f32[M, 8], z: f32[M, 16]) -> (y: f32[M, 12], v: f32[M, 6]) {\n"
         "  y = matmul(x, w: f32[8, 12])\n  u = reshape(w) shape=[16, 6]\n  v = matmul(z, u)\n"
         "  return y, v\n}\n";
-    const Options options = in_bytes("", random);
+    Options options = in_bytes("", random);
+    options.weights.clear();
     const std::vector<float> x = random_row(5 * 8, random), z = random_row(5 * 16, random);
     const NamedTensors inputs{{"x", Tensor::view(x, {5, 8})}, {"z", Tensor::view(z, {5, 16})}};
     const Outputs found = Graph::from_text(text, options).run(inputs),

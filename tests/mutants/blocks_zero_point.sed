@@ -2,4 +2,4 @@
 # file: targets/cpu/move/pack.cpp
 # target: test_kernels
 # test: codes of a file are multiplied as they lie*
-s/int{source.zeros\[at(n)\]} - middle_code/int{source.zeros[at(n)]}/
+s/int{source_.zeros\[place(n, block)\]} - middle_code/int{source_.zeros[place(n, block)]}/

@@ -2,4 +2,4 @@
 # file: targets/cpu/tile/codes.cpp
 # target: test_kernels
 # test: weights of 4 bits: every instruction set? random sizes and groups
-s/code < table_lanes \/ 2 ? code : code - table_lanes/code/
+s/return code < count \/ 2 ? code : code - count;/return count > 0 ? code : 0;/

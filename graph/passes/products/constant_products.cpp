@@ -1,8 +1,18 @@
 #include "graph/passes/products/constant_products.hpp"
 
+#include <algorithm>
+
 #include "graph/ir/op.hpp"
 
 namespace dyn::graph {
+
+bool multiplies_codes(const Module& module, const Node& node, const DecomposeOptions& target) {
+  if (target.codes_weights) return true;
+  const WeightSource& source = module.value(node.inputs[1]).weight;
+  return source.kind == WeightSource::Kind::Blocks && node.op->id == OpId::Matmul &&
+         attr_boolean(node, "transpose_b") &&
+         std::ranges::find(target.code_blocks, source.block) != target.code_blocks.end();
+}
 
 ConstantProducts::ConstantProducts(const Module& module) : module_(module) {
   for (const Node& node : module_.nodes) {

@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/ops/sliding_window.hpp"
+#include "graph/passes/products/constant_products.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -32,6 +33,7 @@ class NarrowProduct {
       attrs = {{"transpose_b", attr_boolean(node_, "transpose_b")}};
     }
     if (is_bfloat()) return multiply_bfloats(x, attrs);
+    if (type(node_.inputs[1]).dtype == DType::f32) return multiply_numbers(x, attrs);
     if (is_contracted(x)) {
       emit_product({cast(x, options_.integer_factor), node_.inputs[1]}, attrs);
       return;
@@ -84,6 +86,21 @@ class NarrowProduct {
     else
       emit_product({cast(x, DType::f32), cast(cast(w, DType::bf16), DType::f32)}, attrs, DType::f32,
                    output());
+  }
+
+  /// Integers, less what counts as 0, by f32.
+  void multiply_numbers(ValueId x, std::vector<Attr>& attrs) {
+    if (is_contracted(x) && multiplies_codes(rewriter_.module(), node_, options_)) {
+      emit_product({cast(x, options_.integer_factor), node_.inputs[1]}, attrs, DType::f32,
+                   output());
+      return;
+    }
+    if (!is_matmul()) x = padded(x, attrs);
+    const auto zero = static_cast<double>(attr_integer(node_, "zero"));
+    std::erase_if(attrs, [](const Attr& attr) { return attr.name == "zero"; });
+    ValueId number = cast(x, DType::f32);
+    if (zero != 0) number = map("sub", number, rewriter_.number(DType::f32, zero));
+    emit_product({number, node_.inputs[1]}, attrs, DType::f32, output());
   }
 
   bool is_contracted(ValueId x) const {

@@ -16,13 +16,19 @@ constexpr double least_reach = 1e-30;
 
 class Quantizer {
  public:
-  Quantizer(Module& module, DType factor)
-      : module_(module), factor_(factor), products_(module), rewriter_(module) {}
+  Quantizer(Module& module, const DecomposeOptions& target)
+      : module_(module),
+        target_(target),
+        factor_(target.integer_factor),
+        products_(module),
+        rewriter_(module) {}
 
   void run() {
     const std::vector<Node> nodes = module_.nodes;
     for (const Node& node : nodes) {
-      if (products_.contains(node) && is_whole(node.inputs[1]) && has_exact_sums(node))
+      if (products_.contains(node) && multiplies_codes(module_, node, target_))
+        multiply_codes(node);
+      else if (products_.contains(node) && is_whole(node.inputs[1]) && has_exact_sums(node))
         quantize(node);
       else
         rewriter_.keep(node);
@@ -67,19 +73,37 @@ class Quantizer {
     const Left left = left_of(node);
     const Right right = right_of(node.inputs[1], transposes);
     const std::vector<Dim> dims = rewriter_.type(node.outputs[0]).dims;
-    std::vector<Attr> attrs = node.attrs;
-    if (node.op->id == OpId::WindowMatmul && has_zero_point()) {
-      std::erase_if(attrs, [](const Attr& attr) { return attr.name == "value"; });
-      attrs.push_back({"value", module_.dims->constant(static_cast<std::int64_t>(middle))});
-    }
     const ValueId sums = rewriter_.emit(node.op->name, {left.bytes, right.codes},
-                                        {DType::i32, dims}, std::move(attrs));
+                                        {DType::i32, dims}, attrs_of(node));
     const ValueId exact =
         has_zero_point() ? rewriter_.emit("sub", {sums, right.sums}, {DType::i32, dims}) : sums;
     const ValueId number = cast(exact, DType::f32);
     const ValueId by_column = rewriter_.emit("mul", {number, right.scales}, {DType::f32, dims});
     rewriter_.emit("mul", {by_column, left.scale}, {DType::f32, dims}, {}, node.outputs[0]);
   }
+
+  /// The target makes codes of the weight, or has them, and adds up each block by itself.
+  void multiply_codes(const Node& node) {
+    rewriter_.begin(node, "");
+    const Left left = left_of(node);
+    const std::vector<Dim> dims = rewriter_.type(node.outputs[0]).dims;
+    std::vector<Attr> attrs = attrs_of(node);
+    if (has_zero_point()) attrs.push_back({"zero", middle_integer()});
+    const ValueId sums = rewriter_.emit(node.op->name, {left.bytes, node.inputs[1]},
+                                        {DType::f32, dims}, std::move(attrs));
+    rewriter_.emit("mul", {sums, left.scale}, {DType::f32, dims}, {}, node.outputs[0]);
+  }
+
+  /// Around windows stands what stands for 0.
+  std::vector<Attr> attrs_of(const Node& node) const {
+    std::vector<Attr> attrs = node.attrs;
+    if (node.op->id == OpId::WindowMatmul && has_zero_point()) {
+      std::erase_if(attrs, [](const Attr& attr) { return attr.name == "value"; });
+      attrs.push_back({"value", middle_integer()});
+    }
+    return attrs;
+  }
+  Dim middle_integer() const { return module_.dims->constant(static_cast<std::int64_t>(middle)); }
 
   /// Bytes without a sign have one in their middle.
   bool has_zero_point() const { return factor_ == DType::u8; }
@@ -139,6 +163,7 @@ class Quantizer {
   }
 
   Module& module_;
+  const DecomposeOptions& target_;
   const DType factor_;
   const ConstantProducts products_;
   Rewriter rewriter_;
@@ -148,6 +173,8 @@ class Quantizer {
 
 }  // namespace
 
-void quantize_products(Module& module, DType factor) { Quantizer(module, factor).run(); }
+void quantize_products(Module& module, const DecomposeOptions& target) {
+  Quantizer(module, target).run();
+}
 
 }  // namespace dyn::graph

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "graph/ir/module.hpp"
+#include "graph/fusion/group.hpp"
 
 namespace dyn::graph {
 
@@ -8,9 +8,10 @@ namespace dyn::graph {
 /// bytes. The left side is quantised when it runs: each row of a matrix by its greatest magnitude,
 /// images of a convolution each by its own. Each column of the weights is quantised at load, by
 /// its greatest magnitude as well (WeightSource::Kind::Codes). Both are symmetric around 0. Sums
-/// are exact, and become f32 by both scales. `factor`: what the target's left sides are, u8 or i16
-/// (DecomposeOptions::integer_factor). Products whose sums an i32 may not hold stay. Runs when
-/// everything else is done to a module but its fusion.
-void quantize_products(Module& module, DType factor);
+/// are exact, and become f32 by both scales. Weights that the target multiplies as codes of 4 bits
+/// (multiplies_codes) stay f32 here. Left sides are what the target's are
+/// (DecomposeOptions::integer_factor), u8 or i16. Products whose sums an i32 may not hold stay.
+/// Runs when everything else is done to a module but its fusion.
+void quantize_products(Module& module, const DecomposeOptions& target);
 
 }  // namespace dyn::graph

@@ -20,16 +20,17 @@ template <>
 struct nlohmann::adl_serializer<dyn::rkernel::Factors> {
   static void to_json(json& json, const dyn::rkernel::Factors& factors) { json = factors.name(); }
   static void from_json(const json& json, dyn::rkernel::Factors& factors) {
-    using dyn::rkernel::Group;
-    for (const Group group : {Group::Bytes, Group::Shorts, Group::Bfloats}) {
-      factors = dyn::rkernel::Factors(group);
-      if (json == factors.name()) return;
-    }
-    for (const int block : dyn::rkernel::coding_blocks) {
-      for (const dyn::DType scale : {dyn::DType::f16, dyn::DType::f32}) {
-        for (const bool zeros : {false, true}) {
-          factors = dyn::rkernel::Factors(dyn::rkernel::Coding{block, scale, zeros});
-          if (json == factors.name()) return;
+    using dyn::rkernel::Factors;
+    for (int kind = 0; kind < dyn::rkernel::group_count; ++kind) {
+      const auto group = static_cast<dyn::rkernel::Group>(kind);
+      factors = Factors(group);
+      if (factors.grouped() && json == factors.name()) return;
+      for (const int block : dyn::rkernel::coding_blocks) {
+        for (const dyn::DType scale : {dyn::DType::f16, dyn::DType::f32}) {
+          for (const bool zeros : {false, true}) {
+            factors = Factors(dyn::rkernel::Coding{block, scale, zeros}, group);
+            if (json == factors.name()) return;
+          }
         }
       }
     }

@@ -86,7 +86,7 @@ struct ContractionShape {
   std::size_t a_level = 0, b_level = 0;
 
   rkernel::Factors factors() const {
-    if (coding) return rkernel::Factors(coding);
+    if (coding) return rkernel::Factors(coding, group);
     return group == rkernel::Group::None ? rkernel::Factors(b_dtype) : rkernel::Factors(group);
   }
   /// A step of K reads so many of one column of packed b.
@@ -94,7 +94,8 @@ struct ContractionShape {
   /// Steps of K of the largest of so many slices: slices of codes begin with a block.
   std::int64_t slice_of_k(std::int64_t slices) const {
     if (!coding) return ceil_div(k, slices);
-    return std::min(k, ceil_div(ceil_div(k, coding.block), slices) * coding.block);
+    const std::int64_t block = factors().block_steps();
+    return std::min(k, ceil_div(ceil_div(k, block), slices) * block);
   }
 };
 

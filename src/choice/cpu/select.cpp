@@ -54,6 +54,7 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
   }
   std::vector<rkernel::Strategy> tiles;
   for (rkernel::Strategy tile : candidates.tiles) {
+    tile.tile_rows = machine.fastest_rows(tile.tile_columns, shape.factors());
     if (!worth_considering(machine, tile, shape)) continue;
     if (tile.tile_columns == machine.panel && shape.inlined_rows > 0)
       tile.tile_rows = shape.inlined_rows;

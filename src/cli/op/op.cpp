@@ -47,8 +47,9 @@ int copies_for(const OpBench& bench, double bytes) {
   return std::min(copies, most_copies);
 }
 
-OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops,
+OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, const runtime::Plan& plan,
                    const SliceTimes& times) {
+  const double flops = plan.flops() / copies;
   const std::vector<PeerSpec>& specs = bench.peers.specs();
   const double bytes = compulsory_bytes(test.problem, test.values, bench.arguments.options),
                all_bytes = bytes * copies;
@@ -79,8 +80,8 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
   row.emplace_back("gb_per_s", bytes / median / 1e9);
   row.emplace_back("intensity", bytes > 0 ? Cell(flops / bytes) : Cell());
   if (bench.peak && bytes > 0) {
-    const double limit = std::max(flops / (bench.peak->at(bench.threads).gflops * 1e9),
-                                  bytes / bench.peak->bytes_per_second(all_bytes, bench.threads));
+    const double limit =
+        bench.peak->limit_seconds(plan.flops_by_group(), all_bytes, bench.threads) / copies;
     record.limit_ratio = limit / median;
     row.emplace_back("limit_ms", limit * ms);
   }
@@ -104,12 +105,11 @@ void bench_case(OpBench& bench, const OpCase& test) {
   OpRun run(bench.models.get(test.problem, copies, bench.threads), named,
             bench.arguments.options.seed);
   run.run();
-  const double flops = run.plan().flops() / copies;
   const std::vector<PeerProcess*> ready = bench.peers.prepare(problem_line(test, copies));
   const SliceTimes times =
       time_alternating({op.rounds, op.slice_ms / ms}, [&] { run.run(); }, ready);
   bench.peers.done(ready);
-  bench.records.push_back(record_of(bench, test, copies, flops, times));
+  bench.records.push_back(record_of(bench, test, copies, run.plan(), times));
   const std::optional<double> limit_ratio = bench.records.back().limit_ratio;
   if (limit_ratio && *limit_ratio > defect_ratio) {
     show_note(fmt::format("{} threads={}: limit_ratio is {:.3f}: the limit is wrong here",

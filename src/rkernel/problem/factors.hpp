@@ -47,11 +47,20 @@ struct Coding {
 inline constexpr int coding_blocks[] = {16, 32, 64, 128, 256};
 inline constexpr int usual_coding_block = 32;  ///< Options::weight_group where nobody sets it
 
-/// Codes of one column that lie side by side, from the lowest bits of four bytes on.
+/// Codes of one column that lie side by side in four bytes, along K.
 inline constexpr int codes_of_word = 8;
 
+/// The lowest bit of a word's code of number `index`: each element of a group has its own part of
+/// the word, from whose lowest bits on its codes lie.
+constexpr int bit_of_code(Group group, int index) noexcept {
+  constexpr int bits = 32 / codes_of_word;
+  const int parts = elements_of(group);
+  return index % parts * (32 / parts) + index / parts * bits;
+}
+
 /// The factors of a contraction. Without groups B may have weights that become f32 (exactly) before
-/// they are multiplied.
+/// they are multiplied. Codes become elements of their group, and the sum of a block's products is
+/// a number times the block's scale.
 struct Factors {
   Group group = Group::None;
   DType weights = DType::f32;
@@ -60,34 +69,43 @@ struct Factors {
   Factors() = default;
   Factors(DType narrow) : weights(narrow) {}  // NOLINT(google-explicit-constructor)
   explicit Factors(Group grouped) : group(grouped) {}
-  explicit Factors(const Coding& codes) : weights(DType::i4), coding(codes) {}
+  explicit Factors(const Coding& codes, Group grouped = Group::None)
+      : group(grouped), weights(DType::i4), coding(codes) {}
   auto operator<=>(const Factors&) const = default;
 
   bool grouped() const { return group != Group::None; }
   bool coded() const { return static_cast<bool>(coding); }
   /// A dtype as wide as what one step of K reads of one column of B, which is not coded.
   DType step_dtype() const { return grouped() ? DType::i32 : weights; }
+  /// Steps of K of a block of codes.
+  int block_steps() const { return coding.block / elements_of(group); }
   /// Bytes that a step of K reads of one column of B.
   double step_bytes() const {
-    return coded() ? static_cast<double>(coding.block_bytes()) / coding.block
+    return coded() ? static_cast<double>(coding.block_bytes()) / block_steps()
                    : static_cast<double>(size_of(step_dtype()));
   }
   /// What the accumulators are.
   DType sums() const {
-    return group == Group::Bytes || group == Group::Shorts ? DType::i32 : DType::f32;
+    return !coded() && (group == Group::Bytes || group == Group::Shorts) ? DType::i32 : DType::f32;
   }
-  /// "f32", "bf16", ... of weights; "u8xi8", "i16xi16", "bf16xbf16" of groups; "i4 in 32 by f16".
+  /// "f32", "bf16", ... of weights; "u8xi8", "i16xi16", "bf16xbf16" of groups; "i4 in 32 by f16",
+  /// "u8xi8 of i4 in 32 by f16".
   std::string name() const {
-    if (coded())
-      return std::string(name_of(weights)) + " in " + std::to_string(coding.block) + " by " +
-             std::string(name_of(coding.scale)) + (coding.zero_points ? " from zeros" : "");
+    if (!coded()) return grouped() ? name_of_group() : std::string(name_of(weights));
+    return (grouped() ? name_of_group() + " of " : "") + std::string(name_of(weights)) + " in " +
+           std::to_string(coding.block) + " by " + std::string(name_of(coding.scale)) +
+           (coding.zero_points ? " from zeros" : "");
+  }
+
+ private:
+  std::string name_of_group() const {
     switch (group) {
       case Group::Bytes: return "u8xi8";
       case Group::Shorts: return "i16xi16";
       case Group::Bfloats: return "bf16xbf16";
       case Group::None: break;
     }
-    return std::string(name_of(weights));
+    return {};
   }
 };
 

@@ -168,7 +168,8 @@ void GroupLowering::make_window_contraction(const Node& node) {
   problem_.operands.push_back(windowed_operand(node));
   problem_.operands.push_back(operand_at(node.inputs[1], coords));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
-  problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
+  problem_.contraction =
+      Contraction{0, 1, axis(m), axis(n), axis(k), Group::None, graph::attr_integer(node, "zero")};
 }
 
 /// The problem has one axis, which counts the elements of the first result.
@@ -225,7 +226,8 @@ void GroupLowering::make_contraction() {
   problem_.operands.push_back(operand_at(
       node.inputs[1], coords_of(node.inputs[1], k, n, attr_boolean(node, "transpose_b"))));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
-  problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
+  problem_.contraction =
+      Contraction{0, 1, axis(m), axis(n), axis(k), Group::None, graph::attr_integer(node, "zero")};
 }
 
 void GroupLowering::make_attention() {

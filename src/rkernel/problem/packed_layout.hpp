@@ -16,10 +16,10 @@ namespace dyn::rkernel {
 /// number (n / panel) * K * panel + (k / g * panel + n % panel) * g + k % g. In i8
 /// the weight is the element times the f32 scale of its column; the scales, one for each column of
 /// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
-/// contiguous along k; and behind groups of bytes the i32 sums of all columns of each panel. In i4
-/// a panel is one block of K after the other (Coding): the scales of all columns, their zero points
-/// where they have such, and row by row the words of all columns, each of codes_of_word elements
-/// along k.
+/// contiguous along k; and behind groups of bytes the sums of all columns of each panel, i32, or of
+/// codes f32. In i4 a panel is one block of K after the other (Coding): the scales of all columns,
+/// their zero points where they have such, and row by row the words of all columns, each of
+/// codes_of_word elements along k as the group takes them (bit_of_code).
 struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;

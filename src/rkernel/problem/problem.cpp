@@ -182,10 +182,11 @@ Group group_of(const Problem& problem) {
 }
 
 Factors factors_of(const Problem& problem) {
-  if (const Group group = group_of(problem); group != Group::None) return Factors(group);
+  const Group group = group_of(problem);
   const int right = problem.recurrence ? problem.recurrence->r : problem.contraction.value().b;
   const Operand& weights = problem.operands[static_cast<std::size_t>(right)];
-  return weights.coding ? Factors(weights.coding) : Factors(weights.dtype);
+  if (weights.coding) return Factors(weights.coding, group);
+  return group == Group::None ? Factors(weights.dtype) : Factors(group);
 }
 
 std::string to_string(const Problem& problem) {
@@ -201,6 +202,8 @@ std::string to_string(const Problem& problem) {
                         contraction.group == Group::None
                             ? ""
                             : " in groups of " + Factors(contraction.group).name());
+    if (contraction.zero != 0)
+      text += fmt::format("    {} counts from {}\n", contraction.a, contraction.zero);
   }
   if (problem.attention) text += attention_text(problem);
   if (problem.recurrence) text += recurrence_text(problem);

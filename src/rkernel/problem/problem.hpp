@@ -122,6 +122,8 @@ struct Contraction {
   int a = 0, b = 1;         ///< operands
   int m = 0, n = 0, k = 0;  ///< axes
   Group group = Group::None;
+  std::int64_t zero = 0;  ///< what stands for 0 in operands[a], where they are integers and
+                          ///< operands[b] is f32
 };
 
 /// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where

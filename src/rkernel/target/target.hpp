@@ -188,6 +188,10 @@ class Target {
   virtual DType integer_factor() const { return DType::f32; }
   /// True where it contracts bf16 by constant f32, which it keeps in bf16, in whole groups.
   virtual bool multiplies_bfloats() const { return false; }
+  /// True where it keeps constant f32 factors in codes of 4 bits.
+  virtual bool codes_weights() const { return false; }
+  /// The sizes of blocks whose codes it packs as they are.
+  virtual std::span<const int> code_blocks() const { return {}; }
   /// True where its options ask for such products in place of those of f32 by constant f32.
   virtual DType products() const { return DType::f32; }
   /// True where rows of a result that lie apart cost no more than dense ones, so that parts of a

@@ -70,10 +70,10 @@ rkernel::Factors weights_of(const Options& options) {
   if (weights == nullptr)
     throw Error(ErrorKind::user, fmt::format("weights cannot be kept in '{}'; there are {}",
                                              options.weights, listed(weight_forms(), all)));
-  if (multiplied != DType::f32 && weights->dtype != multiplied)
+  if (multiplied != DType::f32 && weights->dtype != multiplied && weights->dtype != DType::i4)
     throw Error(ErrorKind::unsupported,
                 fmt::format("weights kept in {} cannot be multiplied in precision '{}'; leave "
-                            "Options::weights empty, or use precision 'f32'",
+                            "Options::weights empty, or use weights 'i4' or precision 'f32'",
                             options.weights, options.precision));
   if (weights->dtype != DType::i4) return weights->dtype;
   return rkernel::Factors(rkernel::Coding{checked_group(options), DType::f16});
@@ -174,7 +174,9 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
   return {.decompose = {.keep_attention = target.fuses_attention(),
                         .integer_factor = target.integer_factor(),
-                        .multiplies_bfloats = target.multiplies_bfloats()},
+                        .multiplies_bfloats = target.multiplies_bfloats(),
+                        .codes_weights = target.codes_weights(),
+                        .code_blocks = target.code_blocks()},
           .products = target.products(),
           .fuse = {.place_parts = target.writes_rows_apart()}};
 }

@@ -78,7 +78,8 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   view.group = rkernel::group_of(problem);
   view.coding = source.coding;
   view.is_of_codes = source.coding && source.held_coding;
-  view.sums = problem.recurrence && view.group == rkernel::Group::Bytes;
+  view.sums = problem.recurrence ? view.group == rkernel::Group::Bytes
+                                 : source.coding && problem.contraction->zero != 0;
   view.offset = constant(source.offset);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) {
     const int axis = static_cast<int>(i);

@@ -108,11 +108,9 @@ std::string WeightLayout::describe(const graph::Module& module,
     for (const PackedView::Batch& batch : view.batch)
       lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
     const rkernel::PackedLayout layout = layout_of(view);
-    lines += fmt::format(" panels {} rows {} of {}{} ", layout.panel, layout.rows,
-                         rkernel::elements_of(layout.group),
-                         layout.sums     ? " with sums"
-                         : layout.coding ? " as " + rkernel::Factors(layout.coding).name()
-                                         : "");
+    lines += fmt::format(" panels {} rows {} of {}{}{} ", layout.panel, layout.rows,
+                         rkernel::elements_of(layout.group), layout.sums ? " with sums" : "",
+                         layout.coding ? " as " + rkernel::Factors(layout.coding).name() : "");
     add_source(add_source, view.weight);
   }
   return lines;

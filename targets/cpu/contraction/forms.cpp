@@ -156,10 +156,10 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
       shape.batch *= extent;
   }
   shape.group = contraction.group;
+  shape.coding = problem.operands[static_cast<std::size_t>(contraction.b)].coding;
   if (shape.group == rkernel::Group::None) {
     shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
     shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
-    shape.coding = problem.operands[static_cast<std::size_t>(contraction.b)].coding;
   }
   shape.b_packed = packed(contraction.b);
   shape.must_copy_a =

@@ -30,7 +30,7 @@ Blocks blocks_of(const codegen::Isa& isa, const ContractionShape& shape, const R
   blocks.m_blocks = std::max<std::int64_t>(1, ceil_div(region.m, strategy.block_m));
   blocks.n_blocks = std::max<std::int64_t>(1, ceil_div(region.n, strategy.block_n));
   const std::int64_t slice_k = shape.slice_of_k(strategy.split_k),
-                     step = std::max<std::int64_t>(line_floats, shape.coding.block);
+                     step = std::max<std::int64_t>(line_floats, shape.factors().block_steps());
   const std::int64_t wanted_k_blocks =
       std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
   blocks.block_k = std::max(round_up(ceil_div(slice_k, wanted_k_blocks), step), step);

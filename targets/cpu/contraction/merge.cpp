@@ -106,7 +106,7 @@ class ContractionMergeEmitter {
     Value* row_of_batch = builder_.CreateAdd(builder_.CreateMul(batch.index, sums.rows), row);
     Value* first = element(sums.start, builder_.CreateMul(row_of_batch, sums.row));
     Value* slice_size = builder_.CreateMul(builder_.CreateMul(batch.count, sums.rows), sums.row);
-    const DType dtype = rkernel::Factors(contraction_.group).sums();
+    const DType dtype = rkernel::factors_of(factors_).sums();
     auto* vector = llvm::FixedVectorType::get(codegen::memory_type(builder_.getContext(), dtype),
                                               static_cast<unsigned>(isa_.f32_lanes));
     CountedLoop columns(builder_, number(0), sums.row, number(isa_.f32_lanes), "column");

@@ -34,7 +34,7 @@ llvm::Value* ContractionFunction::load_base(llvm::Value* pointers, int operand) 
 }
 
 llvm::Value* ContractionFunction::blocks_of_codes() const {
-  const int block = source_.b().coding.block;
+  const int block = source_.factors().block_steps();
   return builder_.CreateUDiv(builder_.CreateAdd(extent(source_.contraction().k), number(block - 1)),
                              number(block));
 }
@@ -170,9 +170,9 @@ codegen::Part slice_of(const ContractionFunction& code, const RegionValues& regi
                        llvm::Value* index) {
   codegen::Builder& builder = code.builder();
   llvm::Value* k = code.extent(code.source().contraction().k);
-  const rkernel::Coding& coding = code.source().b().coding;
-  if (!coding) return codegen::equal_part(builder, k, region.k_slices, index);
-  llvm::Value* size = code.number(coding.block);
+  const rkernel::Factors factors = code.source().factors();
+  if (!factors.coded()) return codegen::equal_part(builder, k, region.k_slices, index);
+  llvm::Value* size = code.number(factors.block_steps());
   const codegen::Part part =
       codegen::equal_part(builder, code.blocks_of_codes(), region.k_slices, index);
   llvm::Value* start = builder.CreateMul(part.start, size);

@@ -34,9 +34,9 @@ struct ColumnRange {
 
 /// Steps of K of packed panels, with those that only blocks have.
 llvm::Value* depth_of_panels(const ContractionFunction& code) {
-  const rkernel::Coding& coding = code.source().b().coding;
-  if (!coding) return code.extent(code.source().contraction().k);
-  return code.builder().CreateMul(code.blocks_of_codes(), code.number(coding.block));
+  const rkernel::Factors factors = code.source().factors();
+  if (!factors.coded()) return code.extent(code.source().contraction().k);
+  return code.builder().CreateMul(code.blocks_of_codes(), code.number(factors.block_steps()));
 }
 
 TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/tile/group_instructions.hpp"
 
 namespace dyn::cpu {
@@ -44,13 +45,16 @@ class Grouper {
  public:
   Grouper(Problem& problem, Group group) : problem_(problem), group_(group) {}
 
-  void run() {
+  void run(const rkernel::Factors& weights, const codegen::Isa& isa) {
     rkernel::Contraction& contraction = *problem_.contraction;
     Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
     Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
     if (b.form != rkernel::Form::Packed) fail("its right side is not packed");
+    if (b.dtype == DType::f32) choose_codes(problem_, b, weights, isa);
+    if (b.dtype == DType::f32 && group_ != Group::Bfloats)
+      fail("its right side is neither of i8 nor of codes");
     contraction.group = group_;
-    b.dtype = packed_dtype(group_);
+    if (!b.coding) b.dtype = packed_dtype(group_);
     count_groups(problem_.axes[static_cast<std::size_t>(contraction.k)].extent);
     count_groups(a.offset);
     for (std::size_t axis = 0; axis < a.strides.size(); ++axis) {
@@ -96,13 +100,16 @@ class Grouper {
 
 }  // namespace
 
-void group_factors(std::vector<Problem>& problems, const codegen::Isa& isa) {
+void group_factors(std::vector<Problem>& problems, const rkernel::Factors& weights,
+                   const codegen::Isa& isa) {
   for (Problem& problem : problems) {
     if (problem.recurrence && problem.recurrence->scales >= 0)
       group_recurrence(problem, group_of(widest_integer_factor(isa)));
     if (!problem.contraction) continue;
     const Operand& a = problem.operands[static_cast<std::size_t>(problem.contraction->a)];
-    if (const Group group = group_of(a.dtype); group != Group::None) Grouper(problem, group).run();
+    if (const Group group = group_of(a.dtype); group != Group::None)
+      Grouper(problem, group).run(weights, isa);
+    if (problem.contraction->zero != 0) subtract_zeros(problem);
   }
 }
 

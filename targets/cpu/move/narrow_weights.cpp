@@ -21,24 +21,25 @@ std::set<graph::ValueId> gathered_panels(const std::vector<Problem>& problems) {
   return buffers;
 }
 
-/// The scales of the right side's columns, as an operand.
-int add_scales(Problem& problem) {
+/// The numbers of the right side's columns that lie behind its panels, as an operand.
+int add_numbers(Problem& problem, const char* what) {
   const Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
   graph::DimTable& dims = problem.axes.front().extent.table();
-  Operand scales;
-  scales.name = b.name + ".scales";
-  scales.buffer = b.buffer;
-  scales.form = Form::Scales;
-  scales.offset = dims.constant(0);
-  scales.strides.assign(problem.axes.size(), dims.constant(0));
-  scales.strides[static_cast<std::size_t>(problem.contraction->n)] = dims.constant(1);
-  problem.operands.push_back(std::move(scales));
+  Operand numbers;
+  numbers.name = b.name + what;
+  numbers.buffer = b.buffer;
+  numbers.form = Form::Scales;
+  numbers.offset = dims.constant(0);
+  numbers.strides.assign(problem.axes.size(), dims.constant(0));
+  numbers.strides[static_cast<std::size_t>(problem.contraction->n)] = dims.constant(1);
+  problem.operands.push_back(std::move(numbers));
   return static_cast<int>(problem.operands.size()) - 1;
 }
 
-/// Each accumulator becomes its product with the scale, in its place in the order.
-void multiply_by_scales(Problem& problem) {
-  const int scales = add_scales(problem);
+/// Each accumulator becomes what `put` appends for it, in its place in the order: expressions that
+/// end with the new value.
+template <class Put>
+void replace_accumulators(Problem& problem, const Put& put) {
   std::vector<Expr> exprs;
   std::vector<int> moved;  // by old index
   for (Expr expr : problem.exprs) {
@@ -46,21 +47,33 @@ void multiply_by_scales(Problem& problem) {
       if (argument >= 0) argument = moved[static_cast<std::size_t>(argument)];
     }
     exprs.push_back(expr);
-    if (expr.op == ExprOp::Accumulator) {
-      const int accumulator = static_cast<int>(exprs.size()) - 1;
-      Expr& scale = exprs.emplace_back();
-      scale.op = ExprOp::Load;
-      scale.operand = scales;
-      Expr& product = exprs.emplace_back();
-      product.op = ExprOp::Mul;
-      product.args[0] = accumulator;
-      product.args[1] = accumulator + 1;
-    }
+    if (expr.op == ExprOp::Accumulator) put(exprs, static_cast<int>(exprs.size()) - 1);
     moved.push_back(static_cast<int>(exprs.size()) - 1);
   }
   for (rkernel::Store& store : problem.stores)
     store.expr = moved[static_cast<std::size_t>(store.expr)];
   problem.exprs = std::move(exprs);
+}
+
+int append(std::vector<Expr>& exprs, ExprOp op, int a, int b) {
+  Expr& expr = exprs.emplace_back();
+  expr.op = op;
+  expr.args[0] = a;
+  expr.args[1] = b;
+  return static_cast<int>(exprs.size()) - 1;
+}
+
+int append_load(std::vector<Expr>& exprs, int operand) {
+  const int load = append(exprs, ExprOp::Load, -1, -1);
+  exprs.back().operand = operand;
+  return load;
+}
+
+void multiply_by_scales(Problem& problem) {
+  const int scales = add_numbers(problem, ".scales");
+  replace_accumulators(problem, [&](std::vector<Expr>& exprs, int accumulator) {
+    append(exprs, ExprOp::Mul, accumulator, append_load(exprs, scales));
+  });
 }
 
 /// Whether panels can take the codes of the operand's buffer as they lie.
@@ -76,6 +89,29 @@ bool keeps_codes(const Problem& problem, const Operand& operand) {
 
 }  // namespace
 
+void subtract_zeros(Problem& problem) {
+  const int sums = add_numbers(problem, ".sums");
+  replace_accumulators(problem, [&](std::vector<Expr>& exprs, int accumulator) {
+    const int zero = append(exprs, ExprOp::Constant, -1, -1);
+    exprs.back().number = static_cast<double>(problem.contraction->zero);
+    const int of_zeros = append(exprs, ExprOp::Mul, append_load(exprs, sums), zero);
+    append(exprs, ExprOp::Sub, accumulator, of_zeros);
+  });
+}
+
+void choose_codes(const Problem& problem, Operand& operand, const rkernel::Factors& weights,
+                  const codegen::Isa& isa) {
+  if (keeps_codes(problem, operand)) {
+    operand.coding = operand.held_coding;
+  } else {
+    operand.held_coding = {};
+    operand.coding = weights.coding;
+  }
+  if (!operand.coding) return;
+  operand.dtype = DType::i4;
+  if (!codegen::can_widen(isa, operand.coding.scale)) operand.coding.scale = DType::f32;
+}
+
 void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weights,
                     const codegen::Isa& isa) {
   const DType dtype = weights.weights;
@@ -85,21 +121,14 @@ void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weig
     if (rkernel::group_of(problem) != rkernel::Group::None) continue;
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
-      if (keeps_codes(problem, operand)) {
-        operand.coding = operand.held_coding;
-        operand.dtype = DType::i4;
-      } else {
-        operand.held_coding = {};
-      }
-      const bool stays =
-          !has_scales && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
       // Only a contraction multiplies by scales.
       const bool scaled = problem.contraction && !gathered.contains(operand.buffer);
+      choose_codes(problem, operand, scaled ? weights : rkernel::Factors(), isa);
+      if (operand.coding) continue;
+      const bool stays =
+          !has_scales && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
       const DType wanted = has_scales && !scaled ? DType::bf16 : dtype;
-      if (!operand.coding) operand.dtype = stays ? operand.held : wanted;
-      if (scaled && !operand.coding) operand.coding = weights.coding;
-      if (operand.coding && !codegen::can_widen(isa, operand.coding.scale))
-        operand.coding.scale = DType::f32;
+      operand.dtype = stays ? operand.held : wanted;
     }
     if (problem.contraction &&
         problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8)

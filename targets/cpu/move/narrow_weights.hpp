@@ -17,4 +17,13 @@ namespace dyn::cpu {
 void narrow_weights(std::vector<rkernel::Problem>& problems, const rkernel::Factors& weights,
                     const codegen::Isa& isa);
 
+/// Gives a packed operand of f32 its coding: that of the codes that it holds, where panels can take
+/// them as they lie, else that of `weights`, which may be none.
+void choose_codes(const rkernel::Problem& problem, rkernel::Operand& operand,
+                  const rkernel::Factors& weights, const codegen::Isa& isa);
+
+/// The accumulators of a contraction that counts from Contraction::zero, whose tiles do not: less
+/// that times the sum of their column, an operand of Form::Scales (PackedLayout::sums).
+void subtract_zeros(rkernel::Problem& problem);
+
 }  // namespace dyn::cpu

@@ -152,8 +152,12 @@ constexpr float least_code = -8, greatest_code = 7;
 /// A panel's rows of one block, as codes. Loops run along the columns, which lie side by side.
 class BlockCoder {
  public:
-  BlockCoder(const rkernel::PackedLayout& layout)
+  /// `sums`: those of the elements that the codes stand for are added there, by column; nullptr:
+  /// nowhere.
+  BlockCoder(const rkernel::PackedLayout& layout, float* sums)
       : coding_(layout.coding),
+        group_(layout.group),
+        sums_(sums),
         width_(static_cast<std::size_t>(layout.panel)),
         inverses_(width_),
         scales_(width_),
@@ -171,7 +175,7 @@ class BlockCoder {
     for (std::size_t row = 0; row < static_cast<std::size_t>(coding_.block); row += in_word) {
       std::ranges::fill(words_, 0);
       for (std::size_t k = row; k < std::min(count, row + in_word); ++k)
-        add_codes(rows + k * width_, static_cast<unsigned>(4 * (k - row)));
+        add_codes(rows + k * width_, rkernel::bit_of_code(group_, static_cast<int>(k - row)));
       std::memcpy(out, words_.data(), width_ * sizeof words_[0]);
       out += width_ * sizeof words_[0];
     }
@@ -184,11 +188,13 @@ class BlockCoder {
     return nearest(above < greatest_code ? above : greatest_code);
   }
 
-  void add_codes(const float* row, unsigned bit) {
+  void add_codes(const float* row, int bit) {
     for (std::size_t n = 0; n < width_; ++n) {
       const auto code = static_cast<std::int32_t>(code_of(row[n], inverses_[n]));
       words_[n] |= (static_cast<std::uint32_t>(code) & 15U) << bit;
     }
+    for (std::size_t n = 0; sums_ != nullptr && n < width_; ++n)
+      sums_[n] += code_of(row[n], inverses_[n]) * scales_[n];
   }
 
   /// Of the scales that give the element of the largest magnitude the last code on either side,
@@ -237,16 +243,26 @@ class BlockCoder {
   }
 
   const rkernel::Coding coding_;
+  const rkernel::Group group_;
+  float* const sums_;
   const std::size_t width_;
   std::vector<float> inverses_, scales_, extremes_, errors_, other_scales_, other_errors_;
   std::vector<std::uint16_t> halves_;
   std::vector<std::uint32_t> words_;
 };
 
+/// Where the sums of a panel's columns lie; nullptr: nowhere.
+template <class Sum>
+Sum* sums_of_panel(const rkernel::PackedLayout& layout, std::int64_t panel, std::byte* matrix) {
+  if (!layout.sums) return nullptr;
+  return reinterpret_cast<Sum*>(matrix + layout.sums_offset_bytes()) + panel * layout.panel;
+}
+
 /// A panel of whole blocks; rows from `layout.k` on are zeros.
 void pack_codes(const std::vector<float>& panel, const rkernel::PackedLayout& layout,
-                std::byte* out) {
-  BlockCoder coder(layout);
+                std::byte* out, float* sums) {
+  if (sums != nullptr) std::fill_n(sums, layout.panel, 0.0F);
+  BlockCoder coder(layout, sums);
   const std::int64_t block_bytes = layout.panel * layout.coding.block_bytes();
   for (std::int64_t first = 0; first < layout.k; first += layout.coding.block) {
     coder.code(
@@ -293,15 +309,14 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
       continue;
     }
     pack_panel(columns, width, layout.depth(), panel.data());
-    if (layout.group != rkernel::Group::None) {
+    if (layout.coding) {
+      finite_magnitudes(panel, width, i * width);
+      pack_codes(panel, layout, to, sums_of_panel<float>(layout, i, out));
+    } else if (layout.group != rkernel::Group::None) {
       pack_groups(panel, layout, to);
       if (layout.sums)
-        add_up_columns(
-            panel, static_cast<std::size_t>(width),
-            reinterpret_cast<std::int32_t*>(out + layout.sums_offset_bytes()) + i * width);
-    } else if (layout.coding) {
-      finite_magnitudes(panel, width, i * width);
-      pack_codes(panel, layout, to);
+        add_up_columns(panel, static_cast<std::size_t>(width),
+                       sums_of_panel<std::int32_t>(layout, i, out));
     } else if (layout.dtype == DType::i8) {
       quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to),
                reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);
@@ -326,44 +341,103 @@ void store_numbers(DType dtype, std::int64_t count, std::int64_t width, std::byt
   rkernel::convert(DType::f32, numbers.data(), dtype, out, width);
 }
 
-}  // namespace
+/// A word whose codes lie one above the other, as its group takes them.
+std::uint32_t word_of_group(rkernel::Group group, std::uint32_t word) {
+  if (group == rkernel::Group::None) return word;
+  std::uint32_t placed = 0;
+  for (int i = 0; i < rkernel::codes_of_word; ++i)
+    placed |= (word >> rkernel::bit_of_code(rkernel::Group::None, i) & 15U)
+              << rkernel::bit_of_code(group, i);
+  return placed;
+}
 
-void pack_coded_panels(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& source,
-                       std::int64_t first_panel, std::int64_t last_panel, void* destination) {
-  const rkernel::Coding& coding = layout.coding;
-  const std::int64_t width = layout.panel,
-                     number_bytes = static_cast<std::int64_t>(size_of(coding.scale)),
-                     blocks = layout.depth() / coding.block,
-                     words = coding.block / rkernel::codes_of_word;
-  for (std::int64_t panel = first_panel; panel < last_panel; ++panel) {
-    auto* out = static_cast<std::byte*>(destination) + panel * layout.panel_bytes();
-    const std::int64_t first = panel * width, count = std::min(width, layout.n - first);
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const auto at = [&](std::int64_t n) { return (first + n) * source.blocks + block; };
-      store_numbers(coding.scale, count, width, out,
-                    [&](std::int64_t n) { return source.scales[at(n)]; });
-      out += width * number_bytes;
+/// The sum of a word's codes, which count from 0 up.
+int sum_of_codes(std::uint32_t word) {
+  constexpr std::uint32_t every_other = 0x0f0f'0f0f;
+  const std::uint32_t pairs = (word & every_other) + (word >> 4 & every_other);
+  return static_cast<int>(pairs * 0x0101'0101U >> 24);
+}
+
+/// A file's columns in one panel.
+class CodedPanel {
+ public:
+  CodedPanel(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& source,
+             std::int64_t panel, float* sums)
+      : layout_(layout),
+        source_(source),
+        first_(panel * layout.panel),
+        count_(std::min(layout.panel, layout.n - first_)),
+        sums_(sums) {
+    if (sums_ != nullptr) std::fill_n(sums_, layout_.panel, 0.0F);
+  }
+
+  void pack(std::byte* out) const {
+    const rkernel::Coding& coding = layout_.coding;
+    const std::int64_t number_bytes =
+        layout_.panel * static_cast<std::int64_t>(size_of(coding.scale));
+    for (std::int64_t block = 0; block < layout_.depth() / coding.block; ++block) {
+      store_numbers(coding.scale, count_, layout_.panel, out,
+                    [&](std::int64_t n) { return source_.scales[place(n, block)]; });
+      out += number_bytes;
       if (coding.zero_points) {
-        store_numbers(coding.scale, count, width, out, [&](std::int64_t n) {
-          return static_cast<float>(int{source.zeros[at(n)]} - middle_code);
+        store_numbers(coding.scale, count_, layout_.panel, out, [&](std::int64_t n) {
+          return static_cast<float>(int{source_.zeros[place(n, block)]} - middle_code);
         });
-        out += width * number_bytes;
+        out += number_bytes;
       }
-      for (std::int64_t i = 0; i < words * width; ++i) {
-        const std::int64_t n = i % width;
-        std::uint32_t word = 0;
-        if (n < count) {
+      out = store_words(block, out);
+    }
+  }
+
+ private:
+  std::int64_t place(std::int64_t n, std::int64_t block) const {
+    return (first_ + n) * source_.blocks + block;
+  }
+
+  std::byte* store_words(std::int64_t block, std::byte* out) const {
+    const int size = layout_.coding.block;
+    for (int k = 0; k < size; k += rkernel::codes_of_word) {
+      const std::int64_t left = layout_.k - block * size - k;
+      for (std::int64_t n = 0; n < layout_.panel; ++n) {
+        std::uint32_t word = middle_codes;
+        if (n < count_) {
           std::memcpy(&word,
-                      source.codes + (first + n) * source.column_bytes + block * coding.block / 2 +
-                          i / width * static_cast<std::int64_t>(sizeof word),
+                      source_.codes + (first_ + n) * source_.column_bytes + (block * size + k) / 2,
                       sizeof word);
-          word ^= middle_codes;
+          if (sums_ != nullptr) sums_[n] += sum_of_word(word, left, place(n, block));
         }
+        word = word_of_group(layout_.group, word ^ middle_codes);
         std::memcpy(out, &word, sizeof word);
         out += sizeof word;
       }
     }
+    return out;
   }
+
+  /// Of its first `left` elements.
+  float sum_of_word(std::uint32_t word, std::int64_t left, std::int64_t at) const {
+    const auto count = std::clamp<std::int64_t>(left, 0, rkernel::codes_of_word);
+    if (count == 0) return 0;
+    const std::uint32_t there = word & (~std::uint32_t{0} >> (32 - 4 * count));
+    const int zero = source_.zeros == nullptr ? middle_code : int{source_.zeros[at]};
+    return static_cast<float>(sum_of_codes(there) - zero * static_cast<int>(count)) *
+           source_.scales[at];
+  }
+
+  const rkernel::PackedLayout& layout_;
+  const rkernel::CodedColumns& source_;
+  const std::int64_t first_, count_;
+  float* const sums_;
+};
+
+}  // namespace
+
+void pack_coded_panels(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& source,
+                       std::int64_t first_panel, std::int64_t last_panel, void* destination) {
+  auto* const out = static_cast<std::byte*>(destination);
+  for (std::int64_t panel = first_panel; panel < last_panel; ++panel)
+    CodedPanel(layout, source, panel, sums_of_panel<float>(layout, panel, out))
+        .pack(out + panel * layout.panel_bytes());
 }
 
 }  // namespace dyn::cpu

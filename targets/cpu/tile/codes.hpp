@@ -1,6 +1,7 @@
 #pragma once
 // Codes of 4 bits as numbers.
 
+#include "src/rkernel/problem/factors.hpp"
 #include "targets/llvm/code/types.hpp"
 #include "targets/llvm/jit/isa.hpp"
 
@@ -10,5 +11,15 @@ namespace dyn::cpu {
 /// i4 from their lowest bits on.
 llvm::Value* numbers_of_codes(codegen::Builder& builder, const codegen::Isa& isa,
                               llvm::Value* words, llvm::Value* index);
+
+/// Zero points of columns, f32, as group_of_codes() takes them.
+llvm::Value* zeros_of_group(codegen::Builder& builder, const codegen::Isa& isa,
+                            rkernel::Group group, llvm::Value* numbers);
+
+/// Group `index` (i64) of each word as the elements that the group multiplies, less the zero point
+/// of its column: a vector of i32, one for each group. `zeros`: nullptr where there are none.
+llvm::Value* group_of_codes(codegen::Builder& builder, const codegen::Isa& isa,
+                            rkernel::Group group, llvm::Value* words, llvm::Value* index,
+                            llvm::Value* zeros);
 
 }  // namespace dyn::cpu

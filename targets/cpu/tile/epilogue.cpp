@@ -70,7 +70,7 @@ void ContractionEpilogue::emit_vector(const TileOutputs& outputs, llvm::Value* t
                                       llvm::Value* column, llvm::Value* mask) {
   operands_.set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
   operands_.set_mask(mask);
-  const DType sums = rkernel::Factors(problem_.contraction->group).sums();
+  const DType sums = rkernel::factors_of(problem_).sums();
   auto* vector = llvm::FixedVectorType::get(codegen::memory_type(builder_.getContext(), sums),
                                             static_cast<unsigned>(isa_.f32_lanes));
   llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), tile_row, column);

@@ -18,7 +18,6 @@ namespace {
 // Steps of K in one iteration: four hide the loop's overhead, eight lose to decoding
 // (docs/calibration.md has the measurement).
 constexpr int k_unroll = steps_of_ahead;
-using rkernel::codes_of_word;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a
 // second register.
 constexpr int most_rows_per_base = 4;
@@ -198,37 +197,45 @@ TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
   const auto number = [&](std::int64_t value) {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
   };
-  const rkernel::Coding& coding = factors_.coding;
-  llvm::Value* count =
-      builder_.CreateUDiv(builder_.CreateAdd(k, number(coding.block - 1)), number(coding.block));
+  const int block = factors_.block_steps();
+  llvm::Value* count = builder_.CreateUDiv(builder_.CreateAdd(k, number(block - 1)), number(block));
   codegen::CountedLoop blocks(builder_, number(0), count, number(1), "block", first);
   Values state;
   for (std::size_t i = 0; i < first.size(); ++i) state.push_back(blocks.carried(i));
   scales_ = take_numbers(state);
-  if (coding.zero_points) zeros_ = take_numbers(state);
+  if (factors_.coding.zero_points) {
+    zeros_ = take_numbers(state);
+    for (std::size_t i = 0; factors_.grouped() && i < zeros_.size(); ++i)
+      zeros_[i] = zeros_of_group(builder_, isa_, factors_.group, zeros_[i]);
+  }
   if (scales_sums()) start_sums(state);
-  llvm::Value* left =
-      builder_.CreateSub(k, builder_.CreateMul(blocks.index(), number(coding.block)));
-  llvm::Value* is_whole = builder_.CreateICmpSGE(left, number(coding.block));
-  llvm::Value* rest = builder_.CreateAnd(left, number(codes_of_word - 1));
-  state = emit_loop(
-      state, builder_.CreateSelect(is_whole, number(coding.block), builder_.CreateSub(left, rest)),
-      codes_of_word, "k8");
+  llvm::Value* left = builder_.CreateSub(k, builder_.CreateMul(blocks.index(), number(block)));
+  llvm::Value* is_whole = builder_.CreateICmpSGE(left, number(block));
+  llvm::Value* rest = builder_.CreateAnd(left, number(steps_of_word() - 1));
+  state = emit_loop(state,
+                    builder_.CreateSelect(is_whole, number(block), builder_.CreateSub(left, rest)),
+                    steps_of_word(), "word");
   state = emit_loop(state, builder_.CreateSelect(is_whole, number(0), rest), 1, "k1");
   code_ = nullptr;
   if (scales_sums()) {
-    for (std::size_t i = 0; i < scales_.size(); ++i) {
-      llvm::Value*& sum = state[pointer_count() + i];
-      sum = codegen::multiply_add(builder_, isa_.fma, scales_[i], sum,
-                                  blocks.carried(pointer_count() + i));
-    }
+    const auto exact_number = [&](llvm::Value* sum) {
+      return sum->getType() == vector_ ? sum : builder_.CreateSIToFP(sum, vector_);
+    };
+    for (std::size_t i = pointer_count(); i < state.size(); ++i)
+      state[i] = codegen::multiply_add(builder_, isa_.fma, scales_of(i), exact_number(state[i]),
+                                       blocks.carried(i));
   }
   return blocks.close(state);
 }
 
+llvm::Type* TileLoop::block_sums() const {
+  const DType dtype = rkernel::Factors(factors_.group).sums();
+  return codegen::lanes_of(codegen::memory_type(builder_.getContext(), dtype), isa_.f32_lanes);
+}
+
 void TileLoop::start_sums(Values& state) {
   std::fill(state.begin() + static_cast<std::ptrdiff_t>(pointer_count()), state.end(),
-            llvm::Constant::getNullValue(vector_));
+            llvm::Constant::getNullValue(block_sums()));
 }
 
 // Numbers of a block's columns, one for each; B's pointers move behind them.
@@ -259,8 +266,11 @@ llvm::Value* TileLoop::load_codes(const Values& state, int step, int vector) {
                                                  llvm::Align(sizeof(float)));
   llvm::Value* code =
       code_ == nullptr ? builder_.getInt64(static_cast<std::uint64_t>(step)) : code_;
-  llvm::Value* whole = numbers_of_codes(builder_, isa_, word, code);
   const auto i = static_cast<std::size_t>(vector);
+  if (factors_.grouped())
+    return group_of_codes(builder_, isa_, factors_.group, word, code,
+                          factors_.coding.zero_points ? zeros_[i] : nullptr);
+  llvm::Value* whole = numbers_of_codes(builder_, isa_, word, code);
   if (factors_.coding.zero_points) whole = builder_.CreateFSub(whole, zeros_[i]);
   return scales_sums() ? whole : builder_.CreateFMul(whole, scales_[i]);
 }

@@ -70,9 +70,10 @@ class TileLoop {
   /// Tiles of several panels always ask near by: there are no registers left for pointers of their
   /// own.
   bool shares_asking() const { return asks() && panel_count() == 1 && !factors_.coded(); }
-  /// One row has registers for the sums of a block, and no other row to share a product of a code
-  /// and its scale with.
-  bool scales_sums() const { return factors_.coded() && rows_ == 1; }
+  /// Groups multiply codes alone. One row has registers for the sums of a block, and no other row
+  /// to share a product of a code and its scale with.
+  bool scales_sums() const { return factors_.coded() && (rows_ == 1 || factors_.grouped()); }
+  int steps_of_word() const { return rkernel::codes_of_word / elements_of(factors_.group); }
   std::size_t row_groups() const;
   std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
   std::size_t pointer_count() const { return first_asked() + (shares_asking() ? 1 : 0); }
@@ -87,6 +88,12 @@ class TileLoop {
   void prefetch_codes(const Values& state);
   Values take_numbers(Values& state);
   void start_sums(Values& state);
+  /// The vector of sums of one block.
+  llvm::Type* block_sums() const;
+  /// The scales of the columns of the accumulator state[index].
+  llvm::Value* scales_of(std::size_t index) const {
+    return scales_[(index - pointer_count()) % static_cast<std::size_t>(vectors_)];
+  }
   llvm::Value* bytes_of_steps(int steps);
   llvm::Value* load_b(const Values& state, int step, int vector);
   llvm::Value* load_codes(const Values& state, int step, int vector);
@@ -99,8 +106,9 @@ class TileLoop {
   rkernel::Factors factors_;
   DType weights_;  ///< as wide as a step of B
   llvm::FixedVectorType* vector_;
-  Values scales_, zeros_;        ///< of a block of codes, by vector, where its steps are written
-  llvm::Value* code_ = nullptr;  ///< of a word, where single steps are written
+  /// Of a block of codes, by vector, where its steps are written.
+  Values scales_, zeros_;
+  llvm::Value* code_ = nullptr;        ///< step of a word, where single steps are written
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
   llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr,
               *near_ahead_ = nullptr, *asked_step_ = nullptr, *rows_ahead_ = nullptr;

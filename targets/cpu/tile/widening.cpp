@@ -52,7 +52,7 @@ llvm::Value* bytes_of(codegen::Builder& builder, const rkernel::Factors& factors
   const auto number = [&](std::int64_t value) {
     return builder.getInt64(static_cast<std::uint64_t>(value));
   };
-  llvm::Value* blocks = builder.CreateUDiv(elements, number(factors.coding.block));
+  llvm::Value* blocks = builder.CreateUDiv(elements, number(factors.block_steps()));
   return builder.CreateMul(blocks, number(factors.coding.block_bytes()));
 }
 

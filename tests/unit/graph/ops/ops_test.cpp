@@ -242,6 +242,12 @@ TEST_CASE_FIXTURE(OpFixture, "matmul") {
   SUBCASE("integers") {
     CHECK(infer("matmul", {ids, ids}, {{"transpose_b", true}}) == "i64[B, B]");
   }
+  SUBCASE("bytes by numbers") {
+    const ValueId bytes = input("bytes", {B, S, c(8)}, DType::u8), m = weight("m", dims({8, 5}));
+    CHECK(infer("matmul", {bytes, m}, {{"zero", c(128)}}) == "f32[B, S, 5]");
+    CHECK(contains(infer("matmul", {x, m}, {{"zero", c(128)}}),
+                   "zero must be 0 where x is f32 and m is f32"));
+  }
   SUBCASE("results of integers have a dim less than there may be") {
     const ValueId many = input("many", {c(1), c(1), c(1), c(1), c(1), c(1), B, S}, DType::u8);
     CHECK(contains(infer("matmul", {many, many}, {{"transpose_b", true}}),
