@@ -28,7 +28,7 @@ constexpr std::size_t longest_line = 1024;
 
 constexpr const char* usage =
     "usage: language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu "
-    "NAME|INDEX] [FILE]";
+    "NAME|INDEX] [--precision TYPE] [--weights TYPE] [FILE]";
 
 struct Arguments {
   std::string model_dir, file;
@@ -51,6 +51,10 @@ Arguments parse_arguments(int argc, char** argv) {
       arguments.options.device = value();
     else if (word == "--gpu")
       arguments.options.gpu = value();
+    else if (word == "--precision")
+      arguments.options.precision = value();
+    else if (word == "--weights")
+      arguments.options.weights = value();
     else if (word.size() > 1 && word[0] == '-')
       throw std::runtime_error(usage);
     else

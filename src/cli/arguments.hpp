@@ -9,6 +9,7 @@
 
 #include "dyn/options.hpp"
 #include "src/cli/report/table.hpp"
+#include "src/rkernel/problem/factors.hpp"
 
 namespace dyn::cli {
 
@@ -32,6 +33,14 @@ struct SelectArguments {
   double slice_ms = 1;
 };
 
+/// Arguments of `dynrun quantize`.
+struct QuantizeArguments {
+  std::string weights = "i4", compute = "f32";
+  int group = rkernel::usual_coding_block;
+  std::string calibrate;             ///< a folder of samples; empty: none
+  std::vector<std::string> exclude;  ///< patterns of names
+};
+
 struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
@@ -41,7 +50,8 @@ struct Arguments {
   std::vector<std::string> dims, shapes, load_inputs,
       free_dims;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx, after;
-  std::string output;           ///< for import: the file to write; empty: beside the model
+  std::string output;           ///< for import and quantize: the file to write; empty: beside the
+                                ///< model
   std::int64_t iterations = 0;  ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
@@ -49,6 +59,7 @@ struct Arguments {
   Format format = Format::md;
   OpArguments op;
   SelectArguments select;
+  QuantizeArguments quantize;
   bool measure = false;   ///< for explain
   bool assembly = false;  ///< for explain
   bool fusion = false;    ///< for inspect
@@ -62,6 +73,7 @@ std::map<std::string, std::vector<std::string>> parse_free_dims(
 void run_model(const Arguments& arguments);
 void bench_model(const Arguments& arguments);
 void import_model(const Arguments& arguments);
+void quantize_model(const Arguments& arguments);
 void inspect_model(const Arguments& arguments);
 void explain_model(const Arguments& arguments);
 void bench_op(const Arguments& arguments);

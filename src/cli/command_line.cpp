@@ -33,6 +33,7 @@ struct Parser : Flags {
     add_run();
     add_bench();
     add_import();
+    add_quantize();
     add_inspect();
     add_explain();
     add_op();
@@ -108,6 +109,48 @@ struct Parser : Flags {
                     "model's name with the ending .dyn")
         ->type_name("FILE");
     add_structure_inputs(sub);
+  }
+
+  void add_quantize() {
+    CLI::App* sub = add_command(
+        "quantize", "Write a model whose products have weights of fewer bits, and show the errors",
+        quantize_model);
+    QuantizeArguments& quantize = arguments.quantize;
+    sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")
+        ->required()
+        ->type_name("MODEL");
+    add_free_dims(sub);
+    sub->add_option("-o,--output", arguments.output,
+                    "The text; weights go beside it, with the ending .safetensors")
+        ->required()
+        ->type_name("FILE");
+    sub->add_option("--weights", quantize.weights,
+                    "What weights of matmuls and convolutions become: i4 (default), codes of 4 "
+                    "bits in groups that share a scale, or i8 with a scale for each column")
+        ->check(CLI::IsMember({"i4", "i8"}));
+    sub->add_option("--weight-group,--group", quantize.group,
+                    "How many weights of 4 bits share a scale; default 32")
+        ->check(CLI::IsMember(std::vector<int>(std::begin(rkernel::coding_blocks),
+                                               std::end(rkernel::coding_blocks))));
+    sub->add_option("--compute", quantize.compute,
+                    "What they are multiplied in: f32 (default), bf16, or i8, which quantises the "
+                    "other side when it runs, each row or image by its greatest magnitude; by "
+                    "codes of 4 bits only in matmuls, convolutions then have weights of i8")
+        ->check(CLI::IsMember({"f32", "bf16", "i8"}));
+    sub->add_option("--calibrate", quantize.calibrate,
+                    "A folder of inputs NAME.npy, or of such folders, a sample each: errors are "
+                    "those on them, and with --compute i8 the other sides' greatest magnitudes are "
+                    "theirs, once and for all")
+        ->type_name("DIR");
+    add_repeated(sub, "--exclude", quantize.exclude,
+                 "Layers that stay f32, by the name of the result or of the weight; * stands for "
+                 "anything");
+    add_threads(sub);
+    add_shape_flags(sub);
+    add_input_flags(sub);
+    sub->add_option("--seed", arguments.options.seed, "Seed of random inputs; default 0")
+        ->check(whole_number());
+    add_format(sub);
   }
 
   void add_inspect() {

@@ -79,11 +79,10 @@ void Flags::add_format(CLI::App* sub) {
 }
 
 void Flags::add_weights(CLI::App* sub) {
-  sub->add_option(
-         "--weights", arguments.options.weights,
-         "On the CPU how weights of matmuls are kept: f32, bf16, f16, i8 with a scale "
-         "for each column, or i4 with a scale for each group; computing is in f32. Default: as "
-         "--precision says. Limits count these bytes")
+  sub->add_option("--weights", arguments.options.weights,
+                  "On the CPU how weights of matmuls are kept: f32, bf16, f16, i8 with a scale "
+                  "for each column, or i4 with a scale for each group. Default: as "
+                  "--precision says. Limits count these bytes")
       ->check(CLI::IsMember(names(runtime::weight_forms(), any)));
   sub->add_option("--weight-group", arguments.options.weight_group,
                   "With --weights i4: how many weights share a scale: 16, 32 (default), 64, 128 or "

@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--past", type=int, nargs="+", default=[100, 500, 1000, 2000], help="tokens before the one that is decoded")
     parser.add_argument("--prompts", type=int, nargs="*", default=[512], help="tokens of a prompt")
     parser.add_argument("--cache", choices=["f32", "f16", "bf16"], default="f32", help="what dyn keeps keys and values in")
-    parser.add_argument("--flags", default="--weights i4", help="of dynrun")
+    parser.add_argument("--flags", default="--weights i4 --precision i8", help="of dynrun")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3, help="slices of each side")
     parser.add_argument("--slice", type=float, default=1, help="seconds of one slice; three runs at least")

@@ -43,6 +43,15 @@ expect "the text after a pass" 0 "exp\(" inspect "$scratch/soft.dyn" --after dec
 expect "no passes on the reference" 1 "without passes; take another device, or --after parse" inspect "$scratch/soft.dyn" --after fuse --device reference
 expect "parse on the reference" 0 "softmax\(" inspect "$scratch/soft.dyn" --after parse --device reference
 printf 'dyn 1\ndim S in 1..64\nweight w: f32[8, 8] = random 1\ngraph g(x: f32[S, 8]) -> (y: f32[S, 8]) {\n  a = tanh(x)\n  y = matmul(a, w)\n  return y\n}\n' >"$scratch/fed.dyn"
+expect "quantize: what layers are" 0 "i4 in 16 by i8" quantize "$scratch/fed.dyn" -o "$scratch/small.dyn" --group 16 --compute i8 --dims S=3
+has "quantize: errors of outputs" "relative_error"
+has "quantize: the size" "small.safetensors: [0-9]+ bytes"
+expect "quantize: what was written runs" 0 "\[3, 8\]" run "$scratch/small.dyn" --dims S=3
+expect "quantize: no output" 2 "output" quantize "$scratch/fed.dyn" --dims S=3
+expect "quantize: a folder that does not exist" 1 "cannot be written" quantize "$scratch/fed.dyn" -o "$scratch/nowhere/small.dyn" --dims S=3
+expect "quantize: the weights' own name" 1 "the text; weights get the ending" quantize "$scratch/fed.dyn" -o "$scratch/small.safetensors" --dims S=3
+expect "quantize: groups that do not exist" 2 "48" quantize "$scratch/fed.dyn" -o "$scratch/small.dyn" --group 48 --dims S=3
+expect "quantize: no layers" 1 "no product of f32" quantize "$scratch/soft.dyn" -o "$scratch/small.dyn" --dims S=3
 expect "fusion: who joined" 0 "joined +mul y +by next-to-member: .*" inspect model.dyn --fusion
 expect "fusion: who was refused, where it is instead, and by which tensor" 0 "refused +tanh a \(in [a-z_0-9]+\) +by read-from-memory: [a-z ,']+ \(" inspect "$scratch/fed.dyn" --fusion --group matmul_0
 check "fusion: of one group" bash -c "[ \$(grep -c '^group ' '$scratch/out') -eq 1 ]"

@@ -25,6 +25,21 @@ check "90 % of sentences from elsewhere" at_least "$(accuracy "$folder/sentences
 check "at least 200 of them" at_least "$(wc -l <"$folder/sentences.tsv")" 200
 check "code, tab, probability" bash -c "! grep -qvE $'^[a-z]{2,3}\t[01]\\.[0-9]{4}\$' answers"
 
+# Formats of fewer bits, and the files that dynrun writes in them: at most so many points are lost.
+exact=$(accuracy "$folder/heldout.tsv")
+loses_at_most() { awk -v exact="$exact" -v value="$1" -v most="$2" 'BEGIN { print exact, value; exit !(value != "" && exact - value <= most) }'; }
+for case in "0.3 --precision bf16" "0.3 --precision i8" "0.3 --weights bf16" "0.3 --weights i8" "1 --weights i4" "1 --weights i4 --precision i8"; do
+  check "at most ${case%% *} points lost with ${case#* }" loses_at_most "$(accuracy "$folder/heldout.tsv" ${case#* })" "${case%% *}"
+done
+for case in "0.3 --weights i8 --compute i8" "1 --weights i4" "1 --weights i4 --compute i8"; do
+  rm -rf written
+  mkdir written
+  cp "$folder/labels.txt" written/
+  check "a file: ${case#* }" "$dynrun" quantize "$folder/language_id.dyn" -o written/language_id.dyn ${case#* } --dims B=1
+  check "at most ${case%% *} points lost with a file of ${case#* }" loses_at_most "$(accuracy "$folder/heldout.tsv" --model written)" "${case%% *}"
+done
+accuracy "$folder/heldout.tsv" >/dev/null  # the answers that are looked at next
+
 {
   printf 'Where is the station?\n\n'
   head -c 5000 /dev/zero | tr '\0' 'a'

@@ -7,7 +7,7 @@
 namespace dyn::graph {
 
 bool multiplies_codes(const Module& module, const Node& node, const DecomposeOptions& target) {
-  if (target.codes_weights) return true;
+  if (target.codes_weights) return node.op->id != OpId::Conv;
   const WeightSource& source = module.value(node.inputs[1]).weight;
   return source.kind == WeightSource::Kind::Blocks && node.op->id == OpId::Matmul &&
          attr_boolean(node, "transpose_b") &&
@@ -16,7 +16,9 @@ bool multiplies_codes(const Module& module, const Node& node, const DecomposeOpt
 
 ConstantProducts::ConstantProducts(const Module& module) : module_(module) {
   for (const Node& node : module_.nodes) {
-    if (contracts(node.op->op_class) || node.op->op_class == OpClass::View) continue;
+    if (contracts(node.op->op_class) || node.op->op_class == OpClass::View ||
+        node.op->id == OpId::Conv)
+      continue;
     moved_.insert(node.inputs.begin(), node.inputs.end());
   }
 }
@@ -31,9 +33,11 @@ ValueId ConstantProducts::weight_of(ValueId id) const {
 }
 
 bool ConstantProducts::contains(const Node& node) const {
-  if (node.op->id != OpId::Matmul && node.op->id != OpId::WindowMatmul) return false;
+  const OpId op = node.op->id;
+  if (op != OpId::Matmul && op != OpId::WindowMatmul && op != OpId::Conv) return false;
   const TensorType &a = module_.value(node.inputs[0]).type, &b = module_.value(node.inputs[1]).type;
-  if (a.dtype != DType::f32 || b.dtype != DType::f32 || b.rank() != 2 ||
+  const bool is_one = op == OpId::Conv ? attr_integer(node, "groups") == 1 : b.rank() == 2;
+  if (a.dtype != DType::f32 || b.dtype != DType::f32 || !is_one ||
       weight_of(node.inputs[1]) == no_value)
     return false;
   const bool turned = node.op->id == OpId::Matmul && attr_boolean(node, "transpose_a");

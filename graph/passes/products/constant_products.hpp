@@ -18,7 +18,8 @@ class ConstantProducts {
   explicit ConstantProducts(const Module& module);
 
   /// A matmul or window_matmul of f32 by one matrix of the file, perhaps behind views, whose depth
-  /// is known and consists of whole groups (product_group).
+  /// is known and consists of whole groups (product_group); or a conv of one group by filters of
+  /// such.
   bool contains(const Node& node) const;
 
   /// The weight behind views; no_value: there is none, or its elements are read for themselves too

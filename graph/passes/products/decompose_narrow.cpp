@@ -84,8 +84,8 @@ class NarrowProduct {
     if (options_.multiplies_bfloats && has_whole_groups(x))
       emit_product({x, w}, attrs, DType::f32, output());
     else
-      emit_product({cast(x, DType::f32), cast(cast(w, DType::bf16), DType::f32)}, attrs, DType::f32,
-                   output());
+      emit_product({cast(x, DType::f32), are_codes(w) ? w : cast(cast(w, DType::bf16), DType::f32)},
+                   attrs, DType::f32, output());
   }
 
   /// Integers, less what counts as 0, by f32.
@@ -108,13 +108,45 @@ class NarrowProduct {
            (type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
   }
 
-  /// A weight of the file as it lies, by whole groups along the last axis of x.
+  /// A weight of the file as it lies, or rows that are filters, by whole groups along the last axis
+  /// of x.
   bool has_whole_groups(ValueId x) const {
     const Value& w = rewriter_.module().value(node_.inputs[1]);
     const std::optional<std::int64_t> channels = type(x).dims.back().constant();
-    const bool is_one =
-        node_.op->id == OpId::Conv ? attr_integer(node_, "groups") == 1 : w.type.rank() == 2;
-    return w.kind == ValueKind::Weight && is_one && channels && *channels % product_group == 0;
+    const bool is_conv = node_.op->id == OpId::Conv,
+               is_one = is_conv ? attr_integer(node_, "groups") == 1 : w.type.rank() == 2;
+    const bool is_weight =
+        w.kind == ValueKind::Weight || (is_conv && rows_of(node_.inputs[1]) != no_value);
+    return is_weight && is_one && channels && *channels % product_group == 0;
+  }
+
+  /// The weight [results, taps..., channels], or [results, taps * channels], of filters [taps...,
+  /// channels, results] that it becomes by a transposition: along the sums they lie in one run.
+  ValueId rows_of(ValueId filters) const {
+    const Node* const turn = producer(filters);
+    if (turn == nullptr || turn->op->id != OpId::Transpose) return no_value;
+    const std::vector<std::int64_t> perm = attr_integers(*turn, "perm");
+    for (std::size_t i = 0; i < perm.size(); ++i) {
+      if (perm[i] != static_cast<std::int64_t>((i + 1) % perm.size())) return no_value;
+    }
+    ValueId rows = turn->inputs[0];
+    if (const Node* const split = producer(rows); split != nullptr) {
+      if (split->op->id != OpId::Reshape || type(split->inputs[0]).rank() != 2 ||
+          type(split->inputs[0]).dims[0] != type(rows).dims[0])
+        return no_value;
+      rows = split->inputs[0];
+    }
+    return rewriter_.module().value(rows).kind == ValueKind::Weight ? rows : no_value;
+  }
+  /// Codes of 4 bits, which are not rounded.
+  bool are_codes(ValueId w) const {
+    const ValueId rows = rows_of(w);
+    return rewriter_.module().value(rows == no_value ? w : rows).weight.kind ==
+           WeightSource::Kind::Blocks;
+  }
+  const Node* producer(ValueId id) const {
+    const int index = rewriter_.module().value(id).producer;
+    return index < 0 ? nullptr : &rewriter_.module().nodes[static_cast<std::size_t>(index)];
   }
 
   ValueId emit_product(std::vector<ValueId> factors, std::vector<Attr> attrs, DType dtype,
@@ -195,11 +227,12 @@ void decompose_narrow_products(Module& module, const DecomposeOptions& options) 
   const auto is_one = [&](const Node& node) { return is_narrow_product(module, node); };
   if (std::ranges::none_of(module.nodes, is_one)) return;
   Rewriter rewriter(module);
-  for (Node& node : module.nodes) {
+  const std::vector<Node> nodes = module.nodes;
+  for (const Node& node : nodes) {
     if (is_one(node))
       NarrowProduct(rewriter, node, options).emit();
     else
-      rewriter.keep(std::move(node));
+      rewriter.keep(node);
   }
   rewriter.finish();
 }

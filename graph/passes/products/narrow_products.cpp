@@ -11,12 +11,13 @@ namespace {
 
 class Narrower {
  public:
-  explicit Narrower(Module& module) : module_(module), products_(module), rewriter_(module) {}
+  Narrower(Module& module, const std::function<bool(const Node&)>& chosen)
+      : module_(module), chosen_(chosen), products_(module), rewriter_(module) {}
 
   void run() {
     const std::vector<Node> nodes = module_.nodes;
     for (Node node : nodes) {
-      if (products_.contains(node)) node.inputs[0] = narrow(node);
+      if (products_.contains(node) && chosen_(node)) node.inputs[0] = narrow(node);
       rewriter_.keep(std::move(node));
     }
     rewriter_.finish();
@@ -33,6 +34,7 @@ class Narrower {
   }
 
   Module& module_;
+  const std::function<bool(const Node&)>& chosen_;
   const ConstantProducts products_;
   Rewriter rewriter_;
   std::map<ValueId, ValueId> narrow_;
@@ -40,6 +42,8 @@ class Narrower {
 
 }  // namespace
 
-void narrow_products(Module& module) { Narrower(module).run(); }
+void narrow_products(Module& module, const std::function<bool(const Node&)>& chosen) {
+  Narrower(module, chosen).run();
+}
 
 }  // namespace dyn::graph

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <functional>
+
 #include "graph/ir/module.hpp"
 
 namespace dyn::graph {
 
 /// Rounds the left sides of products of f32 by weights to bf16, so that the target multiplies both
 /// sides in it: of those whose weights are one matrix, and whose depth is known and consists of
-/// whole groups. Sums stay f32. Runs when everything else is done to a module but its fusion.
-void narrow_products(Module& module);
+/// whole groups. Sums stay f32. Runs when everything else is done to a module but its fusion, or on
+/// a module as it was parsed.
+void narrow_products(
+    Module& module,
+    const std::function<bool(const Node&)>& chosen = [](const Node&) { return true; });
 
 }  // namespace dyn::graph

@@ -1,5 +1,6 @@
 #include "graph/passes/products/quantize_products.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <string>
@@ -16,9 +17,10 @@ constexpr double least_reach = 1e-30;
 
 class Quantizer {
  public:
-  Quantizer(Module& module, const DecomposeOptions& target)
+  Quantizer(Module& module, const DecomposeOptions& target, const QuantizedProducts& wanted)
       : module_(module),
         target_(target),
+        wanted_(wanted),
         factor_(target.integer_factor),
         products_(module),
         rewriter_(module) {}
@@ -26,9 +28,11 @@ class Quantizer {
   void run() {
     const std::vector<Node> nodes = module_.nodes;
     for (const Node& node : nodes) {
-      if (products_.contains(node) && multiplies_codes(module_, node, target_))
+      if (!products_.contains(node) || !wanted_.chosen(node))
+        rewriter_.keep(node);
+      else if (multiplies_codes(module_, node, target_))
         multiply_codes(node);
-      else if (products_.contains(node) && is_whole(node.inputs[1]) && has_exact_sums(node))
+      else if (is_whole(node.inputs[1]) && has_exact_sums(node))
         quantize(node);
       else
         rewriter_.keep(node);
@@ -64,7 +68,10 @@ class Quantizer {
     constexpr auto greatest_depth =
         static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::max() / (most * middle));
     const std::vector<Dim>& dims = rewriter_.type(node.inputs[1]).dims;
-    return bounds(dims[transposes_right(node) ? 1 : 0]).high <= greatest_depth;
+    Dim depth = module_.dims->constant(1);
+    if (transposes_right(node)) return bounds(dims[1]).high <= greatest_depth;
+    for (std::size_t i = 0; i + 1 < dims.size(); ++i) depth = depth * dims[i];
+    return bounds(depth).high <= greatest_depth;
   }
 
   void quantize(const Node& node) {
@@ -97,7 +104,7 @@ class Quantizer {
   /// Around windows stands what stands for 0.
   std::vector<Attr> attrs_of(const Node& node) const {
     std::vector<Attr> attrs = node.attrs;
-    if (node.op->id == OpId::WindowMatmul && has_zero_point()) {
+    if (node.op->id != OpId::Matmul && has_zero_point()) {
       std::erase_if(attrs, [](const Attr& attr) { return attr.name == "value"; });
       attrs.push_back({"value", middle_integer()});
     }
@@ -125,6 +132,8 @@ class Quantizer {
     const int first = node.op->id == OpId::Matmul ? rank - 1 : 1;
     const auto known = left_.find({x, first});
     if (known != left_.end()) return known->second;
+    if (const auto reach = wanted_.reaches.find(x); reach != wanted_.reaches.end())
+      return left_[{x, first}] = bounded_left(x, std::max(reach->second, least_reach));
     TensorType reduced = rewriter_.type(x);
     std::vector<Dim> axes;
     for (int axis = first; axis < rank; ++axis) {
@@ -136,10 +145,18 @@ class Quantizer {
     const ValueId bounded = map("maximum", {reach, number(least_reach)});
     const ValueId steps =
         map("mul", {x, rewriter_.emit("div", {number(most), bounded}, rewriter_.type(bounded))});
-    const ValueId whole = map("round", {steps});
-    const ValueId bytes =
-        cast(has_zero_point() ? map("add", {whole, number(middle)}) : whole, factor_);
-    return left_[{x, first}] = {bytes, map("mul", {bounded, number(1 / most)})};
+    return left_[{x, first}] = {bytes_of(map("round", {steps})),
+                                map("mul", {bounded, number(1 / most)})};
+  }
+
+  Left bounded_left(ValueId x, double reach) {
+    const ValueId whole = map("round", {map("mul", {x, number(most / reach)})});
+    const ValueId bounded = map("minimum", {map("maximum", {whole, number(-most)}), number(most)});
+    return {bytes_of(bounded), number(reach / most)};
+  }
+
+  ValueId bytes_of(ValueId whole) {
+    return cast(has_zero_point() ? map("add", {whole, number(middle)}) : whole, factor_);
   }
 
   Right right_of(ValueId view, bool transposes) {
@@ -147,7 +164,7 @@ class Quantizer {
     const auto known = right_.find({source, view, transposes});
     if (known != right_.end()) return known->second;
     const std::vector<Dim> dims = rewriter_.type(view).dims;
-    const Dim columns = dims[transposes ? 0 : 1];
+    const Dim columns = transposes ? dims.front() : dims.back();
     const auto made = [&](const char* what, TensorType type, WeightSource::Kind kind) {
       WeightSource weight;
       weight.kind = kind;
@@ -164,6 +181,7 @@ class Quantizer {
 
   Module& module_;
   const DecomposeOptions& target_;
+  const QuantizedProducts& wanted_;
   const DType factor_;
   const ConstantProducts products_;
   Rewriter rewriter_;
@@ -173,8 +191,9 @@ class Quantizer {
 
 }  // namespace
 
-void quantize_products(Module& module, const DecomposeOptions& target) {
-  Quantizer(module, target).run();
+void quantize_products(Module& module, const DecomposeOptions& target,
+                       const QuantizedProducts& products) {
+  Quantizer(module, target, products).run();
 }
 
 }  // namespace dyn::graph

@@ -1,8 +1,19 @@
 #pragma once
 
+#include <functional>
+#include <map>
+
 #include "graph/fusion/group.hpp"
 
 namespace dyn::graph {
+
+/// Which products, and how.
+struct QuantizedProducts {
+  std::function<bool(const Node&)> chosen = [](const Node&) { return true; };
+  /// Of left sides the greatest magnitudes that they are to have, beyond which they are cut off;
+  /// others are quantised by what they hold.
+  std::map<ValueId, double> reaches = {};
+};
 
 /// Makes products of f32 by weights, whose depth is known and consists of whole groups, products of
 /// bytes. The left side is quantised when it runs: each row of a matrix by its greatest magnitude,
@@ -11,7 +22,8 @@ namespace dyn::graph {
 /// are exact, and become f32 by both scales. Weights that the target multiplies as codes of 4 bits
 /// (multiplies_codes) stay f32 here. Left sides are what the target's are
 /// (DecomposeOptions::integer_factor), u8 or i16. Products whose sums an i32 may not hold stay.
-/// Runs when everything else is done to a module but its fusion.
-void quantize_products(Module& module, const DecomposeOptions& target);
+/// Runs when everything else is done to a module but its fusion, or on a module as it was parsed.
+void quantize_products(Module& module, const DecomposeOptions& target,
+                       const QuantizedProducts& products = {});
 
 }  // namespace dyn::graph

@@ -1,8 +1,6 @@
 // dynrun import: an ONNX model in dyn's own formats.
 
 #include <filesystem>
-#include <fstream>
-#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,29 +9,10 @@
 #include "src/cli/arguments.hpp"
 #include "src/cli/input/imported.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/input/written_file.hpp"
 #include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
-namespace {
-
-/// A file appears whole or not at all: it is written under another name first.
-void write_file(const std::filesystem::path& path,
-                const std::function<void(std::ostream&)>& write) {
-  const std::filesystem::path unfinished = path.string() + ".part";
-  std::ofstream file(unfinished, std::ios::binary);
-  write(file);
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(unfinished, path, error);
-  if (file && !error) return;
-  std::filesystem::remove(unfinished, error);
-  throw Error(
-      ErrorKind::device,
-      fmt::format("{} cannot be written: is there room, and may you write there?", path.string()));
-}
-
-}  // namespace
-
 void import_model(const Arguments& arguments) {
   const std::filesystem::path text =
       arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn")

@@ -12,6 +12,7 @@
 
 #include "dyn/error.hpp"
 #include "src/choice/cost/rest_columns.hpp"
+#include "src/rkernel/expr/block_coder.hpp"
 #include "src/rkernel/expr/narrow.hpp"
 
 namespace dyn::cpu {
@@ -147,110 +148,6 @@ void add_up_columns(const std::vector<float>& panel, std::size_t width, std::int
     sums[i % width] += static_cast<std::int32_t>(panel[i]);
 }
 
-constexpr float least_code = -8, greatest_code = 7;
-
-/// A panel's rows of one block, as codes. Loops run along the columns, which lie side by side.
-class BlockCoder {
- public:
-  /// `sums`: those of the elements that the codes stand for are added there, by column; nullptr:
-  /// nowhere.
-  BlockCoder(const rkernel::PackedLayout& layout, float* sums)
-      : coding_(layout.coding),
-        group_(layout.group),
-        sums_(sums),
-        width_(static_cast<std::size_t>(layout.panel)),
-        inverses_(width_),
-        scales_(width_),
-        extremes_(width_),
-        errors_(width_),
-        halves_(width_),
-        words_(width_) {}
-
-  /// `count` rows that exist, of a block's room.
-  void code(const float* rows, std::size_t count, std::byte* out) {
-    choose_scales(rows, count);
-    rkernel::convert(DType::f32, scales_.data(), coding_.scale, out, columns());
-    out += width_ * size_of(coding_.scale);
-    constexpr std::size_t in_word = rkernel::codes_of_word;
-    for (std::size_t row = 0; row < static_cast<std::size_t>(coding_.block); row += in_word) {
-      std::ranges::fill(words_, 0);
-      for (std::size_t k = row; k < std::min(count, row + in_word); ++k)
-        add_codes(rows + k * width_, rkernel::bit_of_code(group_, static_cast<int>(k - row)));
-      std::memcpy(out, words_.data(), width_ * sizeof words_[0]);
-      out += width_ * sizeof words_[0];
-    }
-  }
-
- private:
-  /// Within the range of codes a sum with this has no bits of fraction (nearest).
-  static float code_of(float element, float inverse) {
-    const float code = element * inverse, above = code < least_code ? least_code : code;
-    return nearest(above < greatest_code ? above : greatest_code);
-  }
-
-  void add_codes(const float* row, int bit) {
-    for (std::size_t n = 0; n < width_; ++n) {
-      const auto code = static_cast<std::int32_t>(code_of(row[n], inverses_[n]));
-      words_[n] |= (static_cast<std::uint32_t>(code) & 15U) << bit;
-    }
-    for (std::size_t n = 0; sums_ != nullptr && n < width_; ++n)
-      sums_[n] += code_of(row[n], inverses_[n]) * scales_[n];
-  }
-
-  /// Of the scales that give the element of the largest magnitude the last code on either side,
-  /// the one with the smaller sum of squared errors.
-  void choose_scales(const float* rows, std::size_t count) {
-    std::ranges::fill(extremes_, 0.0F);
-    for (std::size_t k = 0; k < count; ++k) {
-      const float* row = rows + k * width_;
-      for (std::size_t n = 0; n < width_; ++n)
-        extremes_[n] = std::fabs(row[n]) > std::fabs(extremes_[n]) ? row[n] : extremes_[n];
-    }
-    set_scales(least_code);
-    add_up_errors(rows, count);
-    other_scales_ = scales_;
-    other_errors_ = errors_;
-    set_scales(greatest_code);
-    add_up_errors(rows, count);
-    for (std::size_t n = 0; n < width_; ++n)
-      scales_[n] = other_errors_[n] <= errors_[n] ? other_scales_[n] : scales_[n];
-    invert_scales();
-  }
-
-  /// Those that make the extremes this code, as memory holds them.
-  void set_scales(float code) {
-    for (std::size_t n = 0; n < width_; ++n) scales_[n] = extremes_[n] / code;
-    if (coding_.scale != DType::f32) {
-      rkernel::convert(DType::f32, scales_.data(), coding_.scale, halves_.data(), columns());
-      rkernel::convert(coding_.scale, halves_.data(), DType::f32, scales_.data(), columns());
-    }
-    invert_scales();
-  }
-  void invert_scales() {
-    for (std::size_t n = 0; n < width_; ++n) inverses_[n] = scales_[n] == 0 ? 0 : 1 / scales_[n];
-  }
-  std::int64_t columns() const { return static_cast<std::int64_t>(width_); }
-
-  void add_up_errors(const float* rows, std::size_t count) {
-    std::ranges::fill(errors_, 0.0F);
-    for (std::size_t k = 0; k < count; ++k) {
-      const float* row = rows + k * width_;
-      for (std::size_t n = 0; n < width_; ++n) {
-        const float missing = row[n] - code_of(row[n], inverses_[n]) * scales_[n];
-        errors_[n] += missing * missing;
-      }
-    }
-  }
-
-  const rkernel::Coding coding_;
-  const rkernel::Group group_;
-  float* const sums_;
-  const std::size_t width_;
-  std::vector<float> inverses_, scales_, extremes_, errors_, other_scales_, other_errors_;
-  std::vector<std::uint16_t> halves_;
-  std::vector<std::uint32_t> words_;
-};
-
 /// Where the sums of a panel's columns lie; nullptr: nowhere.
 template <class Sum>
 Sum* sums_of_panel(const rkernel::PackedLayout& layout, std::int64_t panel, std::byte* matrix) {
@@ -258,18 +155,41 @@ Sum* sums_of_panel(const rkernel::PackedLayout& layout, std::int64_t panel, std:
   return reinterpret_cast<Sum*>(matrix + layout.sums_offset_bytes()) + panel * layout.panel;
 }
 
+/// One block of a panel: `count` rows that exist, of a block's room. Adds what the codes stand for
+/// to `sums`, by column; nullptr: to nothing.
+void pack_block(rkernel::BlockCoder& coder, const rkernel::PackedLayout& layout, const float* rows,
+                std::int64_t count, std::byte* out, float* sums) {
+  coder.choose_scales(rows, count);
+  rkernel::convert(DType::f32, coder.scales().data(), layout.coding.scale, out, layout.panel);
+  out += layout.panel * static_cast<std::int64_t>(size_of(layout.coding.scale));
+  const auto width = static_cast<std::size_t>(layout.panel);
+  std::vector<std::int32_t> codes(width);
+  std::vector<std::uint32_t> words(width);
+  for (int row = 0; row < layout.coding.block; row += rkernel::codes_of_word) {
+    std::ranges::fill(words, 0);
+    for (int i = 0; i < rkernel::codes_of_word && row + i < count; ++i) {
+      coder.code(rows + (row + i) * layout.panel, codes.data());
+      const int bit = rkernel::bit_of_code(layout.group, i);
+      for (std::size_t n = 0; n < width; ++n)
+        words[n] |= (static_cast<std::uint32_t>(codes[n]) & 15U) << bit;
+      for (std::size_t n = 0; sums != nullptr && n < width; ++n)
+        sums[n] += static_cast<float>(codes[n]) * coder.scales()[n];
+    }
+    std::memcpy(out, words.data(), width * sizeof words[0]);
+    out += width * sizeof words[0];
+  }
+}
+
 /// A panel of whole blocks; rows from `layout.k` on are zeros.
 void pack_codes(const std::vector<float>& panel, const rkernel::PackedLayout& layout,
                 std::byte* out, float* sums) {
   if (sums != nullptr) std::fill_n(sums, layout.panel, 0.0F);
-  BlockCoder coder(layout, sums);
-  const std::int64_t block_bytes = layout.panel * layout.coding.block_bytes();
-  for (std::int64_t first = 0; first < layout.k; first += layout.coding.block) {
-    coder.code(
-        panel.data() + first * layout.panel,
-        static_cast<std::size_t>(std::min<std::int64_t>(layout.coding.block, layout.k - first)),
-        out);
-    out += block_bytes;
+  rkernel::BlockCoder coder(layout.coding.scale, layout.panel);
+  const std::int64_t block = layout.coding.block;
+  for (std::int64_t first = 0; first < layout.k; first += block) {
+    pack_block(coder, layout, panel.data() + first * layout.panel,
+               std::min(block, layout.k - first), out, sums);
+    out += layout.panel * layout.coding.block_bytes();
   }
 }
 

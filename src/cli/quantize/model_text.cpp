@@ -1,0 +1,113 @@
+#include "src/cli/quantize/model_text.hpp"
+
+#include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "graph/text/text.hpp"
+#include "src/cli/input/imported.hpp"
+#include "src/runtime/system/mapped_file.hpp"
+
+namespace dyn::cli {
+
+using Kind = graph::WeightSource::Kind;
+
+runtime::LoadRequest ModelText::request(std::map<std::string, std::string_view>& views) const {
+  for (const auto& [file, bytes] : held) views[file] = bytes;
+  runtime::LoadRequest request;
+  request.text = text;
+  request.source_name = name;
+  request.weight_directory = directory;
+  if (!held.empty()) request.files = &views;
+  return request;
+}
+
+std::shared_ptr<const runtime::Model> ModelText::load(const Options& options) const {
+  std::map<std::string, std::string_view> views;
+  return runtime::Model::load(request(views), options);
+}
+
+ModelText model_text_of(const Arguments& arguments) {
+  if (!arguments.model.ends_with(".onnx"))
+    return {runtime::read_text_file(arguments.model), arguments.model,
+            std::filesystem::path(arguments.model).parent_path().string()};
+  const std::string file = "weights";
+  onnx::Imported imported = imported_model(arguments, file);
+  ModelText model{imported.text, arguments.model, ""};
+  if (!imported.weights.empty()) model.held[file] = imported.weights.take_file();
+  return model;
+}
+
+namespace {
+
+/// Collects the weights that the nodes of a module read.
+class WeightFile {
+ public:
+  explicit WeightFile(std::map<std::string, std::string> made) : made_(std::move(made)) {}
+
+  void add_weights(graph::Module& module, const runtime::WeightSources& sources) {
+    for (const graph::Node& node : module.nodes) {
+      for (const graph::ValueId id : node.inputs) add(module, sources, id);
+    }
+    for (const graph::ValueId id : module.outputs) add(module, sources, id);
+  }
+
+  std::string take() { return onnx::Weights(std::move(tensors_)).take_file(); }
+  bool empty() const { return tensors_.empty(); }
+
+ private:
+  void add(graph::Module& module, const runtime::WeightSources& sources, graph::ValueId id) {
+    graph::Value& value = module.value(id);
+    if (value.kind != graph::ValueKind::Weight || value.weight.kind == Kind::Splat ||
+        value.weight.kind == Kind::Random || !known_.insert(value.name).second)
+      return;
+    const Shape dims = runtime::weight_shape(value);
+    tensors_.push_back({value.name, value.type.dtype, dims,
+                        std::make_shared<const std::string>(bytes_of(value, sources, id))});
+    value.weight = {};
+  }
+
+  std::string bytes_of(const graph::Value& value, const runtime::WeightSources& sources,
+                       graph::ValueId id) {
+    if (const auto found = made_.find(value.name); found != made_.end())
+      return std::move(found->second);
+    if (value.weight.kind == Kind::File) {
+      const std::span<const std::byte> bytes = sources.file_bytes(id);
+      return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+    const std::int64_t count = element_count(runtime::weight_shape(value));
+    std::string bytes(static_cast<std::size_t>(count) * size_of(value.type.dtype), '\0');
+    sources.fill(id, 0, count, bytes.data());
+    return bytes;
+  }
+
+  std::map<std::string, std::string> made_;
+  std::vector<onnx::Weight> tensors_;
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+ModelText with_weights_in(graph::Module module, const runtime::WeightSources& sources,
+                          const runtime::LoadRequest& request, const Options& options,
+                          std::map<std::string, std::string> made, const std::string& file_name) {
+  WeightFile file(std::move(made));
+  file.add_weights(module, sources);
+  for (std::shared_ptr<const graph::Module>& body : module.bodies) {
+    graph::Module copy = *body;
+    file.add_weights(copy, runtime::WeightSources(*body, request, options));
+    body = std::make_shared<const graph::Module>(std::move(copy));
+  }
+  module.weight_files.clear();
+  ModelText result;
+  result.name = module.source_name;
+  if (!file.empty()) {
+    module.weight_files = {file_name};
+    result.held[file_name] = file.take();
+  }
+  result.text = graph::print(module);
+  return result;
+}
+
+}  // namespace dyn::cli
