@@ -84,6 +84,7 @@ struct Fusion {
 /// Operators that stay whole because the target has a kernel for them.
 struct DecomposeOptions {
   bool keep_attention = false;
+  std::vector<DType> key_dtypes = {};  ///< which of its keys and values it reads besides f32
   /// u8 or i16: products of u8 by constant i8 whose depth is a multiple of product_group stay
   /// contractions, and their left sides become that. f32: none does.
   DType integer_factor = DType::f32;

@@ -1,9 +1,11 @@
 // matmul and attention.
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
+#include "graph/ir/scalars.hpp"
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
 
@@ -43,23 +45,50 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 /// The mask may be smaller than the scores, never larger.
-void check_mask(InferContext& context, const std::vector<Dim>& scores) {
-  const TensorType mask = context.input(3);
+void check_mask(InferContext& context, std::size_t index, const std::vector<Dim>& scores) {
+  const TensorType mask = context.input(index);
   if (mask.rank() > static_cast<int>(scores.size()))
     context.fail(fmt::format("attention: the mask {} is {}, which has more dims than the scores {}",
-                             input_name(context, 3), to_string(mask), to_string(scores)));
+                             input_name(context, index), to_string(mask), to_string(scores)));
   const std::size_t skip = scores.size() - mask.dims.size();
   for (std::size_t i = 0; i < mask.dims.size(); ++i) {
-    const std::string name = dim_name(context, 3, static_cast<int>(i)),
+    const std::string name = dim_name(context, index, static_cast<int>(i)),
                       score_name = fmt::format("scores (dim {})", skip + i);
     const Dim joint = context.broadcast(mask.dims[i], scores[skip + i], name, score_name);
     context.require_equal(joint, scores[skip + i], name, score_name);
   }
 }
 
-void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
+/// Keys and values of 16 bits beside f32, or of i8 with a scale for each row; else all are alike.
+void check_attention_dtypes(InferContext& context, std::size_t mask) {
   require_dtype(context, 0, single_dtypes);
-  require_same_dtype(context);
+  const auto require_like_queries = [&](std::size_t index) {
+    if (context.input(index).dtype != context.input(0).dtype)
+      context.fail(fmt::format("attention needs {} to be {}, but it is {}; use cast",
+                               input_name(context, index), name_of(context.input(0).dtype),
+                               name_of(context.input(index).dtype)));
+  };
+  const bool scaled = context.boolean("scales");
+  for (const std::size_t index : {std::size_t{1}, std::size_t{2}}) {
+    const DType dtype = context.input(index).dtype;
+    if (scaled) {
+      require_dtype(context, index, std::array{DType::i8});
+    } else if (context.input(0).dtype != DType::f32 || !is_half(dtype)) {
+      require_like_queries(index);
+    }
+  }
+  for (std::size_t index = 3; index < context.input_count(); ++index) require_like_queries(index);
+  if (scaled && context.input(0).dtype != DType::f32)
+    context.fail("attention with scales needs q of f32");
+  if (context.input_count() > mask + 1 || context.input_count() < mask)
+    context.fail(fmt::format("attention with scales={} takes {} arguments, and perhaps a mask",
+                             scaled, mask));
+}
+
+void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
+  const bool scaled = context.boolean("scales");
+  const std::size_t mask = scaled ? 5 : 3;
+  check_attention_dtypes(context, mask);
   require_min_rank(context, 0, 2);
   const TensorType q = context.input(0);
   for (std::size_t i : {std::size_t{1}, std::size_t{2}}) require_rank(context, i, q.rank());
@@ -80,10 +109,17 @@ void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
     context.require_less_equal(q.dims[row], k.dims[row],
                                dim_name(context, 0, static_cast<int>(row)),
                                dim_name(context, 1, static_cast<int>(row)));
-  if (context.input_count() > 3) {
+  for (std::size_t scales = 3; scales < mask; ++scales) {
+    require_rank(context, scales, q.rank());
+    for (std::size_t i = 0; i <= row; ++i) equal(1, i, scales, i);
+    context.require_equal(context.input(scales).dims[column], context.dims().constant(1),
+                          dim_name(context, scales, static_cast<int>(column)),
+                          "a scale for each row");
+  }
+  if (context.input_count() > mask) {
     std::vector<Dim> scores(q.dims.begin(), q.dims.end() - 1);
     scores.push_back(k.dims[row]);
-    check_mask(context, scores);
+    check_mask(context, mask, scores);
   }
   outputs[0] = q;
   outputs[0].dims[column] = v.dims[column];
@@ -114,16 +150,20 @@ std::vector<OpDef> contraction_ops() {
       {OpId::Attention,
        OpClass::Attention,
        3,
-       4,
+       6,
        1,
        {{"scale", AttrKind::Float, "0", "factor of the scores; 0: 1 / sqrt(D)"},
-        {"causal", AttrKind::Boolean, "false", "whether query i sees only keys j <= i + Skv - Sq"}},
+        {"causal", AttrKind::Boolean, "false", "whether query i sees only keys j <= i + Skv - Sq"},
+        {"scales", AttrKind::Boolean, "false",
+         "whether k and v are i8, each row times its own scale"}},
        infer_attention,
-       "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, and optionally an additive mask.",
-       "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], mask: broadcast to [..., H, "
-       "Sq, Skv]; the "
-       "result is [..., H, Sq, Dv].",
-       "f32, f16 or bf16; the result has the same dtype",
+       "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, the scales of k and "
+       "of v with scales=true, and optionally an additive mask.",
+       "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], scales: [..., H, Skv, 1], "
+       "mask: broadcast to [..., H, Sq, Skv]; the result is [..., H, Sq, Dv].",
+       "f32, f16 or bf16, all alike; the result has the same dtype. Or q, scales and mask of f32, "
+       "and "
+       "k and v each of f32, f16 or bf16, or both of i8 with scales: the result is f32",
        "Ranks that differ; leading dims, D or Skv that differ; a mask larger than the scores; "
        "causal with Sq > Skv."},
   };

@@ -259,6 +259,25 @@ void Splitter::power() {
     map("mul", {map("mul", {x, x}), x}, output());
 }
 
+/// Keys and values of fewer bits than queries become numbers like these.
+void widen_keys(Rewriter& rewriter, Node& node) {
+  const DType dtype = rewriter.type(node.inputs[0]).dtype;
+  rewriter.begin(node, node.origin);
+  const bool scaled = attr_boolean(node, "scales");
+  for (const std::size_t index : {std::size_t{1}, std::size_t{2}}) {
+    const std::vector<Dim> dims = rewriter.type(node.inputs[index]).dims;
+    if (rewriter.type(node.inputs[index]).dtype == dtype) continue;
+    node.inputs[index] = rewriter.emit("cast", {node.inputs[index]}, {dtype, dims},
+                                       {{"dtype", std::string(name_of(dtype))}});
+    if (scaled)
+      node.inputs[index] =
+          rewriter.emit("mul", {node.inputs[index], node.inputs[index + 2]}, {dtype, dims});
+  }
+  if (!scaled) return;
+  node.inputs.erase(node.inputs.begin() + 3, node.inputs.begin() + 5);
+  std::erase_if(node.attrs, [](const Attr& attr) { return attr.name == "scales"; });
+}
+
 using Split = void (Splitter::*)();
 const std::unordered_map<OpId, Split> splits = {
     {OpId::Softmax, &Splitter::softmax},  {OpId::LayerNorm, &Splitter::layer_norm},
@@ -276,7 +295,9 @@ void decompose(Module& module, const DecomposeOptions& options) {
   for (Node& node : module.nodes) {
     if (decompose_conv_pool(rewriter, node)) continue;
     const auto split = splits.find(node.op->id);
-    const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
+    const bool attends = node.op->op_class == OpClass::Attention;
+    if (attends) widen_keys(rewriter, node);
+    const bool whole = options.keep_attention && attends;
     const bool contracted =
         node.op->id == OpId::Matmul &&
         (module.value(node.outputs[0]).type.dtype == DType::f32 || is_narrow_product(module, node));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
+#include "graph/passes/products/narrow_attention.hpp"
 #include "graph/passes/products/narrow_products.hpp"
 #include "graph/passes/products/quantize_products.hpp"
 #include "graph/passes/widen_halves.hpp"
@@ -32,8 +33,10 @@ constexpr Pass passes[] = {
     {"merge_siblings", "matmuls of one value by constant weights become one",
      [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
     {"narrow_products",
-     "factors of products with weights become bf16 or bytes, where that is asked for",
+     "factors of products with weights become bf16 or bytes, where that is asked for; attention "
+     "reads keys and values in the bits that states hold",
      [](Module& module, Fusion&, const PipelineOptions& options) {
+       narrow_attention(module, options.decompose.key_dtypes);
        if (options.products == DType::bf16) narrow_products(module);
        if (options.products == DType::i8) quantize_products(module, options.decompose);
      }},

@@ -42,6 +42,7 @@ class CpuTarget final : public rkernel::Target {
   std::string name() const override { return "cpu/" + isa_.name; }
 
   bool fuses_attention() const override { return true; }
+  std::vector<DType> key_dtypes() const override { return codegen::widened_dtypes(isa_); }
   bool writes_rows_apart() const override { return true; }
   bool multiplies_bfloats() const override { return cpu::multiplies_bfloats(isa_); }
   bool codes_weights() const override { return options_.weights.coded(); }
@@ -178,6 +179,8 @@ class CpuTarget final : public rkernel::Target {
     std::set<rkernel::Factors> all;
     for (const rkernel::Problem& problem : problems) {
       const rkernel::Group group = rkernel::group_of(problem);
+      if (problem.attention)
+        all.emplace(problem.operands[static_cast<std::size_t>(problem.attention->v)].dtype);
       for (const rkernel::Operand& operand : problem.operands) {
         if (operand.form != rkernel::Form::Packed) continue;
         all.insert(operand.coding                  ? rkernel::Factors(operand.coding, group)

@@ -23,8 +23,8 @@ class Attention {
   explicit Attention(const OpCall& call)
       : call_(call),
         q_(call.input(0)),
-        k_(call.input(1)),
-        v_(call.input(2)),
+        k_(rows_of(call, 1)),
+        v_(rows_of(call, 2)),
         queries_(from_end(q_, 2)),
         keys_(from_end(k_, 2)),
         depth_(from_end(q_, 1)),
@@ -59,12 +59,25 @@ class Attention {
   static std::int64_t from_end(const Array& x, std::size_t count) {
     return x.dims[x.dims.size() - count];
   }
+  /// Keys or values; integers times the scale of each row.
+  static Array rows_of(const OpCall& call, std::size_t index) {
+    Array rows = call.input(index);
+    if (!call.boolean("scales")) return rows;
+    const Array& scales = call.input(index + 2);
+    const std::int64_t width = rows.dims.back();
+    for (std::size_t i = 0; i < rows.integers.size(); ++i)
+      rows.floats.push_back(static_cast<double>(rows.integers[i]) *
+                            scales.floats[i / static_cast<std::size_t>(width)]);
+    return rows;
+  }
+
   static Dims batch_of(const Array& x) { return Dims(x.dims.begin(), x.dims.end() - 2); }
 
   void prepare_mask() {
     mask_batch_strides_.assign(batch_.size(), 0);
-    if (!call_.has(3)) return;
-    mask_ = &call_.input(3);
+    const std::size_t mask = call_.boolean("scales") ? 5 : 3;
+    if (!call_.has(mask)) return;
+    mask_ = &call_.input(mask);
     Dims space = batch_;
     space.insert(space.end(), {queries_, keys_});
     const auto strides = broadcast_strides(mask_->dims, space);
@@ -105,7 +118,8 @@ class Attention {
   }
 
   const OpCall& call_;
-  const Array &q_, &k_, &v_;
+  const Array& q_;
+  const Array k_, v_;
   const Array* mask_ = nullptr;
   std::int64_t queries_, keys_, depth_, value_depth_;
   std::int64_t mask_query_stride_ = 0, mask_key_stride_ = 0;

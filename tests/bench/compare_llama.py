@@ -2,7 +2,7 @@
 """Times a Llama of 1.1 billion parameters with weights of 4 bits in groups of 32: dyn beside llama.cpp, in alternating slices.
 
 A case is a number of tokens behind a number of past ones: 1 token (decoding) or many (a prompt). Both sides compute the scores of the last token alone. Weights are random:
-dyn quantises its own at load (--weights i4), llama.cpp gets a GGUF file of random Q4_0 blocks. The caches are f16 in llama.cpp, as is its default, and --cache in dyn.
+dyn quantises its own at load and multiplies by bytes (--flags), llama.cpp gets a GGUF file of random Q4_0 blocks. The caches are f16 in llama.cpp, as is its default, and --cache in dyn.
 A ratio is llama.cpp's time over dyn's. `limit_ratio` counts every weight's bytes once for each run.
 
 Needs, from PyPI: numpy, gguf and llama-cpp-python.
@@ -43,9 +43,15 @@ def layer(i, cache):
     yield f"  v{i}t = transpose(v{i}) perm=[0, 2, 1, 3]"
     for part in "kv":
         new = f"{part}{i}t" if cache == "f32" else f"cast({part}{i}t) dtype={cache}"
+        if cache == "i8":
+            yield f"  {part}{i}u = maximum(reduce_max(abs({part}{i}t)) axes=[3] keepdims=true * 0.007874016, 1e-30)"
+            new = f"cast(round({part}{i}t / {part}{i}u)) dtype=i8"
         yield f"  {part}{i}c = append({name}.{part}.cache, {new}) at=P"
         kept = f"slice({part}{i}c) axes=[2] starts=[0] ends=[P + S]"
         kept = kept if cache == "f32" else f"cast({kept}) dtype=f32"
+        if cache == "i8":
+            yield f"  {part}{i}d = append({name}.{part}.scales, {part}{i}u) at=P"
+            kept = f"({kept}) * slice({part}{i}d) axes=[2] starts=[0] ends=[P + S]"
         yield f"  {part}{i}s = reshape({kept}) shape={keys}"
         yield f"  {part}{i}e = expand({part}{i}s) shape=[B, {KEY_HEADS}, {shared}, P + S, {HEAD}]"
     yield f"  q{i}h = reshape(q{i}t) shape=[B, {KEY_HEADS}, {shared}, S, {HEAD}]"
@@ -60,6 +66,8 @@ def layer(i, cache):
 def text_of(cache):
     half = HEAD // 2
     states = [f"state l{i}.{part}.cache: {cache}[B, {KEY_HEADS}, C, {HEAD}]" for i in range(LAYERS) for part in "kv"]
+    if cache == "i8":
+        states += [f"state l{i}.{part}.scales: f32[B, {KEY_HEADS}, C, 1]" for i in range(LAYERS) for part in "kv"]
     body = [f"  x0 = cast(gather(words: f16[{WORDS}, {WIDTH}], ids) axis=0) dtype=f32", "  places = range() start=P end=(P + S) dtype=i32",
             f"  angles = reshape(cast(places) dtype=f32) shape=[S, 1] * frequencies: f32[{half}]",
             f"  cosines = reshape(cos(angles)) shape=[S, 1, {half}]", f"  sines = reshape(sin(angles)) shape=[S, 1, {half}]"]
@@ -144,7 +152,7 @@ def main():
     parser.add_argument("--dynrun", default="dynrun", help="the program (default: from PATH)")
     parser.add_argument("--past", type=int, nargs="+", default=[100, 500, 1000, 2000], help="tokens before the one that is decoded")
     parser.add_argument("--prompts", type=int, nargs="*", default=[512], help="tokens of a prompt")
-    parser.add_argument("--cache", choices=["f32", "f16", "bf16"], default="f32", help="what dyn keeps keys and values in")
+    parser.add_argument("--cache", choices=["f32", "f16", "bf16", "i8"], default="f16", help="what dyn keeps keys and values in; i8 with a scale for each row")
     parser.add_argument("--flags", default="--weights i4 --precision i8", help="of dynrun")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3, help="slices of each side")

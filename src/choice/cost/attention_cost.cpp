@@ -43,6 +43,11 @@ AttentionSizes sizes_of(const AttentionShape& shape, const AttentionStrategy& st
   return sizes;
 }
 
+/// Of its row and of its values'.
+double bytes_of_key(const AttentionShape& shape) {
+  return static_cast<double>(shape.depth * shape.key_bytes + shape.value_depth * shape.value_bytes);
+}
+
 /// Scores, softmax and products of one tile of rows with one block of keys, all of it in L1.
 double tile_seconds(const Machine& machine, const AttentionShape& shape,
                     const AttentionStrategy& strategy, const AttentionSizes& sizes) {
@@ -73,8 +78,7 @@ LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape,
                       const AttentionSizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
   terms.spatial_trips = sizes.row_tiles;
-  const double bytes =
-      sizes.block_keys * static_cast<double>(shape.depth + shape.value_depth) * float_bytes;
+  const double bytes = sizes.block_keys * bytes_of_key(shape);
   const auto scores_bytes = static_cast<std::int64_t>(sizes.block_rows / sizes.row_tiles *
                                                       sizes.block_keys * float_bytes);
   const std::size_t level =
@@ -92,22 +96,21 @@ LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape,
 /// into panels.
 double move_seconds(const Machine& machine, const AttentionShape& shape,
                     const AttentionStrategy& strategy, const AttentionSizes& sizes, int active) {
-  const double keys = sizes.block_keys * static_cast<double>(shape.depth) * float_bytes;
-  const double values = sizes.block_keys * static_cast<double>(shape.value_depth) * float_bytes;
+  const double keys = sizes.block_keys * static_cast<double>(shape.depth),
+               values = sizes.block_keys * static_cast<double>(shape.value_depth),
+               bytes = sizes.block_keys * bytes_of_key(shape);
   // Blocks of rows of one head find there what the block before them has read.
-  const double total =
-      static_cast<double>(shape.keys * (shape.depth + shape.value_depth)) * float_bytes;
+  const double total = static_cast<double>(shape.keys) * bytes_of_key(shape);
   const auto head = static_cast<std::int64_t>(total),
              all = static_cast<std::int64_t>(total * static_cast<double>(shape.batch));
   const double first =
       machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(all)), active);
   const double again =
       machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(head)), active);
-  double seconds =
-      (keys + values) * (1 / first + (sizes.row_blocks - 1) / again) / sizes.row_blocks;
+  double seconds = bytes * (1 / first + (sizes.row_blocks - 1) / again) / sizes.row_blocks;
   const double vectors =
       (strategy.form == ScoreForm::Panels ? keys : 0) + (shape.values_unit ? 0 : values);
-  seconds += vectors / float_bytes / machine.vector_width * machine.fitted.transpose_operations *
+  seconds += vectors / machine.vector_width * machine.fitted.transpose_operations *
              machine.seconds_per_vector_operation;
   return seconds;
 }

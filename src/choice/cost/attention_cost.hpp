@@ -16,8 +16,9 @@ enum class ScoreForm : std::uint8_t { Panels, Dots };
 struct AttentionShape {
   std::int64_t batch = 1, queries = 0, keys = 0, depth = 0, value_depth = 0;
   bool causal = false, masked = false;
-  bool keys_unit = true;    ///< keys lie with stride 1 along d: Dots are possible
-  bool values_unit = true;  ///< values lie with stride 1 along n: read as they lie
+  bool keys_unit = true;               ///< keys lie with stride 1 along d: Dots are possible
+  bool values_unit = true;             ///< values lie with stride 1 along n: read as they lie
+  int key_bytes = 4, value_bytes = 4;  ///< of an element
   bool fixed_order =
       false;  ///< the order of sums does not depend on the threads (Options::deterministic)
 };

@@ -239,18 +239,20 @@ void GroupLowering::make_attention() {
     scores.push_back(group_.extents[static_cast<std::size_t>(keys)]);
     return scores;
   }();
+  // Along an axis that is -1 there is one element.
   const auto operand = [&](std::size_t input, int row, int column) {
     const ValueId id = node.inputs[input];
     const auto& dims = dims_of(id);
     const std::size_t skip = result.size() - dims.size();
-    const bool is_mask = input == 3;
+    const bool scaled = attr_boolean(node, "scales"), is_mask = input == (scaled ? 5U : 3U);
     Coords coords;
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const bool batch = skip + i + 2 < result.size();
       const int axis = batch                           ? static_cast<int>(skip + i)
                        : skip + i + 2 == result.size() ? row
                                                        : column;
-      Coord coord = axis_coord(*module_.dims, axis);
+      Coord coord = axis < 0 ? graph::fixed_coord(module_.dims->constant(0))
+                             : axis_coord(*module_.dims, axis);
       coords.push_back(batch || is_mask ? coord * graph::broadcast_factor(dims[i], result[skip + i])
                                         : coord);
     }
@@ -261,7 +263,13 @@ void GroupLowering::make_attention() {
   attention.q = operand(0, m, d);
   attention.k = operand(1, keys, d);
   attention.v = operand(2, keys, n);
-  if (node.inputs.size() > 3) attention.mask = operand(3, m, keys);
+  std::size_t mask = 3;
+  if (attr_boolean(node, "scales")) {
+    constexpr int single = -1;
+    attention.k_scales = operand(mask++, keys, single);
+    attention.v_scales = operand(mask++, keys, single);
+  }
+  if (node.inputs.size() > mask) attention.mask = operand(mask, m, keys);
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
   attention.m = axis(m);
   attention.n = axis(n);

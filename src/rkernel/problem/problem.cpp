@@ -116,10 +116,13 @@ std::string attention_text(const Problem& problem) {
       attention.scale == 0 ? "1 / sqrt(extent of " + d + ")" : fmt::format("{}", attention.scale);
   std::string scores =
       fmt::format("{} * sum over {} of {} * {}", scale, d, attention.q, attention.k);
+  if (attention.k_scales >= 0) scores += fmt::format(" * {}", attention.k_scales);
   if (attention.mask >= 0) scores += fmt::format(" + {}", attention.mask);
   if (attention.causal)
     scores += fmt::format(", {} <= {} + their difference", keys, axis_name(problem, attention.m));
-  return fmt::format("  accumulator: sum over {} of softmax({}) * {}\n", keys, scores, attention.v);
+  const std::string scaled = attention.v_scales < 0 ? "" : fmt::format(" * {}", attention.v_scales);
+  return fmt::format("  accumulator: sum over {} of softmax({}) * {}{}\n", keys, scores,
+                     attention.v, scaled);
 }
 
 std::string recurrence_text(const Problem& problem) {

@@ -133,8 +133,10 @@ struct Contraction {
 /// and see batch, m and n.
 struct Attention {
   int q = 0, k = 1, v = 2, mask = -1;  ///< operands; mask -1: none
-  int m = 0, n = 0, keys = 0, d = 0;   ///< axes
-  double scale = 0;                    ///< 0: 1 / sqrt(extent of d)
+  /// Operands: what each key's row of k and v is multiplied by; -1: 1.
+  int k_scales = -1, v_scales = -1;
+  int m = 0, n = 0, keys = 0, d = 0;  ///< axes
+  double scale = 0;                   ///< 0: 1 / sqrt(extent of d)
   bool causal = false;  ///< row m sees only keys <= m + (extent of keys - extent of m)
 };
 

@@ -183,6 +183,8 @@ class Target {
   /// True where the target runs problems with an Attention; else the operator is split before it
   /// comes here.
   virtual bool fuses_attention() const { return false; }
+  /// The dtypes besides f32 of which it reads keys and values that lie in runs; i8 with scales.
+  virtual std::vector<DType> key_dtypes() const { return {}; }
   /// The left factors of the products of integers that the target contracts (u8 or i16, by constant
   /// i8, in whole groups of four bytes); others are split before they come here. f32: none.
   virtual DType integer_factor() const { return DType::f32; }

@@ -34,9 +34,11 @@ void copy_queries(AttentionFunction& function, const AttentionSizes& sizes,
 
 AttentionBases bases_of(AttentionFunction& function, const AttentionTicket& ticket) {
   const rkernel::Attention& attention = function.attention;
-  Value* k = function.batch_base(ticket.batch, attention.k);
-  Value* v = function.batch_base(ticket.batch, attention.v);
-  return {k, v, attention.mask >= 0 ? function.batch_base(ticket.batch, attention.mask) : nullptr};
+  const auto base = [&](int operand) {
+    return operand >= 0 ? function.batch_base(ticket.batch, operand) : nullptr;
+  };
+  return {base(attention.k), base(attention.v), base(attention.mask), base(attention.k_scales),
+          base(attention.v_scales)};
 }
 
 /// The step of the online softmax for each row of a tile.
@@ -61,6 +63,10 @@ void emit_softmax(AttentionFunction& function, const AttentionSizes& sizes,
         builder.CreateAdd(builder.CreateMul(row, function.stride(attention.mask, attention.m)),
                           builder.CreateMul(keys.first, score.mask_stride));
     score.mask = code.element(bases.mask, offset);
+  }
+  if (bases.key_scales != nullptr) {
+    score.key_scales = code.element(bases.key_scales, keys.first);
+    score.value_scales = code.element(bases.value_scales, keys.first);
   }
   score.maximum = carried.maximum_of(in_block);
   score.sum = carried.sum_of(in_block);

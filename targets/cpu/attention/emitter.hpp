@@ -24,8 +24,9 @@ struct AttentionSlots {
   int tile_rows, tile_panels;                 ///< the main loops' tile: rows at most, panels
   int wide_table, panel_table, vector_table;  ///< addresses of the main loops by rows, for
                                               ///< tile_panels panels, one panel, one vector
-  int scale;                                  ///< the bits of an f32
-  int q_row, acc_row, score_row;              ///< floats between rows in scratch
+  int wide_value_table, panel_value_table, vector_value_table;  ///< the same by values as they lie
+  int scale;                                                    ///< the bits of an f32
+  int q_row, acc_row, score_row;                                ///< floats between rows in scratch
   int record;  ///< floats of one row's partial result: acc_row, then its maximum and sum
   int q_scratch, acc_scratch, max_scratch, sum_scratch, score_scratch, key_scratch, value_scratch;
 };

@@ -1,5 +1,7 @@
 #include "targets/cpu/attention/function.hpp"
 
+#include "targets/cpu/tile/widening.hpp"
+
 #include <llvm/IR/Module.h>
 
 #include "targets/cpu/x86/functions.hpp"
@@ -73,7 +75,7 @@ llvm::Value* AttentionFunction::batch_base(const AttentionBatch& batch, int oper
         builder.CreateMul(batch.along[static_cast<std::size_t>(axis)], stride(operand, axis));
     offset = builder.CreateAdd(offset, term);
   }
-  return code.element(base, offset);
+  return element_of(builder, dtype_of(operand), base, offset);
 }
 
 llvm::Value* AttentionFunction::record(llvm::Value* batch, llvm::Value* row, llvm::Value* part) {

@@ -45,6 +45,9 @@ struct AttentionFunction {
   Digit take(llvm::Value* ticket, llvm::Value* trips);
   /// Sets the index of each batch axis for the operands.
   AttentionBatch locate_batch(llvm::Value* batch);
+  DType dtype_of(int operand) const {
+    return problem.operands[static_cast<std::size_t>(operand)].dtype;
+  }
   /// Element (batch, 0, 0) of an operand.
   llvm::Value* batch_base(const AttentionBatch& batch, int operand);
   /// Address of a row's partial result of one part.

@@ -92,12 +92,25 @@ AttentionKernel::AttentionKernel(const rkernel::Problem& problem,
       slots_(*problem_),
       strategy_(add_attention_slots(slots_)),
       classes_(enumerate_attention_classes(*problem_)) {
-  for (const rkernel::Operand& operand : problem_->operands) {
-    if (operand.dtype == DType::f32) continue;
-    throw Error(ErrorKind::unsupported,
-                fmt::format("attention reads {} as {}; it takes f32 on a CPU", operand.name,
-                            name_of(operand.dtype)));
-  }
+  for (int i = 0; i < static_cast<int>(problem_->operands.size()); ++i) check_dtype(i);
+}
+
+/// Rows of keys and values that are contiguous may be narrow, their scales lie one after the other.
+void AttentionKernel::check_dtype(int index) const {
+  const rkernel::Attention& attention = *problem_->attention;
+  const rkernel::Operand& operand = problem_->operands[static_cast<std::size_t>(index)];
+  const auto is_run_along = [&](int axis) {
+    return operand.strides[static_cast<std::size_t>(axis)].constant() == 1;
+  };
+  const bool is_scale = index == attention.k_scales || index == attention.v_scales;
+  if (is_scale && operand.dtype == DType::f32 && is_run_along(attention.keys)) return;
+  if (!is_scale && operand.dtype == DType::f32) return;
+  const bool is_key = index == attention.k && is_run_along(attention.d),
+             is_value = index == attention.v && is_run_along(attention.n);
+  if ((is_key || is_value) && codegen::can_widen(context_->isa(), operand.dtype)) return;
+  throw Error(ErrorKind::unsupported,
+              fmt::format("attention reads {} as {}, or not in one run; on this CPU it takes f32",
+                          operand.name, name_of(operand.dtype)));
 }
 
 AttentionKernel::Draft AttentionKernel::draft(const rkernel::Problem& problem,
@@ -141,6 +154,8 @@ AttentionShape AttentionKernel::shape_of(std::span<const std::int64_t> ints) con
   shape.keys_unit = value(slots_.stride(attention.k, attention.d)) == 1;
   shape.fixed_order = context_->deterministic();
   shape.values_unit = value(slots_.stride(attention.v, attention.n)) == 1;
+  shape.key_bytes = static_cast<int>(size_of(dtype_of(attention.k)));
+  shape.value_bytes = static_cast<int>(size_of(dtype_of(attention.v)));
   return shape;
 }
 
@@ -202,6 +217,10 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   set(strategy_.wide_table, context_->table(strategy.tile_columns));
   set(strategy_.panel_table, context_->table(isa.panel_f32));
   set(strategy_.vector_table, context_->table(isa.f32_lanes));
+  const rkernel::Factors values = dtype_of(problem_->attention->v);
+  set(strategy_.wide_value_table, context_->table(strategy.tile_columns, values));
+  set(strategy_.panel_value_table, context_->table(isa.panel_f32, values));
+  set(strategy_.vector_value_table, context_->table(isa.f32_lanes, values));
   set(strategy_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
   set(strategy_.q_row, q_row);
   set(strategy_.acc_row, acc_row);
@@ -245,7 +264,9 @@ rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols
   const double seen = static_cast<double>(shape.keys) -
                       (shape.causal ? static_cast<double>(shape.queries - 1) / 2 : 0);
   launch.flops = 2 * rows * seen * depths;
-  launch.bytes = 4 * (rows + keys) * depths;
+  launch.bytes = float_bytes * rows * depths +
+                 keys * static_cast<double>(shape.depth * shape.key_bytes +
+                                            shape.value_depth * shape.value_bytes);
   return launch;
 }
 

@@ -44,6 +44,10 @@ class AttentionKernel final : public rkernel::Kernel {
                   std::shared_ptr<const AttentionChoices> choices);
   void take_code(std::vector<void*> functions) { functions_ = std::move(functions); }
   choice::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
+  void check_dtype(int index) const;
+  DType dtype_of(int operand) const {
+    return problem_->operands[static_cast<std::size_t>(operand)].dtype;
+  }
   std::size_t class_for(std::span<const std::int64_t> ints, choice::ScoreForm form) const;
   void fill_strategy(const choice::AttentionShape& shape, const choice::AttentionStrategy& strategy,
                      rkernel::Launch& launch) const;

@@ -6,6 +6,7 @@
 #include "src/base/bytes.hpp"
 #include "src/choice/calibration/calibration.hpp"
 #include "targets/cpu/attention/rows.hpp"
+#include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/code/transpose.hpp"
 
@@ -55,19 +56,26 @@ Values key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first, llv
   for (int i = 0; i < code.lanes(); ++i) {
     llvm::Value* key = builder.CreateAdd(first, code.number(i));
     if (last != nullptr) key = code.minimum(key, last);
-    rows.push_back(code.element(block.data, builder.CreateMul(key, block.row_stride)));
+    rows.push_back(
+        element_of(builder, block.dtype, block.data, builder.CreateMul(key, block.row_stride)));
   }
   return rows;
 }
 
+/// A vector of a key's elements; 0 where the mask is false.
+llvm::Value* load_keys(VectorCode& code, DType dtype, llvm::Value* key, llvm::Value* offset,
+                       llvm::Value* mask) {
+  return load_widened(code.builder(), dtype, element_of(code.builder(), dtype, key, offset),
+                      code.lanes(), mask);
+}
+
 /// Adds the products of the vector at `offset` of each key.
-Values add_products(VectorCode& code, const Values& keys, llvm::Value* q, llvm::Value* offset,
-                    llvm::Value* lanes, const Values& so_far) {
+Values add_products(VectorCode& code, DType dtype, const Values& keys, llvm::Value* q,
+                    llvm::Value* offset, llvm::Value* lanes, const Values& so_far) {
   llvm::Value* query = code.load_vector(code.element(q, offset));
   Values next;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    next.push_back(
-        code.fused(query, code.load_vector(code.element(keys[i], offset), lanes), so_far[i]));
+    next.push_back(code.fused(query, load_keys(code, dtype, keys[i], offset, lanes), so_far[i]));
   }
   return next;
 }
@@ -79,8 +87,8 @@ struct Depth {
 };
 
 /// Adds to `sums` the products of keys over that depth. `ahead`, where given, is the distance in
-/// floats of keys to ask for.
-Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Value* q,
+/// elements of keys to ask for.
+Values add_dots(VectorCode& code, DType dtype, std::span<llvm::Value* const> keys, llvm::Value* q,
                 const Depth& depth, llvm::Value* ahead, const Values& sums) {
   Builder& builder = code.builder();
   CountedLoop steps(builder, depth.begin, depth.end, code.number(depth.vectors * code.lanes()),
@@ -91,9 +99,10 @@ Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Valu
     llvm::Value* offset = builder.CreateAdd(steps.index(), code.number(vector * code.lanes()));
     llvm::Value* query = code.load_vector(code.element(q, offset));
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      llvm::Value* address = code.element(keys[i], offset);
-      if (ahead != nullptr && vector == 0) codegen::prefetch(builder, code.element(address, ahead));
-      next[i] = code.fused(query, code.load_vector(address), next[i]);
+      if (ahead != nullptr && vector == 0)
+        codegen::prefetch(builder,
+                          element_of(builder, dtype, keys[i], builder.CreateAdd(offset, ahead)));
+      next[i] = code.fused(query, load_keys(code, dtype, keys[i], offset, nullptr), next[i]);
     }
   }
   return steps.close(next);
@@ -109,14 +118,15 @@ llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys
   Values sums;
   for (std::size_t first = 0; first < keys.size(); first += together) {
     const auto some = std::span(keys).subspan(first, together);
-    Values added = add_dots(code, some, q, {code.number(0), lines, line_vectors}, ahead,
-                            Values(together, code.splat(0.0)));
-    if (line_vectors > 1) added = add_dots(code, some, q, {lines, whole, 1}, nullptr, added);
+    Values added = add_dots(code, block.dtype, some, q, {code.number(0), lines, line_vectors},
+                            ahead, Values(together, code.splat(0.0)));
+    if (line_vectors > 1)
+      added = add_dots(code, block.dtype, some, q, {lines, whole, 1}, nullptr, added);
     sums.insert(sums.end(), added.begin(), added.end());
   }
   llvm::Value* rest = builder.CreateSub(block.depth, whole);
   Conditional tail(builder, builder.CreateICmpSGT(rest, code.number(0)), "dot_tail");
-  const Values more = add_products(code, keys, q, whole, code.first_lanes(rest), sums);
+  const Values more = add_products(code, block.dtype, keys, q, whole, code.first_lanes(rest), sums);
   return sums_across(code, tail.close(more, sums));
 }
 
@@ -175,7 +185,7 @@ void emit_key_panels(VectorCode& code, const KeyBlock& block, llvm::Value* to,
   target = code.element(target, builder.CreateURem(groups.index(), code.number(panel)));
   code.for_each_vector(block.depth, "key_square", [&](llvm::Value* offset, llvm::Value* mask) {
     Values rows;
-    for (llvm::Value* key : keys) rows.push_back(code.load_vector(code.element(key, offset), mask));
+    for (llvm::Value* key : keys) rows.push_back(load_keys(code, block.dtype, key, offset, mask));
     llvm::Value* first = code.element(target, builder.CreateMul(offset, code.number(panel)));
     const Values columns = codegen::transpose(builder, rows);
     for (std::size_t i = 0; i < columns.size(); ++i) {

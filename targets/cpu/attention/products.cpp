@@ -2,6 +2,7 @@
 
 #include "targets/cpu/attention/rows.hpp"
 #include "targets/cpu/move/moves.hpp"
+#include "targets/cpu/tile/widening.hpp"
 #include "targets/cpu/x86/functions.hpp"
 
 namespace dyn::cpu {
@@ -21,9 +22,9 @@ AttentionProducts::AttentionProducts(AttentionFunction& function, const Attentio
 void AttentionProducts::pack_keys(const AttentionKeys& block) const {
   const rkernel::Attention& attention = function_.attention;
   if (function_.shape_class.k_unit)
-    return emit_key_panels(code_, {block.keys, sizes_.k_row, block.count, sizes_.depth},
-                           function_.scratch_at(function_.strategy.key_scratch),
-                           key_panel_stride());
+    return emit_key_panels(
+        code_, {block.keys, sizes_.k_row, block.count, sizes_.depth, key_dtype()},
+        function_.scratch_at(function_.strategy.key_scratch), key_panel_stride());
   const StridedMatrix from{block.keys, function_.stride(attention.k, attention.d), sizes_.k_row,
                            false};
   emit_panels(builder_, code_.isa(), from, sizes_.depth, code_.ceil_div(block.count, panel()),
@@ -36,9 +37,10 @@ Value* AttentionProducts::key_panel_stride() const {
   return builder_.CreateMul(depth, number(panel()));
 }
 
-/// Few rows do not repay a copy of values that lie row by row.
+/// Few rows do not repay a copy of values that lie row by row, and copies are of f32.
 bool AttentionProducts::reads_value_tail() const {
-  return function_.shape_class.form == ScoreForm::Dots && function_.shape_class.v_unit;
+  return function_.shape_class.v_unit &&
+         (function_.shape_class.form == ScoreForm::Dots || value_dtype() != DType::f32);
 }
 
 void AttentionProducts::pack_values(const AttentionKeys& block) const {
@@ -68,28 +70,29 @@ void AttentionProducts::multiply(const Product& product, const Matrix& b, Value*
   Value* wide =
       builder_.CreateMul(builder_.CreateUDiv(panels, sizes_.tile_panels), sizes_.tile_panels);
   const auto at = [&](Value* index) {
-    return Matrix{code_.element(b.data, builder_.CreateMul(index, b.panel_stride)), b.k_stride,
-                  b.panel_stride};
+    Matrix panel = b;
+    panel.data = element_of(builder_, b.dtype, b.data, builder_.CreateMul(index, b.panel_stride));
+    return panel;
   };
   const auto columns = [&](Value* index) {
     return code_.element(c, builder_.CreateMul(index, number(panel())));
   };
   CountedLoop tiles(builder_, number(0), wide, sizes_.tile_panels, "wide");
   Value* wide_columns = columns(tiles.index());
-  call(sizes_.wide_table, product, at(tiles.index()), wide_columns);
+  call(b.tables.wide, product, at(tiles.index()), wide_columns);
   tiles.close();
   CountedLoop single(builder_, wide, panels, number(1), "panel");
   Value* panel_columns = columns(single.index());
-  call(sizes_.panel_table, product, at(single.index()), panel_columns);
+  call(b.tables.panel, product, at(single.index()), panel_columns);
   single.close();
 }
 
 void AttentionProducts::emit_scores(const AttentionKeys& block, const AttentionTile& tile) const {
   if (function_.shape_class.form == ScoreForm::Dots)
-    return emit_dots(code_, {block.keys, sizes_.k_row, tile.keys, sizes_.depth}, tile.queries,
-                     sizes_.q_row, tile.rows.size, sizes_.scores, sizes_.score_row);
+    return emit_dots(code_, {block.keys, sizes_.k_row, tile.keys, sizes_.depth, key_dtype()},
+                     tile.queries, sizes_.q_row, tile.rows.size, sizes_.scores, sizes_.score_row);
   const Matrix keys{function_.scratch_at(function_.strategy.key_scratch), number(panel()),
-                    key_panel_stride()};
+                    key_panel_stride(), tables()};
   const Product product{tile.rows.size, tile.queries,     sizes_.q_row,
                         sizes_.depth,   sizes_.score_row, false};
   multiply(product, keys, code_.ceil_div(tile.keys, panel()), sizes_.scores);
@@ -102,7 +105,7 @@ AttentionProducts::Product AttentionProducts::shares(const AttentionTile& tile) 
 void AttentionProducts::add_values(const AttentionKeys& block, const AttentionTile& tile,
                                    Value* accumulator) const {
   if (function_.shape_class.v_unit) {
-    const Matrix values{block.values, sizes_.v_row, number(panel())};
+    const Matrix values{block.values, sizes_.v_row, number(panel()), value_tables(), value_dtype()};
     Value* panels = builder_.CreateUDiv(sizes_.whole_columns, number(panel()));
     multiply(shares(tile), values, panels, accumulator);
     add_vectors(block, tile, builder_.CreateMul(panels, number(panel())), accumulator);
@@ -110,7 +113,7 @@ void AttentionProducts::add_values(const AttentionKeys& block, const AttentionTi
   Value* left = builder_.CreateSub(sizes_.columns, sizes_.whole_columns);
   if (reads_value_tail()) return add_tail(block, tile, left, accumulator);
   const Matrix packed{function_.scratch_at(function_.strategy.value_scratch), number(panel()),
-                      builder_.CreateMul(block.count, number(panel()))};
+                      builder_.CreateMul(block.count, number(panel())), tables()};
   Value* c = code_.element(accumulator, sizes_.whole_columns);
   multiply(shares(tile), packed, code_.ceil_div(left, panel()), c);
 }
@@ -118,9 +121,10 @@ void AttentionProducts::add_values(const AttentionKeys& block, const AttentionTi
 void AttentionProducts::add_tail(const AttentionKeys& block, const AttentionTile& tile, Value* left,
                                  Value* accumulator) const {
   Conditional any(builder_, builder_.CreateICmpSGT(left, number(0)), "tail");
-  emit_value_tail(code_, {code_.element(block.values, sizes_.whole_columns), sizes_.v_row,
-                          tile.keys, left, sizes_.scores, sizes_.score_row, tile.rows.size,
-                          code_.element(accumulator, sizes_.whole_columns), sizes_.acc_row});
+  emit_value_tail(
+      code_, {element_of(builder_, value_dtype(), block.values, sizes_.whole_columns), sizes_.v_row,
+              tile.keys, left, sizes_.scores, sizes_.score_row, tile.rows.size,
+              code_.element(accumulator, sizes_.whole_columns), sizes_.acc_row, value_dtype()});
   any.close();
 }
 
@@ -128,8 +132,9 @@ void AttentionProducts::add_tail(const AttentionKeys& block, const AttentionTile
 void AttentionProducts::add_vectors(const AttentionKeys& block, const AttentionTile& tile,
                                     Value* first, Value* accumulator) const {
   CountedLoop vectors(builder_, first, sizes_.whole_columns, number(code_.lanes()), "vector");
-  const Matrix values{code_.element(block.values, vectors.index()), sizes_.v_row, number(panel())};
-  call(sizes_.vector_table, shares(tile), values, code_.element(accumulator, vectors.index()));
+  const Matrix values{element_of(builder_, value_dtype(), block.values, vectors.index()),
+                      sizes_.v_row, number(panel()), value_tables(), value_dtype()};
+  call(values.tables.vector, shares(tile), values, code_.element(accumulator, vectors.index()));
   vectors.close();
 }
 

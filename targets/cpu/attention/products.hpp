@@ -21,10 +21,16 @@ class AttentionProducts {
                   llvm::Value* accumulator) const;
 
  private:
+  /// The main loops of values as they lie, which may be narrower than f32, or those of f32.
+  struct Tables {
+    llvm::Value *wide, *panel, *vector;
+  };
   /// B of a main loop: element (k, column) at data + (column / panel) * panel_stride + k * k_stride
   /// + column % panel.
   struct Matrix {
     llvm::Value *data, *k_stride, *panel_stride;
+    Tables tables;
+    DType dtype = DType::f32;
   };
   /// A product without its B: c = a * b, or c += a * b, over k.
   struct Product {
@@ -40,6 +46,12 @@ class AttentionProducts {
                 llvm::Value* accumulator) const;
   void add_vectors(const AttentionKeys& block, const AttentionTile& tile, llvm::Value* first,
                    llvm::Value* accumulator) const;
+  Tables tables() const { return {sizes_.wide_table, sizes_.panel_table, sizes_.vector_table}; }
+  Tables value_tables() const {
+    return {sizes_.wide_value_table, sizes_.panel_value_table, sizes_.vector_value_table};
+  }
+  DType key_dtype() const { return function_.dtype_of(function_.attention.k); }
+  DType value_dtype() const { return function_.dtype_of(function_.attention.v); }
   llvm::Value* key_panel_stride() const;
   bool reads_value_tail() const;
   std::int64_t panel() const { return code_.isa().panel_f32; }

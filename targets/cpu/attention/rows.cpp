@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"
 
 namespace dyn::cpu {
@@ -39,10 +40,12 @@ llvm::Value* emit_maximum(VectorCode& code, StrideClass mask_class, const ScoreR
   const auto step = [&](llvm::Value* offset, llvm::Value* lanes, llvm::Value* so_far) {
     llvm::Value* address = code.element(row.scores, offset);
     llvm::Value* score = code.load_vector(address);
-    if (row.mask != nullptr) {
+    if (row.key_scales != nullptr)
+      score = code.builder().CreateFMul(
+          score, code.load_vector(code.element(row.key_scales, offset), lanes));
+    if (row.mask != nullptr)
       score = code.builder().CreateFAdd(score, mask_values(code, mask_class, row, offset, lanes));
-      code.store(score, address);
-    }
+    if (row.key_scales != nullptr || row.mask != nullptr) code.store(score, address);
     if (lanes != nullptr) score = code.builder().CreateSelect(lanes, score, code.splat(-infinity));
     return larger(score, so_far);
   };
@@ -60,7 +63,12 @@ llvm::Value* emit_shares(VectorCode& code, codegen::Math& math, const ScoreRow& 
     llvm::Value* share =
         math.exp_not_positive(builder.CreateFSub(code.load_vector(address), maximum));
     if (lanes != nullptr) share = builder.CreateSelect(lanes, share, code.splat(0.0));
-    code.store(share, address);
+    llvm::Value* stored =
+        row.value_scales == nullptr
+            ? share
+            : builder.CreateFMul(share,
+                                 code.load_vector(code.element(row.value_scales, offset), lanes));
+    code.store(stored, address);
     return plus(so_far, share);
   };
   return code.across(code.fold(row.visible, code.splat(0.0), "shares", step, plus), plus);
@@ -114,8 +122,9 @@ void emit_value_tail(VectorCode& code, const ValueTail& tail) {
   CountedLoop row(builder, code.number(0), tail.rows, code.number(1), "tail_row");
   llvm::Value* shares = code.element(tail.shares, builder.CreateMul(row.index(), tail.share_row));
   const auto product = [&](llvm::Value* key, llvm::Value* so_far) {
-    llvm::Value* values =
-        code.load_vector(code.element(tail.values, builder.CreateMul(key, tail.value_row)), mask);
+    llvm::Value* address =
+        element_of(builder, tail.dtype, tail.values, builder.CreateMul(key, tail.value_row));
+    llvm::Value* values = load_widened(builder, tail.dtype, address, code.lanes(), mask);
     return code.fused(code.splat(code.load(code.element(shares, key))), values, so_far);
   };
   CountedLoop several(builder, code.number(0), together, code.number(chains), "tail_keys",

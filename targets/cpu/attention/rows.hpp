@@ -16,17 +16,21 @@ struct ScoreRow {
       *mask_stride;  ///< of the row's first key here, in floats from key to key; nullptr: none
   llvm::Value *maximum, *sum;
   llvm::Value *accumulator, *accumulator_columns;
+  /// Scales of the rows of keys and values from the first key here on; nullptr: none.
+  llvm::Value *key_scales = nullptr, *value_scales = nullptr;
 };
 
-/// Turns scores into e^(score - maximum), 0 where the row does not see the key, and brings maximum,
-/// sum and accumulator up to date. A maximum of -inf (nothing seen yet) counts as 0, so that no
-/// -inf - -inf arises. NaN scores make the sum NaN.
+/// Turns scores into e^(score - maximum), times the scale of the key's values, 0 where the row does
+/// not see the key, and brings maximum, sum (without those scales) and accumulator up to date. A
+/// maximum of -inf (nothing seen yet) counts as 0, so that no -inf - -inf arises. NaN scores make
+/// the sum NaN.
 void emit_softmax_step(VectorCode& code, codegen::Math& math, codegen::StrideClass mask_class,
                        const ScoreRow& row);
 
 /// A block of keys as it lies, with stride 1 along d.
 struct KeyBlock {
   llvm::Value *data, *row_stride, *keys, *depth;
+  DType dtype = DType::f32;
 };
 
 /// scores[r * score_row + key] = sum over d of q[r * q_row + d] * key(key, d) for `rows` rows, q
@@ -47,6 +51,7 @@ struct ValueTail {
   llvm::Value *values, *value_row, *keys, *columns;
   llvm::Value *shares, *share_row, *rows;
   llvm::Value *accumulator, *accumulator_row;
+  DType dtype = DType::f32;  ///< of the values
 };
 void emit_value_tail(VectorCode& code, const ValueTail& tail);
 

@@ -1,5 +1,7 @@
 #include "targets/cpu/attention/ticket.hpp"
 
+#include "targets/cpu/tile/widening.hpp"
+
 namespace dyn::cpu {
 
 using llvm::Value;
@@ -39,7 +41,10 @@ AttentionSizes::AttentionSizes(AttentionFunction& function)
                         : function.number(0)),
       wide_table(table_at(function, function.strategy.wide_table)),
       panel_table(table_at(function, function.strategy.panel_table)),
-      vector_table(table_at(function, function.strategy.vector_table)) {}
+      vector_table(table_at(function, function.strategy.vector_table)),
+      wide_value_table(table_at(function, function.strategy.wide_value_table)),
+      panel_value_table(table_at(function, function.strategy.panel_value_table)),
+      vector_value_table(table_at(function, function.strategy.vector_value_table)) {}
 
 /// Under a causal mask the last rows, which see most keys, come first, so that short tickets fill
 /// the end.
@@ -73,8 +78,11 @@ AttentionKeys keys_from(AttentionFunction& function, const AttentionSizes& sizes
   codegen::Builder& builder = function.builder;
   VectorCode& code = function.code;
   Value* count = code.minimum(sizes.block_keys, builder.CreateSub(ticket.end_key, first_key));
-  Value* keys = code.element(bases.k, builder.CreateMul(first_key, sizes.k_row));
-  Value* values = code.element(bases.v, builder.CreateMul(first_key, sizes.v_row));
+  const rkernel::Attention& attention = function.attention;
+  Value* keys = element_of(builder, function.dtype_of(attention.k), bases.k,
+                           builder.CreateMul(first_key, sizes.k_row));
+  Value* values = element_of(builder, function.dtype_of(attention.v), bases.v,
+                             builder.CreateMul(first_key, sizes.v_row));
   return {first_key, count, keys, values};
 }
 

@@ -17,6 +17,7 @@ struct AttentionSizes {
   llvm::Value *k_row, *v_row;
   llvm::Value* whole_columns;  ///< those in whole vectors, where values are read as they lie
   llvm::Value *wide_table, *panel_table, *vector_table;
+  llvm::Value *wide_value_table, *panel_value_table, *vector_value_table;
 };
 
 struct AttentionTicket {
@@ -29,7 +30,7 @@ struct AttentionTicket {
 /// Where the operands of a ticket's batch begin.
 struct AttentionBases {
   llvm::Value *k, *v;
-  llvm::Value* mask;  ///< nullptr: there is no mask
+  llvm::Value *mask, *key_scales, *value_scales;  ///< nullptr: there are none
 };
 
 /// A block of keys and of their values, as they lie.

@@ -9,12 +9,29 @@ using rkernel::LoopKind;
 
 AttentionSlots add_attention_slots(codegen::SlotTable& slots) {
   AttentionSlots made;
-  for (int* slot :
-       {&made.m_blocks,    &made.splits,        &made.block_keys,  &made.tile_rows,
-        &made.tile_panels, &made.wide_table,    &made.panel_table, &made.vector_table,
-        &made.scale,       &made.q_row,         &made.acc_row,     &made.score_row,
-        &made.record,      &made.q_scratch,     &made.acc_scratch, &made.max_scratch,
-        &made.sum_scratch, &made.score_scratch, &made.key_scratch, &made.value_scratch}) {
+  for (int* slot : {&made.m_blocks,
+                    &made.splits,
+                    &made.block_keys,
+                    &made.tile_rows,
+                    &made.tile_panels,
+                    &made.wide_table,
+                    &made.panel_table,
+                    &made.vector_table,
+                    &made.wide_value_table,
+                    &made.panel_value_table,
+                    &made.vector_value_table,
+                    &made.scale,
+                    &made.q_row,
+                    &made.acc_row,
+                    &made.score_row,
+                    &made.record,
+                    &made.q_scratch,
+                    &made.acc_scratch,
+                    &made.max_scratch,
+                    &made.sum_scratch,
+                    &made.score_scratch,
+                    &made.key_scratch,
+                    &made.value_scratch}) {
     *slot = slots.add_strategy_slot();
   }
   return made;

@@ -17,10 +17,17 @@ llvm::Type* element_type(codegen::Builder& builder, DType dtype) {
 
 }  // namespace
 
-llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width) {
+llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width,
+                          llvm::Value* mask) {
   llvm::Type* stored = codegen::lanes_of(element_type(builder, dtype), width);
   llvm::Type* wide = codegen::lanes_of(builder.getFloatTy(), width);
-  llvm::Value* value = builder.CreateAlignedLoad(stored, address, llvm::Align(size_of(dtype)));
+  const llvm::Align alignment(size_of(dtype));
+  llvm::Value* value = nullptr;
+  if (mask == nullptr)
+    value = builder.CreateAlignedLoad(stored, address, alignment);
+  else
+    value = builder.CreateMaskedLoad(stored, address, alignment, mask,
+                                     llvm::Constant::getNullValue(stored));
   switch (dtype) {
     case DType::bf16: return codegen::half_to_float(builder, dtype, value);
     case DType::f16: return builder.CreateFPExt(value, wide);

@@ -8,8 +8,10 @@
 namespace dyn::cpu {
 
 /// `width` elements of `dtype` at `address`, as f32; i8 without its scale. The ISA must be able to
-/// (can_widen).
-llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width);
+/// (can_widen). `mask`: 0 stands for elements where it is false, which are not read; nullptr: all
+/// are.
+llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width,
+                          llvm::Value* mask = nullptr);
 
 /// The address of element `index`.
 llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* base,

@@ -72,6 +72,7 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
   }
   if (problem.attention) {
     const rkernel::Attention& a = *problem.attention;
+    if (a.k_scales >= 0) key += fmt::format(" scales {},{}", a.k_scales, a.v_scales);
     key += fmt::format(" attention {},{},{},{},{},{},{},{},{}", a.q, a.k, a.v, a.mask, a.m, a.n,
                        a.keys, a.d, int{a.causal});
   }

@@ -72,3 +72,54 @@ TEST_CASE("squares and cubes are products, where a product rounds as a power doe
   for (const char* exponent : {"2", "3"}) CHECK(powers_in("i64", exponent) == 0);
   CHECK(powers_in("f64", "3.0") == 0);
 }
+
+namespace {
+
+/// The attention of a model whose keys are `keys`, made of k (f16), i (i8) and s (f32) of [B, S,
+/// 8], [B, S, 8] and [B, S, 1], and whose values are made of inputs likewise.
+Node attention_over(const std::string& keys, const std::string& values, bool keeps_attention,
+                    Module& module) {
+  module = parse(
+      "dyn 1\ndim B in 1..8\ndim S in 1..64\ndim P in 0..63\nstate c: f16[B, 64, 8]\n"
+      "graph g(q: f32[B, S, 8], k: f16[B, S, 8], t: f16[B, 8, 8], i: i8[B, S, 8], "
+      "s: f32[B, S, 1], u: i8[B, S, 8], w: f32[B, S, 1]) -> (y: f32[B, S, 8], l: f32[B, 64, 8]) "
+      "{\n  a = append(c, k) at=P\n  l = cast(a) dtype=f32\n  e = " +
+      keys + "\n  v = " + values + "\n  y = attention(q, e, v)\n  return y, l\n}\n");
+  PipelineOptions options;
+  options.decompose.keep_attention = keeps_attention;
+  options.decompose.key_dtypes = {dyn::DType::f16, dyn::DType::i8};
+  run_pipeline(module, options);
+  for (const Node& node : module.nodes) {
+    if (node.op->id == OpId::Attention) return node;
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("attention reads rows of inputs and states in the bits that they have") {
+  Module module;
+  const auto dtypes = [&](const Node& node) {
+    std::string all;
+    for (const ValueId id : node.inputs)
+      all += std::string(name_of(module.value(id).type.dtype)) + " ";
+    return all;
+  };
+  const std::string plain = "cast(k) dtype=f32", scaled = "s * (cast(i) dtype=f32)",
+                    other = "(cast(u) dtype=f32) * w";
+  CHECK(dtypes(attention_over(plain, plain, true, module)) == "f32 f16 f16 ");
+  CHECK(count(module, OpId::Cast) == 1);  // of the whole state
+  CHECK(dtypes(attention_over("slice(cast(a) dtype=f32) axes=[1] starts=[0] ends=[S]", plain, true,
+                              module)) == "f32 f16 f16 ");
+  const Node bytes = attention_over(scaled, other, true, module);
+  CHECK(dtypes(bytes) == "f32 i8 i8 f32 f32 ");
+  CHECK(attr_boolean(bytes, "scales"));
+  CHECK(module.value(bytes.inputs[3]).name == "s");
+  CHECK(module.value(bytes.inputs[4]).name == "w");
+  // Rows that are no runs, that something computes, or of which only one side is scaled.
+  CHECK(dtypes(attention_over("transpose(cast(t) dtype=f32) perm=[0, 2, 1]", "cast(t) dtype=f32",
+                              true, module)) == "f32 f32 f16 ");
+  CHECK(dtypes(attention_over("cast(k + k) dtype=f32", plain, true, module)) == "f32 f32 f16 ");
+  CHECK(dtypes(attention_over(scaled, plain, true, module)) == "f32 f32 f16 ");
+  CHECK(attention_over(plain, plain, false, module).op == nullptr);
+}

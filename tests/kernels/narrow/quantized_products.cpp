@@ -14,7 +14,7 @@
 #include "dyn/graph.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
-#include "tests/kernels/unit_products.hpp"
+#include "tests/kernels/narrow/unit_products.hpp"
 #include "tests/support/seed.hpp"
 
 namespace dyn::testing {
