@@ -42,10 +42,10 @@ void infer_for(InferContext& context, std::vector<TensorType>& outputs) {
   infer(context, outputs);
 }
 
-/// What counts as 0 in integers that are multiplied by numbers.
+/// The attribute that says what counts as 0 in integers that are multiplied by numbers.
 inline constexpr std::string_view zero_name = "zero";
 AttrDef zero_attr();
-/// Such a product.
+/// u8 or i16 by f32.
 bool is_integer_by_float(DType left, DType right);
 /// The dtype of sums of products of the first two inputs: their one dtype, one of `accepted`, i32
 /// of u8 or i16 by i8, f32 of bf16 by f32, which then counts in bf16, or, of operators with

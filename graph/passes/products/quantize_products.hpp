@@ -10,8 +10,8 @@ namespace dyn::graph {
 /// Which products, and how.
 struct QuantizedProducts {
   std::function<bool(const Node&)> chosen = [](const Node&) { return true; };
-  /// Of left sides the greatest magnitudes that they are to have, beyond which they are cut off;
-  /// others are quantised by what they hold.
+  /// The greatest magnitudes that left sides are to have, beyond which they are cut off; others are
+  /// quantised by what they hold.
   std::map<ValueId, double> reaches = {};
 };
 

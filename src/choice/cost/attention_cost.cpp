@@ -43,7 +43,7 @@ AttentionSizes sizes_of(const AttentionShape& shape, const AttentionStrategy& st
   return sizes;
 }
 
-/// Of its row and of its values'.
+/// A key's row and its values.
 double bytes_of_key(const AttentionShape& shape) {
   return static_cast<double>(shape.depth * shape.key_bytes + shape.value_depth * shape.value_bytes);
 }

@@ -61,7 +61,7 @@ struct Machine {
   /// no such tile.
   const TileSpeed* find_tile(int rows, int columns, const rkernel::Factors& factors = {}) const;
   int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none
-  /// Of those the rows of the largest that computes as much in a second as any; most_rows() where
+  /// The rows of the largest of those that computes as much in a second as any; most_rows() where
   /// nothing was measured for these factors.
   int fastest_rows(int columns, const rkernel::Factors& factors) const;
 

@@ -35,7 +35,8 @@ Quantization::Quantization(const Arguments& arguments)
   const auto stays = [](const QuantizedLayer& layer) { return !layer.kept.empty(); };
   if (std::ranges::all_of(layers_, stays))
     throw Error(ErrorKind::user,
-                fmt::format("{}: no product of f32 by a constant weight can be quantised",
+                fmt::format("{}: no product of f32 by a constant weight can be quantised; those of "
+                            "f16 and bf16 stay as they are",
                             arguments.model));
 }
 

@@ -334,7 +334,7 @@ class CodedPanel {
     return out;
   }
 
-  /// Of its first `left` elements.
+  /// Its first `left` elements count.
   float sum_of_word(std::uint32_t word, std::int64_t left, std::int64_t at) const {
     const auto count = std::clamp<std::int64_t>(left, 0, rkernel::codes_of_word);
     if (count == 0) return 0;

@@ -109,7 +109,8 @@ llvm::Value* group_of_codes(codegen::Builder& builder, const codegen::Isa& isa, 
   const auto less_zeros = [&](llvm::Value* whole) {
     return zeros == nullptr ? whole : builder.CreateSub(whole, elements.split(zeros));
   };
-  // Without shifts of bytes: a code with the other sign bit is one less its least.
+  // No instruction shifts bytes: the code with its sign turned is above the least one by as much as
+  // the number is.
   if (group == Group::Bytes) {
     constexpr int greatest = table_lanes - 1, middle = table_lanes / 2;
     llvm::Value* shifted = elements.split(

@@ -106,7 +106,7 @@ class TileLoop {
   rkernel::Factors factors_;
   DType weights_;  ///< as wide as a step of B
   llvm::FixedVectorType* vector_;
-  /// Of a block of codes, by vector, where its steps are written.
+  /// Numbers of a block of codes, by vector, where its steps are written.
   Values scales_, zeros_;
   llvm::Value* code_ = nullptr;        ///< step of a word, where single steps are written
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
