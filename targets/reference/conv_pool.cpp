@@ -159,7 +159,7 @@ std::vector<double> numbers_of(const Array& array) {
                                : std::vector<double>(array.integers.begin(), array.integers.end());
 }
 
-/// What is multiplied, and what stands around it.
+/// Both factors, and the padding of the left one.
 struct Sides {
   Array x, w;
   double outside;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "graph/text/text.hpp"
@@ -103,6 +104,16 @@ std::vector<Tensor> magnitudes_of(const std::vector<Tensor>& inputs) {
 }
 
 }  // namespace
+
+void for_each_isa(int rounds, const std::function<void(const codegen::Isa& isa)>& body) {
+  for (int round = 0; round < rounds; ++round) {
+    for (const codegen::Isa& isa : codegen::all_isas()) {
+      if (!codegen::cpu_has(isa)) continue;
+      CAPTURE(isa.name);
+      body(isa);
+    }
+  }
+}
 
 Options test_options(const std::string& isa) {
   static const TemporaryFolder cache;

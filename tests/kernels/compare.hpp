@@ -1,12 +1,14 @@
 #pragma once
 // Runs one text on the CPU target and on the reference in float64, and compares.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "dyn/graph.hpp"
 #include "graph/ir/module.hpp"
+#include "targets/llvm/jit/isa.hpp"
 #include "targets/reference/reference.hpp"
 #include "tests/kernels/random.hpp"
 
@@ -17,6 +19,10 @@ namespace dyn::testing {
 Options test_options(const std::string& isa = {});
 /// The same for the reference, which has the same random weights.
 Options on_reference(Options options);
+
+/// Calls `body` in each of so many rounds for every instruction set that this CPU has; failures
+/// name it.
+void for_each_isa(int rounds, const std::function<void(const codegen::Isa& isa)>& body);
 
 /// |actual - expected| <= factor * eps * scale, where eps is that of the output's dtype. Integers
 /// and bools must be equal.

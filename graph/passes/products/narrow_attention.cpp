@@ -57,8 +57,8 @@ class KeyNarrower {
     if (values && !is_scaled(values)) node.inputs[2] = values->rows;
   }
 
-  /// What becomes f32 behind views that leave the last axis as it is; nothing: no such. Rows of one
-  /// element are no runs: an axis of one has no distance.
+  /// The rows that become f32 behind views that leave the last axis as it is; nothing: no such.
+  /// Rows of one element are no runs: an axis of one has no distance.
   std::optional<NarrowRows> rows_behind(ValueId id) {
     if (type(id).dims.back().constant() == 1) return std::nullopt;
     std::vector<const Node*> views;

@@ -1,5 +1,5 @@
 #pragma once
-// What values of a model are when it runs, and how far another model's are from them.
+// Values of a model when it runs, and how far another model's are from them.
 
 #include <functional>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace dyn::cli {
 
-/// What a model is run on: of each folder in `folder` the files NAME.npy, or those of the folder
-/// itself where it holds such; the inputs of --load-inputs, or none, where its name is empty.
+/// The inputs that a model is run on: of each folder in `folder` the files NAME.npy, or those of
+/// the folder itself where it holds such; those of --load-inputs, or none, where its name is empty.
 /// Inputs that a sample does not name are random. Throws Error(user) where there is no file.
 std::vector<LoadedInputs> samples_of(const Arguments& arguments, const std::string& folder);
 

@@ -23,9 +23,12 @@ runtime::LoadRequest ModelText::request(std::map<std::string, std::string_view>&
   return request;
 }
 
-std::shared_ptr<const runtime::Model> ModelText::load(const Options& options) const {
+std::shared_ptr<const runtime::Model> ModelText::load(const std::string& other_text,
+                                                      const Options& options) const {
   std::map<std::string, std::string_view> views;
-  return runtime::Model::load(request(views), options);
+  runtime::LoadRequest other = request(views);
+  other.text = other_text;
+  return runtime::Model::load(other, options);
 }
 
 ModelText model_text_of(const Arguments& arguments) {
@@ -46,26 +49,30 @@ class WeightFile {
  public:
   explicit WeightFile(std::map<std::string, std::string> made) : made_(std::move(made)) {}
 
+  /// They are the file's from then on.
   void add_weights(graph::Module& module, const runtime::WeightSources& sources) {
-    for (const graph::Node& node : module.nodes) {
-      for (const graph::ValueId id : node.inputs) add(module, sources, id);
-    }
-    for (const graph::ValueId id : module.outputs) add(module, sources, id);
+    std::vector<graph::ValueId> ids = module.outputs;
+    for (const graph::Node& node : module.nodes)
+      ids.insert(ids.end(), node.inputs.begin(), node.inputs.end());
+    std::erase_if(ids, [&](graph::ValueId id) { return !is_stored(module.value(id)); });
+    for (const graph::ValueId id : ids) add(module.value(id), sources, id);
+    // Behind all of them: some are made of others.
+    for (const graph::ValueId id : ids) module.value(id).weight = {};
   }
 
   std::string take() { return onnx::Weights(std::move(tensors_)).take_file(); }
   bool empty() const { return tensors_.empty(); }
 
  private:
-  void add(graph::Module& module, const runtime::WeightSources& sources, graph::ValueId id) {
-    graph::Value& value = module.value(id);
-    if (value.kind != graph::ValueKind::Weight || value.weight.kind == Kind::Splat ||
-        value.weight.kind == Kind::Random || !known_.insert(value.name).second)
-      return;
-    const Shape dims = runtime::weight_shape(value);
-    tensors_.push_back({value.name, value.type.dtype, dims,
+  static bool is_stored(const graph::Value& value) {
+    return value.kind == graph::ValueKind::Weight && value.weight.kind != Kind::Splat &&
+           value.weight.kind != Kind::Random;
+  }
+
+  void add(const graph::Value& value, const runtime::WeightSources& sources, graph::ValueId id) {
+    if (!known_.insert(value.name).second) return;
+    tensors_.push_back({value.name, value.type.dtype, runtime::weight_shape(value),
                         std::make_shared<const std::string>(bytes_of(value, sources, id))});
-    value.weight = {};
   }
 
   std::string bytes_of(const graph::Value& value, const runtime::WeightSources& sources,
@@ -89,7 +96,7 @@ class WeightFile {
 
 }  // namespace
 
-ModelText with_weights_in(graph::Module module, const runtime::WeightSources& sources,
+ModelText with_weights_in(graph::Module& module, const runtime::WeightSources& sources,
                           const runtime::LoadRequest& request, const Options& options,
                           std::map<std::string, std::string> made, const std::string& file_name) {
   WeightFile file(std::move(made));

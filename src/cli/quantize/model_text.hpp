@@ -22,16 +22,18 @@ struct ModelText {
 
   /// The request, whose memory belongs to this object and `views`.
   runtime::LoadRequest request(std::map<std::string, std::string_view>& views) const;
-  std::shared_ptr<const runtime::Model> load(const Options& options) const;
+  /// Loads another text with the same weights.
+  std::shared_ptr<const runtime::Model> load(const std::string& other_text,
+                                             const Options& options) const;
 };
 
 /// Arguments::model, which may be an ONNX file.
 ModelText model_text_of(const Arguments& arguments);
 
-/// The module with all of its weights in one file of that name, but for those that a text makes
-/// itself: text and file, which is held. Weights that passes have made are made now, `made` has the
-/// bytes of others by name. `sources`: of the module.
-ModelText with_weights_in(graph::Module module, const runtime::WeightSources& sources,
+/// Gives the module all of its weights in one file of that name, but for those that a text makes
+/// itself, and returns text and file, which is held. Weights that passes have made are made now,
+/// `made` has the bytes of others by name. `sources`: of the module, whose last use this is.
+ModelText with_weights_in(graph::Module& module, const runtime::WeightSources& sources,
                           const runtime::LoadRequest& request, const Options& options,
                           std::map<std::string, std::string> made, const std::string& file_name);
 

@@ -49,9 +49,10 @@ ModelText Quantization::make(const std::string& file) {
   const runtime::WeightSources sources(module, request, arguments_.options);
   std::map<std::string, std::string> made;
   if (by_codes()) code_weights(module, layers_, wanted_.group, sources, made);
-  compare(with_weights_in(watching(module, results()), sources, request, arguments_.options, made,
-                          file));
-  return with_weights_in(module, sources, request, arguments_.options, std::move(made), file);
+  ModelText quantised =
+      with_weights_in(module, sources, request, arguments_.options, std::move(made), file);
+  compare(load(quantised, watching(module, results())));
+  return quantised;
 }
 
 /// Left sides, and weights of i8; codes of 4 bits are made later.
@@ -110,22 +111,21 @@ std::vector<graph::ValueId> Quantization::results() const {
   return values;
 }
 
-std::shared_ptr<const runtime::Model> Quantization::load(const ModelText& text) const {
+std::shared_ptr<const runtime::Model> Quantization::load(const ModelText& weights,
+                                                         const graph::Module& module) const {
   show_progress("loading");
-  return text.load(arguments_.options);
+  return weights.load(graph::print(module), arguments_.options);
 }
 
-/// What outputs and layers give in the model as it was, and how far its left sides reach.
+/// Notes the values of outputs and layers in the model as it was, and how far its left sides reach.
 void Quantization::watch_originals() {
   const bool calibrates = by_bytes() && !wanted_.calibrate.empty();
   std::vector<graph::ValueId> watched = results();
   for (const QuantizedLayer& layer : layers_) {
     if (calibrates && layer.kept.empty()) watched.push_back(layer.left);
   }
-  ModelText text = source_;
-  text.text = graph::print(watching(module_, watched));
   const std::size_t own = module_.outputs.size(), kept = own + layers_.size();
-  run_samples(load(text), arguments_, samples_,
+  run_samples(load(source_, watching(module_, watched)), arguments_, samples_,
               [&](std::size_t, const std::vector<Tensor>& outputs) {
                 for (std::size_t i = kept; i < outputs.size(); ++i)
                   widen(watched[i - own], outputs[i]);
@@ -141,14 +141,14 @@ void Quantization::widen(graph::ValueId left, const Tensor& tensor) {
     reach = std::max(reach, std::fabs(double{element}));
 }
 
-void Quantization::compare(const ModelText& quantised) {
+void Quantization::compare(const std::shared_ptr<const runtime::Model>& quantised) {
   const std::size_t own = module_.outputs.size();
   errors_.resize(layers_.size());
   for (std::size_t i = 0; i < own; ++i) {
     const bool is_number = originals_.front()[i].dtype() == DType::f32;
     output_errors_.push_back(is_number ? std::optional(RelativeError()) : std::nullopt);
   }
-  run_samples(load(quantised), arguments_, samples_,
+  run_samples(quantised, arguments_, samples_,
               [&](std::size_t sample, const std::vector<Tensor>& outputs) {
                 const std::vector<Tensor>& originals = originals_[sample];
                 for (std::size_t i = 0; i < own; ++i) {

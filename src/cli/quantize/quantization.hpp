@@ -21,8 +21,8 @@ class Quantization {
   /// The model and its file of weights of this name. Runs both models on all samples.
   ModelText make(const std::string& file);
 
-  /// What each layer is now, and how far its results are from what they were, with all that lies
-  /// before it; after make().
+  /// A row for each layer: its format, and how far its results are from those before, with all that
+  /// lies before it; after make().
   std::vector<Row> layer_rows() const;
   /// The same for outputs of f32.
   std::vector<Row> output_rows() const;
@@ -33,11 +33,12 @@ class Quantization {
   std::string format_of(const QuantizedLayer& layer) const;
   bool is_chosen(const graph::Node& node) const;
   std::vector<graph::ValueId> results() const;
-  std::shared_ptr<const runtime::Model> load(const ModelText& text) const;
+  std::shared_ptr<const runtime::Model> load(const ModelText& weights,
+                                             const graph::Module& module) const;
   void narrow(graph::Module& module) const;
   void watch_originals();
   void widen(graph::ValueId left, const Tensor& tensor);
-  void compare(const ModelText& quantised);
+  void compare(const std::shared_ptr<const runtime::Model>& quantised);
 
   const Arguments& arguments_;
   const QuantizeArguments& wanted_;

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "dyn/graph.hpp"
-#include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/support/seed.hpp"
 
@@ -68,17 +67,12 @@ void check_bfloats(const BfloatProduct& product, const Options& options, Random&
 TEST_SUITE("fast") {
   TEST_CASE("products of bf16: both factors are rounded, and sums are f32") {
     Random random("bfloat products");
-    const int rounds = test_rounds(60, 3);
-    for (int round = 0; round < rounds; ++round) {
-      for (const codegen::Isa& isa : codegen::all_isas()) {
-        if (!codegen::cpu_has(isa)) continue;
-        Options options = test_options(isa.name);
-        options.random_weights = true;
-        CAPTURE(isa.name);
-        check_bfloats(random.chance(0.6) ? bfloat_matmul(random) : bfloat_conv(random), options,
-                      random);
-      }
-    }
+    for_each_isa(test_rounds(60, 3), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.random_weights = true;
+      check_bfloats(random.chance(0.6) ? bfloat_matmul(random) : bfloat_conv(random), options,
+                    random);
+    });
   }
 }
 

@@ -11,7 +11,6 @@
 
 #include "dyn/graph.hpp"
 #include "src/base/rounding.hpp"
-#include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/kernels/narrow/unit_products.hpp"
 #include "tests/support/seed.hpp"
@@ -124,78 +123,68 @@ void check_close_to(const Tensor& actual, const Tensor& expected) {
 TEST_SUITE("fast") {
   TEST_CASE("weights of 4 bits: every instruction set, random sizes and groups") {
     Random random("coded weights");
-    const int rounds = test_rounds(40, 3);
-    for (int round = 0; round < rounds; ++round) {
-      for (const codegen::Isa& isa : codegen::all_isas()) {
-        if (!codegen::cpu_has(isa)) continue;
-        Options options = test_options(isa.name);
-        options.weights = "i4";
-        options.weight_group = random.pick(code_groups);
-        if (random.chance(0.3)) options.precision = "bf16";
-        options.threads = static_cast<int>(random.integer(1, 3));
-        options.deterministic = random.chance(0.3);
-        CAPTURE(isa.name);
-        CodedLayer layer{random.pick(code_depths), random.pick(code_widths), random.chance(0.4)};
-        if (random.chance(0.1)) layer = {8000, random.integer(1, 40), false};  // cut along K
-        check_layer(layer, options, random);
-      }
-    }
+    for_each_isa(test_rounds(40, 3), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.weights = "i4";
+      options.weight_group = random.pick(code_groups);
+      if (random.chance(0.3)) options.precision = "bf16";
+      options.threads = static_cast<int>(random.integer(1, 3));
+      options.deterministic = random.chance(0.3);
+      CodedLayer layer{random.pick(code_depths), random.pick(code_widths), random.chance(0.4)};
+      if (random.chance(0.1)) layer = {8000, random.integer(1, 40), false};  // cut along K
+      check_layer(layer, options, random);
+    });
   }
 
   TEST_CASE("codes of a file are multiplied as they lie, and computed where they are no weights") {
     Random random("codes of files");
-    const int rounds = test_rounds(40, 3);
-    for (int round = 0; round < rounds; ++round) {
-      for (const codegen::Isa& isa : codegen::all_isas()) {
-        if (!codegen::cpu_has(isa)) continue;
-        CAPTURE(isa.name);
-        Options options = test_options(isa.name);
-        options.random_weights = true;
-        options.threads = static_cast<int>(random.integer(1, 3));
-        constexpr std::int64_t blocks_of[] = {16, 32, 64, 20};  // the last is no block of panels
-        const std::int64_t block = random.pick(blocks_of), count = random.integer(1, 9),
-                           k = block * count - random.integer(0, block - 1),
-                           n = random.pick(code_widths);
-        const std::string scale = random.chance(0.5) ? "f16" : "f32";
-        const bool has_zeros = random.chance(0.5), are_inputs = random.chance(0.3);
-        constexpr DType lefts[] = {DType::f32, DType::u8, DType::i16};
-        const DType left = random.pick(lefts);
-        const std::int64_t zero = left == DType::u8    ? random.integer(0, 255)
-                                  : left == DType::i16 ? random.integer(-300, 300)
-                                                       : 0;
-        const std::string codes = fmt::format("c: u8[{}, {}, {}]", n, count, block / 2),
-                          scales = fmt::format("s: {}[{}, {}]", scale, n, count),
-                          zeros = has_zeros ? fmt::format("z: u8[{}, {}]", n, count) : "";
-        const std::string inputs =
-            are_inputs ? fmt::format(", {}, {}{}{}", codes, scales, has_zeros ? ", " : "", zeros)
-                       : "";
-        const std::string text = fmt::format(
-            "dyn 1\ndim M in 0..999\ngraph g(x: {7}[M, {0}]{1}) -> (y: f32[M, {2}]) {{\n"
-            "  w = unpack_blocks({3}, {4}{5}{6}) size={0}\n"
-            "  y = matmul(x, w) transpose_b=true zero={8}\n  return y\n}}\n",
-            k, inputs, n, are_inputs ? "c" : codes, are_inputs ? "s" : scales,
-            has_zeros ? ", " : "", are_inputs && has_zeros ? "z" : zeros, name_of(left), zero);
-        CAPTURE(text);
-        const Graph graph = Graph::from_text(text, options);
-        Tensor x(left, {random.pick(code_heights), k}), c(DType::u8, {n, count, block / 2}),
-            s(scale == "f16" ? DType::f16 : DType::f32, {n, count}), z(DType::u8, {n, count});
-        fill(x,
-             left == DType::u8    ? uniform(0, 255)
-             : left == DType::i16 ? uniform(-200, 300)
-                                  : uniform(-1, 2),
-             random);
-        fill(c, uniform(0, 255), random);
-        fill(s, uniform(-0.1, 0.2), random), fill(z, uniform(0, 15), random);
-        NamedTensors given{{"x", x}};
-        if (are_inputs) given.insert(given.end(), {{"c", c}, {"s", s}});
-        if (are_inputs && has_zeros) given.push_back({"z", z});
-        check_close_to(graph.run(given)["y"],
-                       Graph::from_text(text, on_reference(options)).run(given)["y"]);
-        if (!are_inputs && block != 20 && k >= 64 && n >= 32)
-          CHECK(graph.load_report().weight_bytes <
-                static_cast<std::size_t>(2 * round_up(n, 32) * (k + block)));
-      }
-    }
+    for_each_isa(test_rounds(40, 3), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.random_weights = true;
+      options.threads = static_cast<int>(random.integer(1, 3));
+      constexpr std::int64_t blocks_of[] = {16, 32, 64, 20};  // the last is no block of panels
+      const std::int64_t block = random.pick(blocks_of), count = random.integer(1, 9),
+                         k = block * count - random.integer(0, block - 1),
+                         n = random.pick(code_widths);
+      const std::string scale = random.chance(0.5) ? "f16" : "f32";
+      const bool has_zeros = random.chance(0.5), are_inputs = random.chance(0.3);
+      constexpr DType lefts[] = {DType::f32, DType::u8, DType::i16};
+      const DType left = random.pick(lefts);
+      const std::int64_t zero = left == DType::u8    ? random.integer(0, 255)
+                                : left == DType::i16 ? random.integer(-300, 300)
+                                                     : 0;
+      const std::string codes = fmt::format("c: u8[{}, {}, {}]", n, count, block / 2),
+                        scales = fmt::format("s: {}[{}, {}]", scale, n, count),
+                        zeros = has_zeros ? fmt::format("z: u8[{}, {}]", n, count) : "";
+      const std::string inputs =
+          are_inputs ? fmt::format(", {}, {}{}{}", codes, scales, has_zeros ? ", " : "", zeros)
+                     : "";
+      const std::string text = fmt::format(
+          "dyn 1\ndim M in 0..999\ngraph g(x: {7}[M, {0}]{1}) -> (y: f32[M, {2}]) {{\n"
+          "  w = unpack_blocks({3}, {4}{5}{6}) size={0}\n"
+          "  y = matmul(x, w) transpose_b=true zero={8}\n  return y\n}}\n",
+          k, inputs, n, are_inputs ? "c" : codes, are_inputs ? "s" : scales, has_zeros ? ", " : "",
+          are_inputs && has_zeros ? "z" : zeros, name_of(left), zero);
+      CAPTURE(text);
+      const Graph graph = Graph::from_text(text, options);
+      Tensor x(left, {random.pick(code_heights), k}), c(DType::u8, {n, count, block / 2}),
+          s(scale == "f16" ? DType::f16 : DType::f32, {n, count}), z(DType::u8, {n, count});
+      fill(x,
+           left == DType::u8    ? uniform(0, 255)
+           : left == DType::i16 ? uniform(-200, 300)
+                                : uniform(-1, 2),
+           random);
+      fill(c, uniform(0, 255), random);
+      fill(s, uniform(-0.1, 0.2), random), fill(z, uniform(0, 15), random);
+      NamedTensors given{{"x", x}};
+      if (are_inputs) given.insert(given.end(), {{"c", c}, {"s", s}});
+      if (are_inputs && has_zeros) given.push_back({"z", z});
+      check_close_to(graph.run(given)["y"],
+                     Graph::from_text(text, on_reference(options)).run(given)["y"]);
+      if (!are_inputs && block != 20 && k >= 64 && n >= 32)
+        CHECK(graph.load_report().weight_bytes <
+              static_cast<std::size_t>(2 * round_up(n, 32) * (k + block)));
+    });
   }
 
   TEST_CASE("codes of a file that lie across the sums are numbers like others") {

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "dyn/graph.hpp"
-#include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/support/seed.hpp"
 
@@ -112,19 +111,14 @@ void check(const Product& product, const Options& options, Random& random) {
 TEST_SUITE("fast") {
   TEST_CASE("integer products: every instruction set, random options, the reference's bits") {
     Random random("integer products");
-    const int rounds = test_rounds(160, 4);
-    for (int round = 0; round < rounds; ++round) {
-      for (const codegen::Isa& isa : codegen::all_isas()) {
-        if (!codegen::cpu_has(isa)) continue;
-        Options options = test_options(isa.name);
-        options.random_weights = true;
-        options.threads = static_cast<int>(random.integer(1, 3));
-        options.deterministic = random.chance(0.3);
-        CAPTURE(isa.name);
-        CAPTURE(options.threads);
-        check(random.chance(0.6) ? matrix_product(random) : convolution(random), options, random);
-      }
-    }
+    for_each_isa(test_rounds(160, 4), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.random_weights = true;
+      options.threads = static_cast<int>(random.integer(1, 3));
+      options.deterministic = random.chance(0.3);
+      CAPTURE(options.threads);
+      check(random.chance(0.6) ? matrix_product(random) : convolution(random), options, random);
+    });
   }
 }
 

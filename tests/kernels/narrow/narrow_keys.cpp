@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "dyn/graph.hpp"
-#include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/support/seed.hpp"
 
@@ -87,21 +86,16 @@ void check_attention(const NarrowKeys& keys, const Options& options, Random& ran
 TEST_SUITE("fast") {
   TEST_CASE("attention over narrow keys: every instruction set, random sizes") {
     Random random("narrow keys");
-    const int rounds = test_rounds(60, 3);
-    for (int round = 0; round < rounds; ++round) {
-      for (const codegen::Isa& isa : codegen::all_isas()) {
-        if (!codegen::cpu_has(isa)) continue;
-        CAPTURE(isa.name);
-        Options options = test_options(isa.name);
-        options.threads = static_cast<int>(random.integer(1, 3));
-        constexpr DType dtypes[] = {DType::f16, DType::bf16, DType::i8};
-        NarrowKeys keys{random.pick(dtypes),     random.pick(query_counts), random.pick(key_counts),
-                        random.pick(key_depths), random.pick(key_depths),   random.chance(0.4),
-                        random.chance(0.3)};
-        if (keys.causal) keys.keys = std::max(keys.keys, keys.queries);
-        check_attention(keys, options, random);
-      }
-    }
+    for_each_isa(test_rounds(60, 3), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.threads = static_cast<int>(random.integer(1, 3));
+      constexpr DType dtypes[] = {DType::f16, DType::bf16, DType::i8};
+      NarrowKeys keys{random.pick(dtypes),     random.pick(query_counts), random.pick(key_counts),
+                      random.pick(key_depths), random.pick(key_depths),   random.chance(0.4),
+                      random.chance(0.3)};
+      if (keys.causal) keys.keys = std::max(keys.keys, keys.queries);
+      check_attention(keys, options, random);
+    });
   }
 }
 

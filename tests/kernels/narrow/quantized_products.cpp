@@ -12,7 +12,6 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
-#include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/kernels/narrow/unit_products.hpp"
 #include "tests/support/seed.hpp"
@@ -78,7 +77,7 @@ Options in_bytes(const std::string& isa, Random& random) {
   return options;
 }
 
-/// What stands for the weights of a layer of k x n.
+/// The numbers that stand for the weights of a layer of k x n.
 std::vector<float> kept_weights(const std::string& text, std::int64_t k, std::int64_t n,
                                 Options options) {
   options.precision = "f32";
@@ -196,18 +195,13 @@ TEST_SUITE("fast") {
 
   TEST_CASE("precision i8: every instruction set, rows and images have scales of their own") {
     Random random("quantized products");
-    const int rounds = test_rounds(30, 3);
-    for (int round = 0; round < rounds; ++round) {
-      for (const codegen::Isa& isa : codegen::all_isas()) {
-        if (!codegen::cpu_has(isa)) continue;
-        CAPTURE(isa.name);
-        const Options options = in_bytes(isa.name, random);
-        if (random.chance(0.6))
-          check_matmul(options, random);
-        else
-          check_images(options, random);
-      }
-    }
+    for_each_isa(test_rounds(30, 3), [&](const codegen::Isa& isa) {
+      const Options options = in_bytes(isa.name, random);
+      if (random.chance(0.6))
+        check_matmul(options, random);
+      else
+        check_images(options, random);
+    });
   }
 }
 

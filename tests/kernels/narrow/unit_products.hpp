@@ -1,5 +1,5 @@
 #pragma once
-// What the weights of a layer are, read from its products.
+// Weights of a layer, read from its products.
 
 #include <cstdint>
 #include <vector>
