@@ -35,17 +35,27 @@ LoopValues LoopBodies::sweep(const LoopPass& pass, const LoopBody& body, std::si
                                        kept_at(expr, kept.value(), body.begin), context_.width));
     for (std::size_t r = 0; r < pass.reductions.size(); ++r) {
       Value*& accumulator = next[r * count + index];
-      Value* element = compiler.compile(context_.expr(pass.reductions[r]).args[0]);
       // Lanes that do not exist matter only where lanes are merged.
-      accumulator = context_.reduction(pass.reductions[r])
-                        .masked_step(accumulator, element,
-                                     context_.loop.lanes_reduced() ? body.mask : nullptr);
+      accumulator = reduced(pass.reductions[r], accumulator,
+                            context_.loop.lanes_reduced() ? body.mask : nullptr);
     }
     for (const int expr : pass.saved)
       scratch.store(compiler.compile(expr), kept_at(expr, kept.value(), body.begin));
     store_all(pass.stores);
   });
   return next;
+}
+
+Value* LoopBodies::reduced(int expr, Value* accumulator, Value* mask) const {
+  const int element = context_.expr(expr).args[0];
+  if (context_.loop.isa.fma && mask == nullptr && sums_products(context_.problem, expr)) {
+    const auto factor = [&](int i) {
+      return context_.compiler.compile(context_.expr(element).args[i]);
+    };
+    return codegen::multiply_add(builder_, true, factor(0), factor(1), accumulator);
+  }
+  return context_.reduction(expr).masked_step(accumulator, context_.compiler.compile(element),
+                                              mask);
 }
 
 void LoopBodies::store_all(const std::vector<int>& stores) const {

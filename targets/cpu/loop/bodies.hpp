@@ -47,6 +47,8 @@ class LoopBodies {
                               llvm::Value* point, const Innermost& innermost) const;
 
  private:
+  /// An accumulator of the reduction `expr` with the element at the current indices.
+  llvm::Value* reduced(int expr, llvm::Value* accumulator, llvm::Value* mask) const;
   LoopValues over_axis(const codegen::LoopPass& pass, std::span<const int> axes,
                        codegen::AxisSet inner, const AxisRanges& ranges,
                        const LoopValues& accumulators, llvm::Value* point,

@@ -112,9 +112,12 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
       registers.loops.push_back(
           {axis, rkernel::LoopKind::TemporalReduction, lanes ? reduction_lanes : 1});
     } else {
-      const bool transposed = axis == loop.transposed_axis;
-      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || transposed ? 0 : 1});
-      if (transposed || (lanes && loop.transposed_axis >= 0))
+      const bool steps = axis == loop.steps_axis();
+      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || steps ? 0 : 1});
+      if (loop.windows && (lanes || steps))
+        registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial,
+                                   lanes ? loop.windows->vectors * width : loop.windows->windows});
+      else if (steps || (lanes && loop.transposed_axis >= 0))
         registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
       else if (lanes)
         registers.loops.push_back(
@@ -204,8 +207,8 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
   grouped_slot = slots.add_strategy_slot();
   ahead_slot = slots.add_strategy_slot();
   far_ahead_slot = slots.add_strategy_slot();
-  transposed_chunk_slot = slots.add_strategy_slot();
-  transposed_chunks_slot = slots.add_strategy_slot();
+  steps_chunk_slot = slots.add_strategy_slot();
+  steps_chunks_slot = slots.add_strategy_slot();
   if (!reduces()) transposed_axis = find_transposed_axis(problem);
   if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
   for (int operand = 0; transposed_axis >= 0 && operand < static_cast<int>(problem.operands.size());
@@ -213,6 +216,7 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
     if (is_transposed(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis,
                       transposed_axis))
       transposed_operands.push_back(operand);
+  if (!sliced) windows = find_window_steps(problem, isa.f32_lanes);
   scratch_element_bytes = largest_kept_bytes(*this);
   tree = make_tree(*this);
 }
@@ -228,6 +232,13 @@ bool reduces_window(const rkernel::Problem& problem) {
     if (axis.kind == rkernel::AxisKind::Reduction)
       elements *= std::min(axis.extent.constant().value_or(most + 1), most + 1);
   return elements <= most;
+}
+
+bool sums_products(const rkernel::Problem& problem, int reduction) {
+  const rkernel::Expr& sum = problem.exprs[static_cast<std::size_t>(reduction)];
+  return sum.op == rkernel::ExprOp::ReduceSum && is_float(sum.dtype) &&
+         problem.exprs[static_cast<std::size_t>(sum.args[0])].op == rkernel::ExprOp::Mul &&
+         reduces_window(problem);
 }
 
 bool LoopProblem::lanes_reduced() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/rkernel/tree/layer.hpp"
+#include "targets/cpu/loop/window_steps.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/problem/slots.hpp"
 
@@ -39,6 +40,9 @@ struct LoopProblem {
 
   bool lanes_reduced() const;  ///< lanes run along a reduction axis
   bool reduces() const;        ///< has reduction axes
+  /// The parallel axis of which a ticket has a chunk, besides the lanes': the transposed one or
+  /// that of `windows`; -1: there is none.
+  int steps_axis() const { return windows ? windows->axis : transposed_axis; }
 
   rkernel::Problem problem;
   codegen::SlotTable slots;
@@ -55,8 +59,10 @@ struct LoopProblem {
   /// the other; -1: there is none. Its blocks are transposed in registers.
   int transposed_axis = -1;
   std::vector<int> transposed_operands;
-  int transposed_chunk_slot = 0,
-      transposed_chunks_slot = 0;  ///< as chunk_slot and chunks_slot, of that axis
+  /// Windows whose neighbours are computed together, where there are any.
+  std::optional<WindowSteps> windows;
+  int steps_chunk_slot = 0,
+      steps_chunks_slot = 0;  ///< as chunk_slot and chunks_slot, of steps_axis()
   /// Bytes of an element in scratch, and in the memory of partial results: smaller elements are
   /// widened there, so that a vector may begin at any element.
   int scratch_element_bytes = 4;
@@ -68,6 +74,9 @@ struct LoopProblem {
 /// Whether lanes run along a parallel axis and each has few elements to reduce, as many in all
 /// shapes: a window.
 bool reduces_window(const rkernel::Problem& problem);
+/// Whether a window's reduction sums products of floating-point numbers: where an ISA can, they are
+/// fused with the additions, as in main loops.
+bool sums_products(const rkernel::Problem& problem, int reduction);
 /// How many accumulators of a window's reductions registers hold.
 inline constexpr int window_accumulators = 8;
 

@@ -19,7 +19,7 @@ RegisterLoops::RegisterLoops(const LoopProblem& loop) {
     inner |= codegen::axis_bit(step.axis);
     if (step.axis == loop.problem.lane_axis)
       block = static_cast<int>(step.tile);
-    else if (step.axis != loop.transposed_axis)
+    else if (step.axis != loop.steps_axis())
       serial_axes.push_back(step.axis);
   }
 }
@@ -61,8 +61,7 @@ bool LoopContext::is_streamed_in(int index) const {
 int LoopContext::next_ticket_axis() const {
   int axis = -1;
   for (const rkernel::Loop& step : loop.tree.layers.back().loops)
-    if (step.axis != problem.lane_axis && step.axis != loop.transposed_axis &&
-        !is_reduced(step.axis))
+    if (step.axis != problem.lane_axis && step.axis != loop.steps_axis() && !is_reduced(step.axis))
       axis = step.axis;
   return axis;
 }

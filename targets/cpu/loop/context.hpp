@@ -37,7 +37,7 @@ using AxisRanges = std::vector<std::pair<int, LoopRange>>;
 /// What one ticket covers. Along axes that are not here it covers everything.
 struct LoopTicket {
   std::optional<LoopRange> lanes;  ///< along the lane axis, where that is parallel
-  std::optional<LoopRange> steps;  ///< along the transposed axis, where there is one
+  std::optional<LoopRange> steps;  ///< along LoopProblem::steps_axis(), where there is one
   AxisRanges slice;                ///< along the reduction axes, where slices divide them
   AxisIndices slice_digits;        ///< the position of that slice along each reduction axis
   AxisIndices row;                 ///< along each other parallel axis

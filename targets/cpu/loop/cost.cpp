@@ -58,11 +58,11 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::M
                  at_once, machine.fitted.loop_most_rows_ahead);
   if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes)
     std::swap(cost.ahead, cost.far_ahead);
-  if (loop.transposed_axis >= 0) {
-    cost.transposed_chunk = machine.fitted.loop_block_steps;
-    cost.transposed_chunks = chunks_of(cost.transposed, cost.transposed_chunk);
+  if (loop.steps_axis() >= 0) {
+    cost.steps_chunk = machine.fitted.loop_block_steps;
+    cost.steps_chunks = chunks_of(cost.steps, cost.steps_chunk);
   }
-  cost.tickets = cost.rows * cost.chunks * cost.transposed_chunks * cost.slices.count;
+  cost.tickets = cost.rows * cost.chunks * cost.steps_chunks * cost.slices.count;
   cost.threads =
       static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
   const double per_ticket =
@@ -140,8 +140,8 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class,
     if (axis == loop.problem.lane_axis) cost.lanes = extent;
     if (loop.problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction)
       cost.reduced *= extent;
-    else if (axis == loop.transposed_axis)
-      cost.transposed = extent;
+    else if (axis == loop.steps_axis())
+      cost.steps = extent;
     else if (axis != loop.problem.lane_axis)
       cost.rows *= extent;
   }

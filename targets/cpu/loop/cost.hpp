@@ -12,23 +12,23 @@ namespace dyn::cpu {
 
 /// Sizes and times of one problem at one shape.
 struct LoopCost {
-  std::int64_t rows = 1;     ///< points of the parallel axes, without the transposed axis, and the
-                             ///< lane axis where it is parallel
-  std::int64_t lanes = 1;    ///< extent of the lane axis
-  std::int64_t reduced = 1;  ///< points of the reduction axes
-  std::int64_t transposed = 1;  ///< extent of the transposed axis
-  double elements = 0;          ///< points of all axes
-  double bytes = 0;             ///< compulsory traffic
-  double written = 0;           ///< bytes of it that are stored
-  bool streams = false;         ///< stores go past the caches
-  double instructions = 0;      ///< vector instructions for one vector of points
-  double vector_seconds = 0;    ///< layer 0: computing one vector of points
+  std::int64_t rows = 1;   ///< points of the parallel axes, without LoopProblem::steps_axis(), and
+                           ///< the lane axis where it is parallel
+  std::int64_t lanes = 1;  ///< extent of the lane axis
+  std::int64_t reduced = 1;   ///< points of the reduction axes
+  std::int64_t steps = 1;     ///< extent of LoopProblem::steps_axis()
+  double elements = 0;        ///< points of all axes
+  double bytes = 0;           ///< compulsory traffic
+  double written = 0;         ///< bytes of it that are stored
+  bool streams = false;       ///< stores go past the caches
+  double instructions = 0;    ///< vector instructions for one vector of points
+  double vector_seconds = 0;  ///< layer 0: computing one vector of points
   choice::LayerTerms lane_terms, thread_terms;
   double lane_seconds = 0;  ///< cost of the lanes' layer: one ticket
   double seconds = 0;
   int threads = 1;
-  std::int64_t chunk = 0, chunks = 1;  ///< of the lane axis
-  std::int64_t transposed_chunk = 0, transposed_chunks = 1;
+  std::int64_t chunk = 0, chunks = 1;              ///< of the lane axis
+  std::int64_t steps_chunk = 0, steps_chunks = 1;  ///< of the steps
   std::int64_t tickets = 0, grain = 1;
   LoopSlices slices;  ///< of the reduction axes
   std::int64_t partials_row =

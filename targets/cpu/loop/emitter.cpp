@@ -3,6 +3,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
+#include <functional>
+
 #include "targets/cpu/loop/forms.hpp"
 #include "targets/cpu/loop/partials.hpp"
 #include "targets/llvm/code/loops.hpp"
@@ -45,7 +47,7 @@ int TicketDigits::slot_of_digit(int axis) const {
   if (context_.is_reduced(axis)) return sliced_axis(loop, axis).chunks;
   if (axis == context_.problem.lane_axis)
     return context_.merging() ? loop.sliced->merge_chunks : loop.chunks_slot;
-  return axis == loop.transposed_axis ? loop.transposed_chunks_slot : loop.slots.extent(axis);
+  return axis == loop.steps_axis() ? loop.steps_chunks_slot : loop.slots.extent(axis);
 }
 
 LoopValues TicketDigits::of(Value* ticket) const {
@@ -86,8 +88,8 @@ class TicketEmitter final : public rkernel::Emitter {
       if (!context_.merging()) open_slice(loop.axis, digits_[next_digit_++]);
     } else if (loop.axis == context_.problem.lane_axis) {
       ticket_.lanes = chunk(loop.axis, digits_[next_digit_++], context_.chunk_slot());
-    } else if (loop.axis == context_.loop.transposed_axis) {
-      ticket_.steps = chunk(loop.axis, digits_[next_digit_++], context_.loop.transposed_chunk_slot);
+    } else if (loop.axis == context_.loop.steps_axis()) {
+      ticket_.steps = chunk(loop.axis, digits_[next_digit_++], context_.loop.steps_chunk_slot);
     } else {
       Value* digit = digits_[next_digit_++];
       context_.operands.set_index(loop.axis, digit);
@@ -102,19 +104,31 @@ class TicketEmitter final : public rkernel::Emitter {
   void move(int, const rkernel::Move&) override {}
 
   void leaf(const rkernel::Layer&) override {
-    if (ticket_.steps)
-      emit_tiles(context_, ticket_.lanes.value(), *ticket_.steps);
+    if (context_.loop.transposed_axis >= 0)
+      emit_tiles(context_, ticket_.lanes.value(), ticket_.steps.value());
     else if (context_.loop.lanes_reduced())
       emit_reduced_row(context_, ticket_);
     else if (context_.passes.passes.empty())
       emit_chunk(context_, ticket_.lanes.value());
     else if (slides_windows(context_))
-      emit_sliding_windows(context_, ticket_.lanes.value());
+      emit_sliding_windows(context_, ticket_);
+    else if (ticket_.steps)
+      over_steps([&] { emit_reduced_chunk(context_, ticket_, ticket_.lanes.value()); });
     else
       emit_reduced_chunk(context_, ticket_, ticket_.lanes.value());
   }
 
  private:
+  void over_steps(const std::function<void()>& emit_step) const {
+    const int axis = context_.loop.steps_axis();
+    CountedLoop steps(context_.builder, ticket_.steps->begin, ticket_.steps->end,
+                      context_.number(1), "step");
+    context_.operands.set_index(axis, steps.index());
+    emit_step();
+    context_.operands.set_index(axis, nullptr);
+    steps.close();
+  }
+
   /// The indices of an axis that belong to a digit.
   LoopRange chunk(int axis, Value* digit, int slot) const {
     codegen::Builder& builder = context_.builder;

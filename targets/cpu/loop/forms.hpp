@@ -15,7 +15,7 @@ void emit_reduced_chunk(const LoopContext& context, const LoopTicket& ticket,
                         const LoopRange& lanes);
 
 /// The same where accumulators stay in registers from a window's first element to its last.
-void emit_sliding_windows(const LoopContext& context, const LoopRange& lanes);
+void emit_sliding_windows(const LoopContext& context, const LoopTicket& ticket);
 /// Whether the reductions are over windows so small, and so few, that emit_sliding_windows() has
 /// code for them.
 bool slides_windows(const LoopContext& context);

@@ -85,8 +85,8 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   launch.ints[static_cast<std::size_t>(problem_->grouped_slot)] = cost.grouped ? 1 : 0;
   launch.ints[static_cast<std::size_t>(problem_->ahead_slot)] = cost.ahead;
   launch.ints[static_cast<std::size_t>(problem_->far_ahead_slot)] = cost.far_ahead;
-  launch.ints[static_cast<std::size_t>(problem_->transposed_chunk_slot)] = cost.transposed_chunk;
-  launch.ints[static_cast<std::size_t>(problem_->transposed_chunks_slot)] = cost.transposed_chunks;
+  launch.ints[static_cast<std::size_t>(problem_->steps_chunk_slot)] = cost.steps_chunk;
+  launch.ints[static_cast<std::size_t>(problem_->steps_chunks_slot)] = cost.steps_chunks;
   launch.scratch_bytes =
       static_cast<std::size_t>(scratch_bytes(*problem_, classes_[chosen], launch.ints));
   if (problem_->sliced) fill_slices(chosen, cost, launch);
