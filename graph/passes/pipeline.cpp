@@ -5,6 +5,7 @@
 #include "graph/ir/op.hpp"
 #include "graph/passes/products/narrow_attention.hpp"
 #include "graph/passes/products/narrow_products.hpp"
+#include "graph/passes/products/narrow_windows.hpp"
 #include "graph/passes/products/quantize_products.hpp"
 #include "graph/passes/widen_halves.hpp"
 
@@ -34,11 +35,12 @@ constexpr Pass passes[] = {
      [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
     {"narrow_products",
      "factors of products with weights become bf16 or bytes, where that is asked for; attention "
-     "reads keys and values in the bits that states hold",
+     "reads keys and values in the bits that states hold; windows slide over bytes",
      [](Module& module, Fusion&, const PipelineOptions& options) {
        narrow_attention(module, options.decompose.key_dtypes);
        if (options.products == DType::bf16) narrow_products(module);
        if (options.products == DType::i8) quantize_products(module, options.decompose);
+       narrow_windows(module);
      }},
     {"fuse", "nodes become groups, values get their places in memory",
      [](Module& module, Fusion& fusion, const PipelineOptions& options) {

@@ -86,7 +86,7 @@ std::string operand_text(const Problem& problem, std::size_t i) {
                         to_string(guard.high));
   }
   if (!operand.guards.empty())
-    text += operand.absent_outside ? " else nothing" : fmt::format(" else {}", operand.fill);
+    text += fmt::format(" else {}{}", operand.fill, operand.absent_outside ? ", nothing" : "");
   return text + "\n";
 }
 

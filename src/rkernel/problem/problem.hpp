@@ -96,8 +96,8 @@ struct Operand {
                                      ///< are 0 along k and the axes of the windows
   std::vector<Guard> guards;
   double fill = 0;
-  bool absent_outside = false;  ///< for a convolution: fill is 0, and so is a product with it,
-                                ///< whatever the other factor
+  bool absent_outside = false;  ///< for a convolution: fill stands for 0, and so is a product with
+                                ///< it, whatever the other factor
   /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent)
   /// (negative counts from the end), else the kernel reports Status::IndexOutOfRange; adds (v /
   /// gather_panel) * gather_stride + v % gather_panel.

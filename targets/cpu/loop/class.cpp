@@ -263,6 +263,7 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
         key += fmt::format("; tile {} of {}", step.tile, step.axis);
       for (const int operand : loop.transposed_operands)
         key += fmt::format("; transposed {} along {}", operand, loop.transposed_axis);
+      if (loop.windows) key += "; windows " + key_of(loop.problem, *loop.windows);
       if (loop.sliced) key += "; sliced";
       if (loop.reduces()) key += fmt::format("; scratch of {}", loop.scratch_element_bytes);
       const codegen::LoopPasses plan =

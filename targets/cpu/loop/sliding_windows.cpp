@@ -20,31 +20,45 @@ using llvm::Value;
 
 namespace {
 
-/// The loaded expression behind casts between floating-point types, all of which keep what is
-/// neutral.
-int loaded_expr(const rkernel::Problem& problem, int expr) {
-  const auto at = [&](int position) -> const rkernel::Expr& {
-    return problem.exprs[static_cast<std::size_t>(position)];
-  };
-  while (at(expr).op == rkernel::ExprOp::Cast && is_float(at(expr).dtype) &&
-         is_float(at(at(expr).args[0]).dtype))
-    expr = at(expr).args[0];
-  return expr;
+/// What an expression is where an operand has its fill; nothing where it depends on more than that
+/// and constants.
+std::optional<double> number_outside(const rkernel::Problem& problem, int position, int operand) {
+  using rkernel::ExprOp;
+  const rkernel::Expr& expr = problem.exprs[static_cast<std::size_t>(position)];
+  const auto argument = [&](int i) { return number_outside(problem, expr.args[i], operand); };
+  switch (expr.op) {
+    case ExprOp::Constant:
+      return is_float(expr.dtype) ? expr.number : static_cast<double>(expr.integer);
+    case ExprOp::Load:
+      if (expr.args[0] >= 0 || expr.operand != operand) return std::nullopt;
+      return problem.operands[static_cast<std::size_t>(operand)].fill;
+    case ExprOp::Cast: return is_float(expr.dtype) ? argument(0) : std::nullopt;
+    case ExprOp::Add:
+    case ExprOp::Sub:
+    case ExprOp::Mul: break;
+    default: return std::nullopt;
+  }
+  const std::optional<double> a = argument(0), b = argument(1);
+  if (!a || !b || expr.dtype != DType::f32) return std::nullopt;
+  const auto x = static_cast<float>(*a), y = static_cast<float>(*b);
+  return expr.op == ExprOp::Add ? x + y : expr.op == ExprOp::Sub ? x - y : x * y;
 }
 
 /// Whether a reduction gives the same without the elements for which a guard of the operand does
 /// not hold.
 bool leaves_out(const LoopContext& context, const rkernel::Expr& reduced, int operand) {
   const rkernel::Operand& source = context.operand(operand);
-  const auto loads_it = [&](int position) {
-    const rkernel::Expr& expr = context.expr(loaded_expr(context.problem, position));
-    return expr.op == rkernel::ExprOp::Load && expr.args[0] < 0 && expr.operand == operand;
+  const auto outside = [&](int position) {
+    return number_outside(context.problem, position, operand);
   };
-  if (loads_it(reduced.args[0])) return source.fill == codegen::neutral_number(reduced.op);
-  const rkernel::Expr& product = context.expr(loaded_expr(context.problem, reduced.args[0]));
+  if (outside(reduced.args[0]) == codegen::neutral_number(reduced.op)) return true;
+  const rkernel::Expr* product = &context.expr(reduced.args[0]);
+  while (product->op == rkernel::ExprOp::Cast && is_float(product->dtype) &&
+         is_float(context.expr(product->args[0]).dtype))
+    product = &context.expr(product->args[0]);
   return source.absent_outside && reduced.op == rkernel::ExprOp::ReduceSum &&
-         product.op == rkernel::ExprOp::Mul &&
-         (loads_it(product.args[0]) || loads_it(product.args[1]));
+         product->op == rkernel::ExprOp::Mul &&
+         (outside(product->args[0]) == 0 || outside(product->args[1]) == 0);
 }
 
 /// The operand whose elements outside of its guards no reduction of a pass needs.

@@ -1,5 +1,7 @@
 #include "targets/cpu/loop/window_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -148,6 +150,16 @@ std::optional<WindowSteps> find_window_steps(const Problem& problem, int width) 
     }
   }
   return std::nullopt;
+}
+
+std::string key_of(const Problem& problem, const WindowSteps& steps) {
+  std::string key = fmt::format("{} along {} of {} along {}", steps.windows, steps.axis,
+                                steps.elements, steps.window);
+  for (const Operand& operand : problem.operands) {
+    const auto place = place_of_operand(operand, {steps.axis, steps.window});
+    key += place ? fmt::format(" {}/{}", place->window, place->element) : " -";
+  }
+  return key;
 }
 
 std::vector<SharedExpr> shared_exprs(const Problem& problem, const WindowSteps& steps, int expr) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "src/rkernel/problem/problem.hpp"
@@ -21,6 +22,9 @@ struct WindowSteps {
 /// The steps of a problem's windows where operands are read by several of them; nothing where none
 /// is, or accumulators would not fit `width` lanes of registers.
 std::optional<WindowSteps> find_window_steps(const rkernel::Problem& problem, int width);
+
+/// All that the code of a problem's windows depends on besides the structure of the problem.
+std::string key_of(const rkernel::Problem& problem, const WindowSteps& steps);
 
 /// Where a value of the element `element` of window number `window` lies: values of equal window *
 /// index + element * index are equal. Both 0: it is the same for all of them.

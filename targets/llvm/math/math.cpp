@@ -1,5 +1,9 @@
 #include "targets/llvm/math/math.hpp"
 
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <cmath>
+#include <optional>
 #include <string>
 
 #include "dyn/error.hpp"
@@ -58,9 +62,71 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
   return builder_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
+namespace {
+
+/// A sum of f32 with a whole number, which is 0 where there is none: round(x) + added.
+struct RoundedSum {
+  llvm::Value* x;
+  double added;
+};
+
+std::optional<RoundedSum> rounded_sum(llvm::Value* value) {
+  double added = 0;
+  if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(value);
+      sum != nullptr && sum->getOpcode() == llvm::Instruction::FAdd) {
+    const auto* lanes = llvm::dyn_cast<llvm::Constant>(sum->getOperand(1));
+    const auto* number = lanes == nullptr
+                             ? nullptr
+                             : llvm::dyn_cast_or_null<llvm::ConstantFP>(lanes->getSplatValue());
+    if (number == nullptr || !number->getValueAPF().isInteger()) return std::nullopt;
+    added = number->getValueAPF().convertToDouble();
+    constexpr double most = 1 << 20;  // bounds are exact floats
+    if (std::abs(added) > most) return std::nullopt;
+    value = sum->getOperand(0);
+  }
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
+  if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::roundeven ||
+      !value->getType()->getScalarType()->isFloatTy())
+    return std::nullopt;
+  return RoundedSum{call->getArgOperand(0), added};
+}
+
+}  // namespace
+
+/// A whole number of the dtype's bounds, taken before x is rounded, bounds the sum. The conversion
+/// rounds: kernels run with rounding to nearest, ties to even.
+llvm::Value* Math::saturated_sum(DType to, llvm::Value* x, double added) {
+  const double least = static_cast<double>(graph::least(to)) - added,
+               greatest = static_cast<double>(graph::greatest(to)) - added;
+  llvm::Value *low = llvm::ConstantFP::get(x->getType(), least),
+              *high = llvm::ConstantFP::get(x->getType(), greatest);
+  llvm::Value* bounded = builder_.CreateSelect(builder_.CreateFCmpOGT(x, low), x, low);
+  bounded = builder_.CreateSelect(builder_.CreateFCmpOLT(bounded, high), bounded, high);
+  auto* wide = lanes_of(builder_.getInt32Ty(), width_of(x));
+  llvm::Value* whole =
+      builder_.CreateIntrinsic(llvm::Intrinsic::lrint, {wide, x->getType()}, {bounded});
+  if (added != 0)
+    whole = builder_.CreateAdd(
+        whole, llvm::ConstantInt::getSigned(wide, static_cast<std::int64_t>(added)));
+  return zero_for_nan(to, x, whole);
+}
+
+/// Bounds give NaN the least number, which is 0 in dtypes without a sign.
+llvm::Value* Math::zero_for_nan(DType to, llvm::Value* x, llvm::Value* whole) {
+  if (graph::least(to) != 0)
+    whole = builder_.CreateSelect(builder_.CreateFCmpORD(x, x), whole,
+                                  llvm::Constant::getNullValue(whole->getType()));
+  return builder_.CreateTrunc(whole,
+                              lanes_of(register_type(builder_.getContext(), to), width_of(x)));
+}
+
 /// Lanes of floats as integers of at most 32 bits, the nearest ones that the dtype has, and 0 for
 /// NaN: LLVM makes its intrinsic for that one element at a time.
 llvm::Value* Math::saturated_lanes(DType to, llvm::Value* value) {
+  if (size_of(to) < sizeof(std::int32_t)) {
+    if (const std::optional<RoundedSum> sum = rounded_sum(value))
+      return saturated_sum(to, sum->x, sum->added);
+  }
   const auto number = [&](double of) { return llvm::ConstantFP::get(value->getType(), of); };
   const auto least = static_cast<double>(graph::least(to)),
              greatest = static_cast<double>(graph::greatest(to));
@@ -79,10 +145,7 @@ llvm::Value* Math::saturated_lanes(DType to, llvm::Value* value) {
   if (!is_short)
     whole = builder_.CreateSelect(builder_.CreateFCmpOGT(value, high),
                                   llvm::ConstantInt::getSigned(wide, graph::greatest(to)), whole);
-  whole = builder_.CreateSelect(builder_.CreateFCmpORD(value, value), whole,
-                                llvm::Constant::getNullValue(wide));
-  return builder_.CreateTrunc(whole,
-                              lanes_of(register_type(builder_.getContext(), to), width_of(value)));
+  return zero_for_nan(to, value, whole);
 }
 
 llvm::Value* Math::integer_code(DType to, llvm::Value* value) {

@@ -63,8 +63,11 @@ class Math {
   llvm::Value* fused(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
-  /// The low bits of an integer as a code of 4 or 2 bits.
   llvm::Value* saturated_lanes(DType to, llvm::Value* value);
+  /// round(x) + added, a whole number, as an integer of at most 16 bits.
+  llvm::Value* saturated_sum(DType to, llvm::Value* x, double added);
+  llvm::Value* zero_for_nan(DType to, llvm::Value* x, llvm::Value* whole);
+  /// The low bits of an integer as a code of 4 or 2 bits.
   llvm::Value* integer_code(DType to, llvm::Value* value);
   /// The entry of graph/ops/scalar_ops.def for an operator.
   llvm::Value* scalar(rkernel::ExprOp op, DType dtype, llvm::Value* x, llvm::Value* y);

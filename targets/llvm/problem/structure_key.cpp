@@ -31,7 +31,7 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
       key += fmt::format("w{}", axis.axis);
   }
   if (!operand.guards.empty())
-    key += operand.absent_outside ? "a" : fmt::format("f{:a}", operand.fill);
+    key += fmt::format("{}f{:a}", operand.absent_outside ? "a" : "", operand.fill);
   if (operand.gathers)
     key += operand.gather_panel > 1 ? fmt::format("i{}", operand.gather_panel) : "i";
   return key;

@@ -81,7 +81,7 @@ const Tensor* whole_bias(NodeContext& node, std::size_t input, const std::vector
 std::optional<TensorExpr> dequantized_conv(NodeContext& node, Channels channels) {
   constexpr std::size_t bias = 2;
   const std::optional<Sides> sides = sides_of(node, 0);
-  if (!sides || node.integer("group", 1) != 1) return std::nullopt;
+  if (!sides) return std::nullopt;
   const Tensor* const added = node.has(bias) ? whole_bias(node, bias, sides->factors) : nullptr;
   const TensorExpr sums =
       integer_conv(node, integers_of(*sides->a), integers_of(*sides->b), 1, channels, added);

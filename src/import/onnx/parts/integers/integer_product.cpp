@@ -243,7 +243,8 @@ TensorExpr integer_conv(NodeContext& node, const IntegerOperand& a, const Intege
   const SlidingWindows windows = filter_windows(node, filters, channels);
   const Integers order = filter_order(windows.sizes.size() + 2);
   std::vector<graph::Attr> attrs = conv_attrs_of(node, windows, node.integer("group", 1));
-  const Whole x = whole_of(node, a, -1), w = whole_of(node, b, 0);
+  Whole x = whole_of(node, a, -1);
+  const Whole w = whole_of(node, b, 0);
   if (x.bytes && w.constant && node.integer("group", 1) == 1) {
     Bytes image = *x.bytes;
     image.elements = to_channels_last(image.elements, channels);
@@ -256,6 +257,11 @@ TensorExpr integer_conv(NodeContext& node, const IntegerOperand& a, const Intege
                     : transpose(*by.value, order);
     return apply("conv", {to_channels_last(value_of(node, image), channels), turned}, attrs);
   };
+  // The bytes that memory holds are the ones without a sign.
+  if (x.bytes && !x.bytes->zero_value) {
+    const TensorExpr numbers = cast(x.bytes->elements, DType::f32);
+    x.value = x.bytes->zero == 0 ? numbers : numbers - static_cast<double>(x.bytes->zero);
+  }
   const Dims dims = node.type_of(filters).dims;
   const Dim terms = product(node, {dims.begin() + 1, dims.end()});
   Sums sums{terms, std::nullopt, true};

@@ -217,6 +217,24 @@ void give_numbers(NodeContext& node, Operand numbers, const Layout& layout) {
   node.give(std::move(numbers));
 }
 
+/// The elements less their zero point, exactly.
+TensorExpr whole_numbers(NodeContext& node, const Layout& layout, Dim extent) {
+  const DType exact = graph::is_narrow_float(node.type(0).dtype) ? DType::f32 : DType::i32;
+  const bool has_zero = node.has(zero_point_input);
+  const auto without_zero = [&](const TensorExpr& whole) {
+    return has_zero
+               ? whole - spread(cast(input_expr(node, zero_point_input), exact), layout, extent)
+               : whole;
+  };
+  const graph::ValueId raised = node.operand(0)->raised;
+  if (raised == graph::no_value) return without_zero(cast(input_expr(node, 0), exact));
+  const TensorExpr whole = cast(TensorExpr{node, raised}, exact);
+  const Tensor* const known = has_zero ? node.constant(zero_point_input) : nullptr;
+  if (known == nullptr || known->elements() != 1) return without_zero(whole - raised_by);
+  const double zero = numbers_of(*known).front() + raised_by;
+  return zero == 0 ? whole : whole - zero;
+}
+
 void convert_dequantize(NodeContext& node) {
   checked_integer(node, node.type_of(0).dtype);
   const Layout layout = layout_of(node);
@@ -227,13 +245,7 @@ void convert_dequantize(NodeContext& node) {
         layout);
   }
   const Dim extent = extent_of(node, layout);
-  const DType exact = graph::is_narrow_float(node.type(0).dtype) ? DType::f32 : DType::i32;
-  const graph::ValueId raised = node.operand(0)->raised;
-  TensorExpr whole = raised == graph::no_value
-                         ? cast(input_expr(node, 0), exact)
-                         : cast(TensorExpr{node, raised}, DType::i32) - raised_by;
-  if (node.has(zero_point_input))
-    whole = whole - spread(cast(input_expr(node, zero_point_input), exact), layout, extent);
+  const TensorExpr whole = whole_numbers(node, layout, extent);
   const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
   const TensorExpr numbers = cast(whole, scale.dtype()) * scale;
   give_numbers(node, Operand{numbers.id(), nullptr, std::nullopt}, layout);
