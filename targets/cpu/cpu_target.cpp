@@ -25,7 +25,7 @@ class CpuTarget final : public rkernel::Target {
  public:
   explicit CpuTarget(const TargetOptions& options)
       : options_(options),
-        isa_(codegen::select_isa(options.isa)),
+        isa_(isa_of(options)),
         store_(codegen::CodeStore::open(isa_, {.cache_dir = options.cache_dir,
                                                .perf_map = options.perf_map,
                                                .debugger = options.debugger,
@@ -68,7 +68,7 @@ class CpuTarget final : public rkernel::Target {
     if (contracts && !context_) context_ = make_context(problems, report);
     KernelDrafts drafts(problems, {isa_, machine_, context_, attention_choices_,
                                    machine_->level_of(packed_bytes(problems))});
-    const std::vector<void*> addresses = resolve(drafts.sources(), report);
+    const std::vector<void*> addresses = resolve(marked(drafts.sources()), report);
     compiled_ += report.compiled;
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels = std::move(drafts).with_code(addresses);
     for (const std::string& warning : report.warnings) warn(warning);
@@ -98,6 +98,22 @@ class CpuTarget final : public rkernel::Target {
   }
 
  private:
+  static codegen::Isa isa_of(const TargetOptions& options) {
+    codegen::Isa isa = codegen::select_isa(options.isa);
+    isa.rounds_bfloats = options.precision == DType::bf16 && cpu::multiplies_bfloats(isa);
+    return isa;
+  }
+
+  /// Code that rounds to bf16 by the instruction is other code.
+  std::vector<codegen::KernelSource> marked(std::span<const codegen::KernelSource> sources) const {
+    std::vector<codegen::KernelSource> all(sources.begin(), sources.end());
+    if (!isa_.rounds_bfloats) return all;
+    for (codegen::KernelSource& source : all)
+      if (source.key.find(name_of(DType::bf16)) != std::string::npos)
+        source.key += "; rounds by instruction";
+    return all;
+  }
+
   void warn(const std::string& message) const {
     if (options_.log) options_.log(LogLevel::warning, message);
   }
@@ -217,7 +233,7 @@ class CpuTarget final : public rkernel::Target {
   }
 
   TargetOptions options_;
-  const codegen::Isa& isa_;
+  const codegen::Isa isa_;
   std::shared_ptr<codegen::CodeStore> store_;
   std::vector<std::shared_ptr<const void>> code_;
   std::shared_ptr<const choice::Machine> machine_;

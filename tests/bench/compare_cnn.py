@@ -20,7 +20,7 @@ import numpy
 
 import alternating
 
-ANY_SIZE = ["resnet50", "googlenet", "mobilenet_v2", "shufflenet_v2_x1_0"]
+ANY_SIZE = ["resnet50", "googlenet", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "shufflenet_v2_x1_0"]
 MODELS = [*ANY_SIZE, "vgg19", "alexnet"]
 PLAIN_SIZE = 224
 

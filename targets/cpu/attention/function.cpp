@@ -35,7 +35,7 @@ AttentionFunction::AttentionFunction(llvm::Module& module, const std::string& sy
       strategy(strategy_slots),
       shape_class(made_for),
       math(builder, {.fma = isa.fma}),
-      function(create_kernel_function(builder, module, symbol)),
+      function(create_kernel_function(builder, module, symbol, isa)),
       args(codegen::load_kernel_args(builder, function->getArg(0))),
       scratch(function->getArg(3)),
       shared(codegen::load_shared_memory(builder, function->getArg(0))),

@@ -146,7 +146,7 @@ void emit_contraction(llvm::Module& module, const std::string& symbol,
   const ContractionSlots slots(factors);
   const ContractionSource source{kernel, isa, slots.table, slots.strategy, shape_class};
   codegen::Builder builder(module.getContext());
-  llvm::Function* function = create_kernel_function(builder, module, symbol);
+  llvm::Function* function = create_kernel_function(builder, module, symbol, isa);
   emit_tickets(source, builder, function);
 }
 

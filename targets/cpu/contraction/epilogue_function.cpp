@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include "targets/cpu/contraction/full_tiles.hpp"
+#include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -36,6 +37,7 @@ void emit_epilogue(llvm::Module& module, const std::string& symbol, const rkerne
   const std::vector<int> batch = batch_axes(problem);
   llvm::Function* function = llvm::Function::Create(
       epilogue_type(builder, batch.size()), llvm::Function::ExternalLinkage, symbol, module);
+  allow_rounding(*function, isa);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
   const auto argument = [&](unsigned index) { return function->getArg(index); };
   codegen::Operands operands(builder, problem, slots, lanes,

@@ -29,7 +29,7 @@ class ContractionMergeEmitter {
         contraction_(*factors.contraction),
         isa_(isa),
         slots_(factors),
-        function_(create_kernel_function(builder_, module, symbol)),
+        function_(create_kernel_function(builder_, module, symbol, isa)),
         operands_(builder_, factors, slots_.table,
                   std::vector(factors.operands.size(), codegen::StrideClass::Any),
                   codegen::load_kernel_args(builder_, function_->getArg(0)), isa.f32_lanes) {}

@@ -27,7 +27,7 @@ RegisterLoops::RegisterLoops(const LoopProblem& loop) {
 LoopFunction::LoopFunction(llvm::Module& module, const std::string& symbol, const LoopProblem& loop,
                            const LoopClass& loop_class)
     : builder(module.getContext()),
-      function(create_kernel_function(builder, module, symbol)),
+      function(create_kernel_function(builder, module, symbol, loop.isa)),
       operands(builder, loop.problem, loop.slots, loop_class.lane_classes,
                codegen::load_kernel_args(builder, function->getArg(0)), loop.isa.f32_lanes),
       compiler(builder, loop.problem, operands, math_options(loop.isa)),

@@ -36,7 +36,7 @@ RecurrenceFunction::RecurrenceFunction(llvm::Module& module, const std::string& 
       shape_class(made_for),
       gates(rkernel::gates_of(recurrence.cell.kind)),
       math(builder, {.fma = isa.fma, .scalef = isa.f32_lanes == 16}),
-      function(create_kernel_function(builder, module, symbol)),
+      function(create_kernel_function(builder, module, symbol, isa)),
       args(codegen::load_kernel_args(builder, function->getArg(0))),
       scratch(function->getArg(3)),
       shared(codegen::load_shared_memory(builder, function->getArg(0))),

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/x86/functions.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -82,11 +83,7 @@ GroupInstruction instruction_for(const codegen::Isa& isa, Group group) {
 void allow_group(llvm::Function& function, const codegen::Isa& isa, Group group) {
   if (group == Group::None) return;
   const Row& row = row_for(isa, group);
-  if (row.feature.empty()) return;
-  function.addFnAttr("target-cpu", isa.llvm_cpu);
-  function.addFnAttr(
-      "target-features",
-      fmt::format("{}{}+{}", isa.llvm_features, isa.llvm_features.empty() ? "" : ",", row.feature));
+  if (!row.feature.empty()) allow_feature(function, isa, row.feature);
 }
 
 llvm::Value* add_products(codegen::Builder& builder, const codegen::Isa& isa, Group group,

@@ -1,6 +1,9 @@
 #include "targets/cpu/x86/functions.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
+
+#include "targets/llvm/math/half.hpp"
 
 namespace dyn::cpu {
 
@@ -28,6 +31,24 @@ llvm::Function* create_kernel_function(codegen::Builder& builder, llvm::Module& 
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
   return function;
+}
+
+llvm::Function* create_kernel_function(codegen::Builder& builder, llvm::Module& module,
+                                       const std::string& symbol, const codegen::Isa& isa) {
+  llvm::Function* function = create_kernel_function(builder, module, symbol);
+  allow_rounding(*function, isa);
+  return function;
+}
+
+void allow_rounding(llvm::Function& function, const codegen::Isa& isa) {
+  if (isa.rounds_bfloats) allow_feature(function, isa, codegen::bfloat_feature);
+}
+
+void allow_feature(llvm::Function& function, const codegen::Isa& isa, std::string_view feature) {
+  function.addFnAttr("target-cpu", isa.llvm_cpu);
+  function.addFnAttr(
+      codegen::target_features,
+      fmt::format("{}{}+{}", isa.llvm_features, isa.llvm_features.empty() ? "" : ",", feature));
 }
 
 }  // namespace dyn::cpu

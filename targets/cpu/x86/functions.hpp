@@ -4,6 +4,7 @@
 #include <string>
 
 #include "targets/llvm/code/types.hpp"
+#include "targets/llvm/jit/isa.hpp"
 
 namespace llvm {
 class Module;
@@ -34,5 +35,12 @@ llvm::Function* create_main_loop(codegen::Builder& builder, llvm::Module& module
 /// An rkernel::KernelFunction whose entry block is empty; the builder stands there.
 llvm::Function* create_kernel_function(codegen::Builder& builder, llvm::Module& module,
                                        const std::string& symbol);
+/// The same of code that converts numbers as the ISA does.
+llvm::Function* create_kernel_function(codegen::Builder& builder, llvm::Module& module,
+                                       const std::string& symbol, const codegen::Isa& isa);
+/// Lets a function's code round to bf16 by the ISA's instruction, where it has one.
+void allow_rounding(llvm::Function& function, const codegen::Isa& isa);
+/// Lets it use a feature of LLVM's name besides the ISA.
+void allow_feature(llvm::Function& function, const codegen::Isa& isa, std::string_view feature);
 
 }  // namespace dyn::cpu

@@ -20,6 +20,9 @@ struct Isa {
   int panel_f32;         ///< columns of a packed f32 panel
   std::string llvm_cpu;  ///< -mcpu
   std::string llvm_features;  ///< -mattr, "+avx2,+fma,..."
+  /// What kernels may use besides, where that is wanted: the conversion of AVX512-BF16, which
+  /// flushes subnormal numbers as that extension's products do.
+  bool rounds_bfloats = false;
 };
 
 /// Best first.

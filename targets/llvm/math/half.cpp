@@ -1,5 +1,8 @@
 #include "targets/llvm/math/half.hpp"
 
+#include <llvm/IR/Function.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <cmath>
 
 namespace dyn::codegen {
@@ -44,7 +47,20 @@ class Halves {
     return as_float(builder_.CreateOr(result, minus));
   }
 
+  /// nullptr: the function may not use it, or there is none for such vectors.
+  Value* to_bf16_by_instruction(Value* value) {
+    constexpr int lanes = 16;
+    const llvm::Function& function = *builder_.GetInsertBlock()->getParent();
+    if (width_of(value) != lanes ||
+        !function.getFnAttribute(target_features).getValueAsString().contains(bfloat_feature))
+      return nullptr;
+    return builder_.CreateBitCast(
+        builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512, {}, {value}),
+        code_);
+  }
+
   Value* to_bf16(Value* value) {
+    if (Value* made = to_bf16_by_instruction(value)) return made;
     Value* bits = as_bits(value);
     Value* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), word(1));
     Value* nearest = builder_.CreateAdd(bits, builder_.CreateAdd(odd, word(0x7fff)));

@@ -14,7 +14,14 @@ using graph::is_half;
 /// NaN stays NaN.
 llvm::Value* half_to_float(Builder& builder, DType dtype, llvm::Value* bits);
 
-/// float values as codes of a narrow float, i16 or i8, as graph::code_of_float gives them.
+/// The name of the attribute of functions whose code may use more than the machine it is made for,
+/// and what allows AVX512-BF16 there.
+inline constexpr const char target_features[] = "target-features";
+inline constexpr const char bfloat_feature[] = "avx512bf16";
+
+/// float values as codes of a narrow float, i16 or i8, as graph::code_of_float gives them; but
+/// vectors become bf16 by the instruction where the function may use it, which makes subnormal
+/// numbers 0.
 llvm::Value* float_to_half(Builder& builder, DType dtype, llvm::Value* value);
 
 /// float values as the nearest f16 or bf16 numbers, as float: the result of float_to_half and then
