@@ -82,18 +82,19 @@ bool group_is_full(const Grower& group, Candidate& candidate) {
   return !group.has_room_for(candidate.node);
 }
 
-/// Bytes that a product reads are in memory whatever happens: who reads numbers widens them itself,
-/// in place of wide numbers that are in memory too.
-bool widens_kept_bytes(const Grower& group, Candidate& candidate) {
+/// Narrow numbers that a product reads are in memory whatever happens: who reads wide ones widens
+/// them itself, in place of wide numbers that are in memory too.
+bool widens_kept(const Grower& group, Candidate& candidate) {
   const Node& node = node_of(group, candidate);
   if (!candidate.reads_member || node.op->id != OpId::Cast) return false;
   const auto bytes_of = [&](ValueId id) { return size_of(group.module().value(id).type.dtype); };
   const ValueId narrow = node.inputs[0];
-  return bytes_of(narrow) == 1 && bytes_of(node.outputs[0]) > 1 &&
-         std::ranges::any_of(group.graph().readers(group.graph().root(narrow)),
-                             [&](const Edge& edge) {
-                               return contracts(group.graph().node(edge.node).op->op_class);
-                             });
+  return bytes_of(narrow) < bytes_of(node.outputs[0]) && bytes_of(narrow) <= sizeof(std::int16_t) &&
+         std::ranges::any_of(
+             group.graph().readers(group.graph().root(narrow)),
+             [&](const Edge& edge) {
+               return contracts(group.graph().node(edge.node).op->op_class);
+             });
 }
 
 /// A kernel that reads a concatenation chooses among its parts for each element. Up to here that
@@ -155,8 +156,8 @@ constexpr RefusingRule by_kind[] = {
      group_is_full},
     {"other-reduction", "it reduces other axes, or another index space, than the group",
      another_reduction},
-    {"widens-kept", "it widens bytes that a product reads from memory, and so will its readers",
-     widens_kept_bytes},
+    {"widens-kept", "it widens what a product reads from memory, and so will its readers",
+     widens_kept},
     {"parts-in-place", "its parts are computed elsewhere, and are written side by side where it is",
      parts_lie_in_place},
     {"read-from-memory", "a member reads its result from memory, each element for many results",

@@ -56,6 +56,7 @@ class CpuTarget final : public rkernel::Target {
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
                             const rkernel::BufferFacts& buffers) override {
     rkernel::CompileReport report;
+    if (isa_.rounds_bfloats) narrow_tensors(problems, buffers);
     choose_forms(problems, buffers.constant, isa_, options_.weights);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
       return problem.contraction || problem.attention;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/rkernel/target/narrowing.hpp"
 #include "targets/cpu/move/gather_panels.hpp"
 #include "targets/cpu/move/group_factors.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
@@ -63,6 +64,39 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
   give_single_rows_a_stride(problems);
   gather_from_panels(problems, isa.panel_f32);
   narrow_weights(problems, weights, isa);
+}
+
+namespace {
+
+/// Main loops take the left side as it is computed, and attention its queries and masks; keys and
+/// values may be narrow where each lies in one run. Masks and the like, which products do not
+/// leave, may hold numbers that bf16 has not.
+bool takes_bfloats(const rkernel::Problem& problem, int index) {
+  if (problem.host || problem.recurrence) return false;
+  const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
+  if (operand.written) return problem.contraction || problem.attention || problem.has_reduction();
+  if (problem.contraction)
+    return index != problem.contraction->a && index != problem.contraction->b;
+  if (!problem.attention) return true;
+  const rkernel::Attention& attention = *problem.attention;
+  const auto is_run_along = [&](int axis) {
+    return operand.strides[static_cast<std::size_t>(axis)].constant() == 1;
+  };
+  if (index == attention.k) return is_run_along(attention.d);
+  return index == attention.v ? is_run_along(attention.n)
+                              : index != attention.q && index != attention.mask &&
+                                    index != attention.k_scales && index != attention.v_scales;
+}
+
+}  // namespace
+
+void narrow_tensors(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers) {
+  const auto takes = [&](std::size_t problem, int index) {
+    const graph::ValueId buffer =
+        problems[problem].operands[static_cast<std::size_t>(index)].buffer;
+    return !buffers.constant(buffer) && takes_bfloats(problems[problem], index);
+  };
+  rkernel::narrow_buffers(problems, takes, buffers, DType::bf16);
 }
 
 KernelDrafts::KernelDrafts(std::span<const rkernel::Problem> problems,

@@ -22,6 +22,9 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
                   const std::function<bool(graph::ValueId)>& constant, const codegen::Isa& isa,
                   const rkernel::Factors& weights);
 
+/// Keeps what products and reductions leave for other kernels in bf16, where these can read it so.
+void narrow_tensors(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers);
+
 /// All kernels of a target share this.
 struct KernelContext {
   const codegen::Isa& isa;

@@ -6,10 +6,10 @@
 #include <variant>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/target/narrowing.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/loop/kernel.hpp"
-#include "targets/ptx/narrowing.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -67,7 +67,9 @@ class PtxTarget final : public rkernel::Target {
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems)
       own.push_back(!touches_state(problem, buffers) && !is_none(draft_of(problem)));
-    narrow_buffers(problems, own, buffers, options_.precision);
+    rkernel::narrow_buffers(
+        problems, [&](std::size_t problem, int) { return own[problem]; }, buffers,
+        options_.precision);
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       drafts.push_back(own[i] ? draft_of(problems[i]) : Draft());

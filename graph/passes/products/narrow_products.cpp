@@ -1,6 +1,7 @@
 #include "graph/passes/products/narrow_products.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "graph/passes/products/constant_products.hpp"
@@ -16,28 +17,54 @@ class Narrower {
 
   void run() {
     const std::vector<Node> nodes = module_.nodes;
+    for (const Node& node : nodes) {
+      if (multiplies(node)) multiplied_.insert(node.inputs[0]);
+    }
     for (Node node : nodes) {
-      if (products_.contains(node) && chosen_(node)) node.inputs[0] = narrow(node);
-      rewriter_.keep(std::move(node));
+      const bool narrows = multiplies(node);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (narrows && i == 0)
+          node.inputs[0] = narrow(node, node.inputs[0]).bits;
+        else if (const auto known = narrow_.find(node.inputs[i]); known != narrow_.end())
+          node.inputs[i] = known->second.number;
+      }
+      const std::vector<ValueId> outputs = node.outputs;
+      rewriter_.keep(node);
+      for (const ValueId output : outputs)
+        if (multiplied_.contains(output)) narrow(node, output);
     }
     rewriter_.finish();
   }
 
  private:
-  /// The left side in bf16; one for all that multiply it.
-  ValueId narrow(const Node& node) {
-    const ValueId x = node.inputs[0];
+  /// A left side in bf16, and what that is in f32.
+  struct Narrow {
+    ValueId bits, number;
+  };
+
+  bool multiplies(const Node& node) const { return products_.contains(node) && chosen_(node); }
+
+  ValueId cast(ValueId x, DType dtype) {
+    return rewriter_.emit("cast", {x}, {dtype, rewriter_.type(x).dims},
+                          {{"dtype", std::string(name_of(dtype))}});
+  }
+
+  /// One for all that multiply it, and for all others that read it: what is computed lies in memory
+  /// once. Inputs lie there as they are.
+  Narrow narrow(const Node& node, ValueId x) {
     if (const auto known = narrow_.find(x); known != narrow_.end()) return known->second;
     rewriter_.begin(node, "");
-    return narrow_[x] = rewriter_.emit("cast", {x}, {DType::bf16, rewriter_.type(x).dims},
-                                       {{"dtype", std::string(name_of(DType::bf16))}});
+    const ValueId bits = cast(x, DType::bf16);
+    const bool is_computed = module_.value(x).producer >= 0;
+    return narrow_[x] = {bits, is_computed ? cast(bits, DType::f32) : x};
   }
 
   Module& module_;
   const std::function<bool(const Node&)>& chosen_;
   const ConstantProducts products_;
   Rewriter rewriter_;
-  std::map<ValueId, ValueId> narrow_;
+  std::set<ValueId> multiplied_;
+  std::map<ValueId, Narrow> narrow_;
 };
 
 }  // namespace

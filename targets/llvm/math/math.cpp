@@ -64,6 +64,19 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
 
 namespace {
 
+/// The number of all lanes of a constant; nullptr: it is none.
+const llvm::ConstantFP* known_number(llvm::Value* value) {
+  const auto* lanes = llvm::dyn_cast<llvm::Constant>(value);
+  if (lanes == nullptr) return nullptr;
+  return llvm::dyn_cast_or_null<llvm::ConstantFP>(
+      lanes->getType()->isVectorTy() ? lanes->getSplatValue() : lanes);
+}
+
+bool is_known_number(llvm::Value* value) {
+  const llvm::ConstantFP* number = known_number(value);
+  return number != nullptr && !number->isNaN();
+}
+
 /// A sum of f32 with a whole number, which is 0 where there is none: round(x) + added.
 struct RoundedSum {
   llvm::Value* x;
@@ -74,10 +87,7 @@ std::optional<RoundedSum> rounded_sum(llvm::Value* value) {
   double added = 0;
   if (auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(value);
       sum != nullptr && sum->getOpcode() == llvm::Instruction::FAdd) {
-    const auto* lanes = llvm::dyn_cast<llvm::Constant>(sum->getOperand(1));
-    const auto* number = lanes == nullptr
-                             ? nullptr
-                             : llvm::dyn_cast_or_null<llvm::ConstantFP>(lanes->getSplatValue());
+    const llvm::ConstantFP* number = known_number(sum->getOperand(1));
     if (number == nullptr || !number->getValueAPF().isInteger()) return std::nullopt;
     added = number->getValueAPF().convertToDouble();
     constexpr double most = 1 << 20;  // bounds are exact floats
@@ -242,10 +252,15 @@ llvm::Value* Math::integer_extremum(DType dtype, bool greater, llvm::Value* a, l
 }
 
 llvm::Value* Math::extremum(bool greater, llvm::Value* a, llvm::Value* b) {
-  // One instruction, whose result is b where either is NaN; then a where it is NaN.
-  llvm::Value* ordered = greater ? builder_.CreateFCmpOGT(a, b) : builder_.CreateFCmpOLT(a, b);
-  return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a,
-                               builder_.CreateSelect(ordered, a, b));
+  // One instruction, whose result is the second number where either is NaN.
+  const auto chosen = [&](llvm::Value* first, llvm::Value* second) {
+    return builder_.CreateSelect(
+        greater ? builder_.CreateFCmpOGT(first, second) : builder_.CreateFCmpOLT(first, second),
+        first, second);
+  };
+  if (is_known_number(b)) return chosen(b, a);
+  if (is_known_number(a)) return chosen(a, b);
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, chosen(a, b));
 }
 
 llvm::Value* Math::quotient(DType dtype, llvm::Value* a, llvm::Value* b) {

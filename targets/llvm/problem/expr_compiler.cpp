@@ -141,13 +141,27 @@ llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
   return math_.apply(expr.op, dtype, expr.dtype, argument(0), argument(1), argument(2));
 }
 
+/// Stores to narrow operands round: what they store need not be rounded before.
+int ExprCompiler::rounded_by_store(const rkernel::Store& store) const {
+  const DType dtype = problem_.operands[static_cast<std::size_t>(store.operand)].dtype;
+  int expr = store.expr;
+  for (;;) {
+    const Expr& definition = problem_.exprs[static_cast<std::size_t>(expr)];
+    const bool rounds = (definition.op == ExprOp::RoundBf16 && dtype == DType::bf16) ||
+                        (definition.op == ExprOp::RoundF16 && dtype == DType::f16);
+    if (!rounds || find(expr) != nullptr) return expr;
+    expr = definition.args[0];
+  }
+}
+
 void ExprCompiler::store(const rkernel::Store& store) {
   const std::size_t operand = static_cast<std::size_t>(store.operand);
+  const int expr = rounded_by_store(store);
   if (operands_.lane_classes()[operand] != StrideClass::Zero) {
-    operands_.store(store.operand, compile(store.expr));
+    operands_.store(store.operand, compile(expr));
     return;
   }
-  llvm::Value* value = compile_natural(store.expr);
+  llvm::Value* value = compile_natural(expr);
   if (width_of(value) > 1) value = builder_.CreateExtractElement(value, std::uint64_t{0});
   operands_.store(store.operand, value);
 }

@@ -71,6 +71,7 @@ class ExprCompiler {
   };
   void hoist(int expr, AxisSet inner, std::vector<bool>& visited);
   const Entry* find(int expr) const;
+  int rounded_by_store(const rkernel::Store& store) const;
   llvm::Value* emit(const rkernel::Expr& expr, bool lanes);
   /// The choices, where an expression only chooses among loads, by conditions that are the same for
   /// all lanes. Else false.

@@ -8,10 +8,10 @@
 #include <set>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/target/narrowing.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "targets/ptx/loop/kernel.hpp"
-#include "targets/ptx/narrowing.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 
 using namespace dyn;
@@ -61,12 +61,13 @@ using One = std::set<DType>;
 
 }  // namespace
 
+const auto all_take = [](std::size_t, int) { return true; };
+
 TEST_CASE(
     "weights of contractions and buffers between kernels are narrowed, ports and other constants "
     "are not") {
   LoweredGraph graph = lowered(large_perceptron);
-  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(),
-                 DType::bf16);
+  rkernel::narrow_buffers(graph.problems, all_take, graph.facts(), DType::bf16);
   auto dtypes = dtypes_of(graph);
   for (const char* narrow : {"w1", "w2"}) CHECK(dtypes.at(narrow) == One{DType::bf16});
   for (const char* wide : {"x", "b1", "b2"}) CHECK(dtypes.at(wide) == One{DType::f32});
@@ -79,14 +80,15 @@ TEST_CASE(
 
 TEST_CASE("f32 narrows nothing") {
   LoweredGraph graph = lowered(large_perceptron);
-  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(),
-                 DType::f32);
+  rkernel::narrow_buffers(graph.problems, all_take, graph.facts(), DType::f32);
   for (const auto& [name, dtypes] : dtypes_of(graph)) CHECK(dtypes == One{DType::f32});
 }
 
 TEST_CASE("what another target's kernel touches stays as it is, in all problems") {
   LoweredGraph graph = lowered(large_perceptron);
-  narrow_buffers(graph.problems, {true, false}, graph.facts(), DType::f16);
+  rkernel::narrow_buffers(
+      graph.problems, [](std::size_t problem, int) { return problem == 0; }, graph.facts(),
+      DType::f16);
   const auto dtypes = dtypes_of(graph);
   CHECK(dtypes.at("w1") == One{DType::f16});
   CHECK(dtypes.at("w2") == One{DType::f32});
