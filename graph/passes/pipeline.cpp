@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
+#include "graph/passes/products/find_attention.hpp"
 #include "graph/passes/products/narrow_attention.hpp"
 #include "graph/passes/products/narrow_products.hpp"
 #include "graph/passes/products/narrow_windows.hpp"
@@ -21,8 +22,9 @@ constexpr bool verifies = true;
 constexpr Pass passes[] = {
     {"widen_halves", "f16 and bf16 become f32 before what computes in several steps",
      [](Module& module, Fusion&, const PipelineOptions&) { widen_halves(module); }},
-    {"decompose", "compound operators become primitives",
+    {"decompose", "attention is found in its parts, other compound operators become primitives",
      [](Module& module, Fusion&, const PipelineOptions& options) {
+       if (options.decompose.keep_attention) find_attention(module);
        decompose(module, options.decompose);
      }},
     {"simplify", "constants fold, identities and duplicates go",
