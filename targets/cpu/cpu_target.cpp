@@ -191,13 +191,15 @@ class CpuTarget final : public rkernel::Target {
     return std::make_shared<const OneDnnLibrary>(std::move(made));
   }
 
-  static std::set<rkernel::Factors> multiplied_factors(
-      const std::vector<rkernel::Problem>& problems) {
+  std::set<rkernel::Factors> multiplied_factors(
+      const std::vector<rkernel::Problem>& problems) const {
     std::set<rkernel::Factors> all;
     for (const rkernel::Problem& problem : problems) {
       const rkernel::Group group = rkernel::group_of(problem);
-      if (problem.attention)
+      if (problem.attention) {
         all.emplace(problem.operands[static_cast<std::size_t>(problem.attention->v)].dtype);
+        if (isa_.rounds_bfloats) all.emplace(rkernel::Group::Bfloats);
+      }
       for (const rkernel::Operand& operand : problem.operands) {
         if (operand.form != rkernel::Form::Packed) continue;
         all.insert(operand.coding                  ? rkernel::Factors(operand.coding, group)

@@ -68,9 +68,9 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
 
 namespace {
 
-/// Main loops take the left side as it is computed, and attention its queries and masks; keys and
-/// values may be narrow where each lies in one run. Masks and the like, which products do not
-/// leave, may hold numbers that bf16 has not.
+/// Main loops take the left side as it is computed, and attention its masks; keys and values may be
+/// narrow where each lies in one run. Masks and the like, which products do not leave, may hold
+/// numbers that bf16 has not.
 bool takes_bfloats(const rkernel::Problem& problem, int index) {
   if (problem.host || problem.recurrence) return false;
   const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
@@ -84,8 +84,8 @@ bool takes_bfloats(const rkernel::Problem& problem, int index) {
   };
   if (index == attention.k) return is_run_along(attention.d);
   return index == attention.v ? is_run_along(attention.n)
-                              : index != attention.q && index != attention.mask &&
-                                    index != attention.k_scales && index != attention.v_scales;
+                              : index != attention.mask && index != attention.k_scales &&
+                                    index != attention.v_scales;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "targets/cpu/attention/carried.hpp"
 #include "targets/cpu/attention/products.hpp"
 #include "targets/cpu/attention/rows.hpp"
+#include "targets/cpu/tile/widening.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -22,14 +23,16 @@ void copy_queries(AttentionFunction& function, const AttentionSizes& sizes,
   const rkernel::Attention& attention = function.attention;
   Value* row_stride = function.stride(attention.q, attention.m);
   Value* first = builder.CreateMul(ticket.block.start, row_stride);
-  Value* data = function.code.element(function.batch_base(ticket.batch, attention.q), first);
+  const DType dtype = function.dtype_of(attention.q);
+  Value* data = element_of(builder, dtype, function.batch_base(ticket.batch, attention.q), first);
   Value* scale = builder.CreateBitCast(
       builder.CreateTrunc(function.slot(function.strategy.scale), builder.getInt32Ty()),
       builder.getFloatTy());
-  emit_scaled_rows(function.code,
-                   {data, row_stride, function.stride(attention.q, attention.d),
-                    function.shape_class.q_unit, ticket.block.size, sizes.depth, scale},
-                   function.scratch_at(function.strategy.q_scratch), sizes.q_row);
+  emit_scaled_rows(
+      function.code,
+      {data, row_stride, function.stride(attention.q, attention.d), function.shape_class.q_unit,
+       ticket.block.size, sizes.depth, scale, dtype, function.shape_class.pairs},
+      function.scratch_at(function.strategy.q_scratch), sizes.q_row);
 }
 
 AttentionBases bases_of(AttentionFunction& function, const AttentionTicket& ticket) {
@@ -68,6 +71,7 @@ void emit_softmax(AttentionFunction& function, const AttentionSizes& sizes,
     score.key_scales = code.element(bases.key_scales, keys.first);
     score.value_scales = code.element(bases.value_scales, keys.first);
   }
+  score.pairs = function.shape_class.pairs;
   score.maximum = carried.maximum_of(in_block);
   score.sum = carried.sum_of(in_block);
   score.accumulator = carried.accumulator_of(in_block);

@@ -35,7 +35,8 @@ AttentionSlots add_attention_slots(codegen::SlotTable& slots);
 /// What the generated code is specialised on, besides the structure of the problem.
 struct AttentionClass {
   choice::ScoreForm form = choice::ScoreForm::Panels;
-  bool q_unit = false, k_unit = false, v_unit = false;     ///< strides along d, d and n are 1
+  bool q_unit = false, k_unit = false, v_unit = false;  ///< strides along d, d and n are 1
+  bool pairs = false;  ///< products are of pairs of bf16: panels, and all strides are 1
   codegen::StrideClass mask = codegen::StrideClass::Zero;  ///< of the mask along keys
   std::vector<codegen::StrideClass> lanes;                 ///< of each operand along n
 };

@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "dyn/error.hpp"
+#include "graph/ir/scalars.hpp"
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
+#include "targets/cpu/attention/pairs.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/jit/listing.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
@@ -51,7 +53,8 @@ AttentionClass common_class(const rkernel::Problem& problem) {
   return made;
 }
 
-std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& problem) {
+std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& problem,
+                                                        const codegen::Isa& isa) {
   const rkernel::Attention& attention = *problem.attention;
   const AttentionClass common = common_class(problem);
   const auto masks = attention.mask < 0 ? std::vector{StrideClass::Zero}
@@ -67,6 +70,8 @@ std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& 
           made.k_unit = k_unit;
           made.v_unit = v_unit;
           made.mask = mask;
+          made.pairs =
+              isa.rounds_bfloats && form == ScoreForm::Panels && made.q_unit && k_unit && v_unit;
           classes.push_back(std::move(made));
         }
       }
@@ -76,9 +81,10 @@ std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& 
 }
 
 std::string key_of(const AttentionClass& made) {
-  return fmt::format("{}{}{}{}{} {}", made.form == ScoreForm::Panels ? "panels" : "dots",
-                     int{made.q_unit}, int{made.k_unit}, int{made.v_unit},
-                     codegen::letter_of(made.mask), codegen::class_letters(made.lanes));
+  return fmt::format("{}{}{}{}{}{} {}", made.pairs ? "bf16 " : "",
+                     made.form == ScoreForm::Panels ? "panels" : "dots", int{made.q_unit},
+                     int{made.k_unit}, int{made.v_unit}, codegen::letter_of(made.mask),
+                     codegen::class_letters(made.lanes));
 }
 
 }  // namespace
@@ -91,7 +97,7 @@ AttentionKernel::AttentionKernel(const rkernel::Problem& problem,
       choices_(std::move(choices)),
       slots_(*problem_),
       strategy_(add_attention_slots(slots_)),
-      classes_(enumerate_attention_classes(*problem_)) {
+      classes_(enumerate_attention_classes(*problem_, context_->isa())) {
   for (int i = 0; i < static_cast<int>(problem_->operands.size()); ++i) check_dtype(i);
 }
 
@@ -105,6 +111,8 @@ void AttentionKernel::check_dtype(int index) const {
   const bool is_scale = index == attention.k_scales || index == attention.v_scales;
   if (is_scale && operand.dtype == DType::f32 && is_run_along(attention.keys)) return;
   if (!is_scale && operand.dtype == DType::f32) return;
+  if (operand.written && graph::is_half(operand.dtype)) return;
+  if (index == attention.q && codegen::can_widen(context_->isa(), operand.dtype)) return;
   const bool is_key = index == attention.k && is_run_along(attention.d),
              is_value = index == attention.v && is_run_along(attention.n);
   if ((is_key || is_value) && codegen::can_widen(context_->isa(), operand.dtype)) return;
@@ -198,11 +206,13 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   const std::int64_t block_keys =
       std::min(round_up(strategy.block_keys, panel),
                std::max<std::int64_t>(1, ceil_div(panels, splits)) * panel);
-  const std::int64_t q_row = round_up(shape.depth, isa.f32_lanes) + row_slack;
+  const bool pairs = classes_[class_for(launch.ints, strategy.form)].pairs;
+  const std::int64_t padded_depth = round_up(shape.depth, pairs ? depth_multiple : isa.f32_lanes);
+  const std::int64_t q_row = (pairs ? padded_depth / 2 : padded_depth) + row_slack;
   const std::int64_t acc_row = round_up(shape.value_depth, panel),
                      score_row = block_keys + row_slack;
   const std::int64_t packed_values =
-      shape.values_unit ? shape.value_depth % isa.f32_lanes : shape.value_depth;
+      shape.values_unit && !pairs ? shape.value_depth % isa.f32_lanes : shape.value_depth;
   const double scale = problem_->attention->scale != 0
                            ? problem_->attention->scale
                            : 1 / std::sqrt(static_cast<double>(shape.depth));
@@ -214,9 +224,11 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   set(strategy_.block_keys, block_keys);
   set(strategy_.tile_rows, strategy.tile_rows);
   set(strategy_.tile_panels, strategy.tile_columns / panel);
-  set(strategy_.wide_table, context_->table(strategy.tile_columns));
-  set(strategy_.panel_table, context_->table(isa.panel_f32));
-  set(strategy_.vector_table, context_->table(isa.f32_lanes));
+  const rkernel::Factors factors =
+      pairs ? rkernel::Factors(rkernel::Group::Bfloats) : rkernel::Factors();
+  set(strategy_.wide_table, context_->table(strategy.tile_columns, factors));
+  set(strategy_.panel_table, context_->table(isa.panel_f32, factors));
+  set(strategy_.vector_table, context_->table(isa.f32_lanes, factors));
   const rkernel::Factors values = dtype_of(problem_->attention->v);
   set(strategy_.wide_value_table, context_->table(strategy.tile_columns, values));
   set(strategy_.panel_value_table, context_->table(isa.panel_f32, values));
@@ -238,8 +250,9 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   place(strategy_.max_scratch, block_rows);
   place(strategy_.sum_scratch, block_rows);
   place(strategy_.key_scratch,
-        strategy.form == ScoreForm::Panels ? block_keys * round_up(shape.depth, isa.f32_lanes) : 0);
-  place(strategy_.value_scratch, block_keys * round_up(packed_values, panel));
+        strategy.form == ScoreForm::Panels ? block_keys * padded_depth / (pairs ? 2 : 1) : 0);
+  place(strategy_.value_scratch,
+        (pairs ? block_keys / 2 : block_keys) * round_up(packed_values, panel));
   launch.scratch_bytes = static_cast<std::size_t>(bytes);
   launch.tickets = shape.queries > 0 && shape.value_depth > 0 ? shape.batch * m_blocks * splits : 0;
   if (splits > 1) {

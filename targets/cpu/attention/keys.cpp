@@ -49,8 +49,10 @@ llvm::Value* sums_across(VectorCode& code, Values vectors) {
   return vectors[0];
 }
 
-/// The rows of keys [first, first + lanes): `last`, where given, stands in for those beyond it.
-Values key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last) {
+}  // namespace
+
+std::vector<llvm::Value*> key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first,
+                                   llvm::Value* last) {
   Builder& builder = code.builder();
   Values rows;
   for (int i = 0; i < code.lanes(); ++i) {
@@ -61,6 +63,8 @@ Values key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first, llv
   }
   return rows;
 }
+
+namespace {
 
 /// A vector of a key's elements; 0 where the mask is false.
 llvm::Value* load_keys(VectorCode& code, DType dtype, llvm::Value* key, llvm::Value* offset,

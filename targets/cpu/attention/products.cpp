@@ -1,5 +1,6 @@
 #include "targets/cpu/attention/products.hpp"
 
+#include "targets/cpu/attention/pairs.hpp"
 #include "targets/cpu/attention/rows.hpp"
 #include "targets/cpu/move/moves.hpp"
 #include "targets/cpu/tile/widening.hpp"
@@ -21,17 +22,21 @@ AttentionProducts::AttentionProducts(AttentionFunction& function, const Attentio
 
 void AttentionProducts::pack_keys(const AttentionKeys& block) const {
   const rkernel::Attention& attention = function_.attention;
-  if (function_.shape_class.k_unit)
-    return emit_key_panels(
-        code_, {block.keys, sizes_.k_row, block.count, sizes_.depth, key_dtype()},
-        function_.scratch_at(function_.strategy.key_scratch), key_panel_stride());
+  const KeyBlock keys{block.keys, sizes_.k_row, block.count, sizes_.depth, key_dtype()};
+  Value* const to = function_.scratch_at(function_.strategy.key_scratch);
+  if (pairs()) return emit_key_pairs(code_, keys, to, key_panel_stride());
+  if (function_.shape_class.k_unit) return emit_key_panels(code_, keys, to, key_panel_stride());
   const StridedMatrix from{block.keys, function_.stride(attention.k, attention.d), sizes_.k_row,
                            false};
   emit_panels(builder_, code_.isa(), from, sizes_.depth, code_.ceil_div(block.count, panel()),
-              block.count, function_.scratch_at(function_.strategy.key_scratch));
+              block.count, to);
 }
 
 Value* AttentionProducts::key_panel_stride() const {
+  if (pairs()) {
+    Value* depth = builder_.CreateLShr(code_.round_up(sizes_.depth, depth_multiple), 1);
+    return builder_.CreateMul(depth, number(panel()));
+  }
   Value* depth =
       function_.shape_class.k_unit ? code_.round_up(sizes_.depth, code_.lanes()) : sizes_.depth;
   return builder_.CreateMul(depth, number(panel()));
@@ -44,6 +49,11 @@ bool AttentionProducts::reads_value_tail() const {
 }
 
 void AttentionProducts::pack_values(const AttentionKeys& block) const {
+  if (pairs())
+    return emit_value_pairs(
+        code_, {block.values, sizes_.v_row, block.count, sizes_.columns, value_dtype()},
+        function_.scratch_at(function_.strategy.value_scratch),
+        builder_.CreateMul(code_.ceil_div(block.count, 2), number(panel())));
   if (reads_value_tail()) return;
   const rkernel::Attention& attention = function_.attention;
   Value* left = builder_.CreateSub(sizes_.columns, sizes_.whole_columns);
@@ -93,8 +103,8 @@ void AttentionProducts::emit_scores(const AttentionKeys& block, const AttentionT
                      tile.queries, sizes_.q_row, tile.rows.size, sizes_.scores, sizes_.score_row);
   const Matrix keys{function_.scratch_at(function_.strategy.key_scratch), number(panel()),
                     key_panel_stride(), tables()};
-  const Product product{tile.rows.size, tile.queries,     sizes_.q_row,
-                        sizes_.depth,   sizes_.score_row, false};
+  Value* depth = pairs() ? code_.ceil_div(sizes_.depth, 2) : sizes_.depth;
+  const Product product{tile.rows.size, tile.queries, sizes_.q_row, depth, sizes_.score_row, false};
   multiply(product, keys, code_.ceil_div(tile.keys, panel()), sizes_.scores);
 }
 
@@ -102,8 +112,19 @@ AttentionProducts::Product AttentionProducts::shares(const AttentionTile& tile) 
   return {tile.rows.size, sizes_.scores, sizes_.score_row, tile.keys, sizes_.acc_row, true};
 }
 
+void AttentionProducts::add_value_pairs(const AttentionKeys& block, const AttentionTile& tile,
+                                        Value* accumulator) const {
+  Product product = shares(tile);
+  product.k = code_.ceil_div(tile.keys, 2);
+  const Matrix packed{function_.scratch_at(function_.strategy.value_scratch), number(panel()),
+                      builder_.CreateMul(code_.ceil_div(block.count, 2), number(panel())),
+                      tables()};
+  multiply(product, packed, code_.ceil_div(sizes_.columns, panel()), accumulator);
+}
+
 void AttentionProducts::add_values(const AttentionKeys& block, const AttentionTile& tile,
                                    Value* accumulator) const {
+  if (pairs()) return add_value_pairs(block, tile, accumulator);
   if (function_.shape_class.v_unit) {
     const Matrix values{block.values, sizes_.v_row, number(panel()), value_tables(), value_dtype()};
     Value* panels = builder_.CreateUDiv(sizes_.whole_columns, number(panel()));

@@ -53,6 +53,9 @@ class AttentionProducts {
   DType key_dtype() const { return function_.dtype_of(function_.attention.k); }
   DType value_dtype() const { return function_.dtype_of(function_.attention.v); }
   llvm::Value* key_panel_stride() const;
+  bool pairs() const { return function_.shape_class.pairs; }
+  void add_value_pairs(const AttentionKeys& block, const AttentionTile& tile,
+                       llvm::Value* accumulator) const;
   bool reads_value_tail() const;
   std::int64_t panel() const { return code_.isa().panel_f32; }
   llvm::ConstantInt* number(std::int64_t value) const { return code_.number(value); }

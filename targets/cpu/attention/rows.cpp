@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "targets/cpu/attention/pairs.hpp"
 #include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"
 
@@ -68,7 +69,10 @@ llvm::Value* emit_shares(VectorCode& code, codegen::Math& math, const ScoreRow& 
             ? share
             : builder.CreateFMul(share,
                                  code.load_vector(code.element(row.value_scales, offset), lanes));
-    code.store(stored, address);
+    if (row.pairs)
+      store_bfloats(code, stored, row.scores, offset);
+    else
+      code.store(stored, address);
     return plus(so_far, share);
   };
   return code.across(code.fold(row.visible, code.splat(0.0), "shares", step, plus), plus);
@@ -78,7 +82,10 @@ llvm::Value* emit_shares(VectorCode& code, codegen::Math& math, const ScoreRow& 
 void emit_unseen(VectorCode& code, const ScoreRow& row) {
   CountedLoop vectors(code.builder(), code.round_up(row.visible, code.lanes()), row.total,
                       code.number(code.lanes()), "unseen");
-  code.store(code.splat(0.0), code.element(row.scores, vectors.index()));
+  if (row.pairs)
+    store_bfloats(code, code.splat(0.0), row.scores, vectors.index());
+  else
+    code.store(code.splat(0.0), code.element(row.scores, vectors.index()));
   vectors.close();
 }
 
@@ -154,20 +161,28 @@ void emit_scaled_rows(VectorCode& code, const ScaledRows& from, llvm::Value* to,
   llvm::Value* one = code.number(1);
   llvm::Value* padded = code.round_up(from.depth, code.lanes());
   CountedLoop row(builder, code.number(0), from.rows, one, "query");
-  llvm::Value* source = code.element(from.data, builder.CreateMul(row.index(), from.row_stride));
+  const auto at = [&](llvm::Value* base, llvm::Value* index) {
+    return element_of(builder, from.dtype, base, index);
+  };
+  llvm::Value* source = at(from.data, builder.CreateMul(row.index(), from.row_stride));
   llvm::Value* target = code.element(to, builder.CreateMul(row.index(), to_row));
   if (from.unit) {
     code.for_each_vector(from.depth, "query_vector", [&](llvm::Value* offset, llvm::Value* lanes) {
-      llvm::Value* value = code.load_vector(code.element(source, offset), lanes);
+      llvm::Value* value =
+          load_widened(builder, from.dtype, at(source, offset), code.lanes(), lanes);
       value = builder.CreateFMul(value, code.splat(from.factor));
       // A lane beyond the depth holds 0 whatever the factor is.
       if (lanes != nullptr) value = builder.CreateSelect(lanes, value, code.splat(0.0));
-      code.store(value, code.element(target, offset));
+      if (from.pairs)
+        store_bfloats(code, value, target, offset);
+      else
+        code.store(value, code.element(target, offset));
     });
   } else {
     CountedLoop elements(builder, code.number(0), from.depth, one, "query_element");
     llvm::Value* value =
-        code.load(code.element(source, builder.CreateMul(elements.index(), from.column_stride)));
+        load_widened(builder, from.dtype,
+                     at(source, builder.CreateMul(elements.index(), from.column_stride)), 1);
     code.store(builder.CreateFMul(value, from.factor), code.element(target, elements.index()));
     elements.close();
     CountedLoop rest(builder, from.depth, padded, one, "query_rest");

@@ -2,6 +2,8 @@
 // What attention does with one row of scores, as IR: dot products for few rows, and the step of the
 // online softmax.
 
+#include <vector>
+
 #include "targets/cpu/x86/vector_code.hpp"
 #include "targets/llvm/math/math.hpp"
 #include "targets/llvm/problem/slots.hpp"
@@ -18,6 +20,8 @@ struct ScoreRow {
   llvm::Value *accumulator, *accumulator_columns;
   /// Scales of the rows of keys and values from the first key here on; nullptr: none.
   llvm::Value *key_scales = nullptr, *value_scales = nullptr;
+  /// Shares become bf16, two for each score, from the row's first place on.
+  bool pairs = false;
 };
 
 /// Turns scores into e^(score - maximum), times the scale of the key's values, 0 where the row does
@@ -55,11 +59,18 @@ struct ValueTail {
 };
 void emit_value_tail(VectorCode& code, const ValueTail& tail);
 
+/// The addresses of keys [first, first + lanes): `last`, where given, stands in for those beyond
+/// it.
+std::vector<llvm::Value*> key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first,
+                                   llvm::Value* last);
+
 /// to[r * to_row + d] = from(r, d) * factor for d < depth, then zeros to whole vectors.
 struct ScaledRows {
   llvm::Value *data, *row_stride, *column_stride;
   bool unit;  ///< column_stride is 1
   llvm::Value *rows, *depth, *factor;
+  DType dtype = DType::f32;  ///< of the rows as they lie
+  bool pairs = false;        ///< they become bf16; to_row counts pairs
 };
 void emit_scaled_rows(VectorCode& code, const ScaledRows& from, llvm::Value* to,
                       llvm::Value* to_row);
