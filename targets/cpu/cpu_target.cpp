@@ -99,10 +99,10 @@ class CpuTarget final : public rkernel::Target {
   }
 
  private:
-  static codegen::Isa isa_of(const TargetOptions& options) {
-    codegen::Isa isa = codegen::select_isa(options.isa);
-    isa.rounds_bfloats = options.precision == DType::bf16 && cpu::multiplies_bfloats(isa);
-    return isa;
+  static const codegen::Isa& isa_of(const TargetOptions& options) {
+    const codegen::Isa& isa = codegen::select_isa(options.isa);
+    const bool rounds = options.precision == DType::bf16 && cpu::multiplies_bfloats(isa);
+    return rounds ? codegen::with_rounding(isa) : isa;
   }
 
   /// Code that rounds to bf16 by the instruction is other code.
@@ -236,7 +236,7 @@ class CpuTarget final : public rkernel::Target {
   }
 
   TargetOptions options_;
-  const codegen::Isa isa_;
+  const codegen::Isa& isa_;
   std::shared_ptr<codegen::CodeStore> store_;
   std::vector<std::shared_ptr<const void>> code_;
   std::shared_ptr<const choice::Machine> machine_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "dyn/error.hpp"
@@ -35,6 +36,15 @@ bool cpu_has(const Isa& isa) {
   }
   if (isa.name == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   return __builtin_cpu_supports("sse2");
+}
+
+const Isa& with_rounding(const Isa& isa) {
+  static const std::array<Isa, 3> isas = [] {
+    std::array<Isa, 3> all = table();
+    for (Isa& each : all) each.rounds_bfloats = true;
+    return all;
+  }();
+  return *std::ranges::find(isas, isa.name, &Isa::name);
 }
 
 bool can_widen(const Isa& isa, DType dtype) {

@@ -31,6 +31,8 @@ std::span<const Isa> all_isas();
 /// name, Error(unsupported) for one that the CPU lacks.
 const Isa& select_isa(std::string_view name);
 bool cpu_has(const Isa& isa);
+/// The same ISA where kernels round to bf16 by the instruction.
+const Isa& with_rounding(const Isa& isa);
 /// True where there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can
 /// be converted.
 bool can_widen(const Isa& isa, DType dtype);
