@@ -11,6 +11,9 @@ using Scale = Tolerance::Scale;
 /// Tolerance that grows with the number of products of one result.
 Tolerance by_depth(double depth) { return {Scale::Absolute, 2 * depth}; }
 
+/// For sums of bytes, which have signs of their own.
+const Tolerance of_bytes{Scale::Values, 20};
+
 /// Rows and columns around tiles, and images smaller than the window itself.
 const std::vector<Sizes> images = {
     {{"N", 0}, {"H", 5}, {"W", 5}},  {{"N", 1}, {"H", 1}, {"W", 1}},
@@ -81,6 +84,40 @@ std::vector<Case> conv_pool_cases() {
        "b)",
        "x: f32[N, H, W, 48], w: f32[3, 3, 1, 48], b: f32[48]",
        "r: f32[N, floordiv(H + 1, 2), floordiv(W + 2, 2), 48]", images, by_depth(9)},
+      // Neighbours share elements of windows, in blocks that end within a line or do not.
+      {"r = conv(x, w) strides=[1, 3] dilations=[1, 2] before=[0, 4] after=[1, 5] groups=37",
+       "x: f32[N, H, W, 37], w: f32[2, 4, 1, 37]", "r: f32[N, H, floordiv(W + 5, 3), 37]", images,
+       by_depth(8)},
+      {"r = relu(conv(x, w) strides=[1, 1] before=[0, 6] after=[0, 0] groups=40)",
+       "x: f32[N, H, W, 40], w: f32[1, 7, 1, 40]", "r: f32[N, H, W, 40]", images, by_depth(7)},
+      {"r = conv(x, w) strides=[2] before=[1] after=[3] groups=64",
+       "x: f32[N, L, 64], w: f32[5, 1, 64]", "r: f32[N, floordiv(L + 1, 2), 64]", sequences,
+       by_depth(5)},
+      {"r = conv(x, w) groups=33", "x: f32[N, H, W, 33], w: f32[3, 3, 1, 33]",
+       "r: f32[N, H - 2, W - 2, 33]", large_images, by_depth(9)},
+      {"r = reduce_sum(windows(x) axes=[1] sizes=[3] before=[1] after=[1] + windows(y) axes=[1] "
+       "sizes=[3] strides=[2] before=[1] after=[1]) axes=[2]",
+       "x: f32[N, L, 36], y: f32[N, 2 * L, 36]", "r: f32[N, L, 1, 36]", sequences, by_depth(6)},
+      {"a = windows(x) axes=[1] sizes=[4] before=[2] after=[1]\n  r = reduce_max(a) axes=[2] - "
+       "reduce_min(a * y) axes=[2]",
+       "x: f32[N, L, 32], y: f32[N, L, 1, 32]",
+       "r: f32[N, L, 1, 32]",
+       sequences,
+       {Scale::Values, 4}},
+      // Windows of bytes that stand for numbers.
+      {"r = conv(cast(x) dtype=f32 - 7.0, w) before=[1, 1] after=[1, 1] groups=24",
+       "x: u8[N, H, W, 24], w: f32[3, 3, 1, 24]", "r: f32[N, H, W, 24]", images, of_bytes},
+      {"r = conv(cast(x) dtype=f32 * 0.25, w) strides=[2, 2] before=[0, 1] after=[1, 1] groups=32",
+       "x: i8[N, H, W, 32], w: f32[2, 3, 1, 32]",
+       "r: f32[N, floordiv(H + 1, 2), floordiv(W + 1, 2), 32]", images, of_bytes},
+      {"r = conv(cast(x) dtype=f32 + 0.5, w) before=[1, 1] after=[1, 1] groups=18",
+       "x: i8[N, H, W, 18], w: f32[3, 3, 1, 18]", "r: f32[N, H, W, 18]", images, of_bytes},
+      {"r = average_pool(cast(x) dtype=f32 - 3.0) sizes=[3, 2] before=[1, 0] after=[1, 1]",
+       "x: u8[N, H, W, 50]", "r: f32[N, H, W, 50]", images, of_bytes},
+      {"r = max_pool(cast(x) dtype=f32 * -0.5) sizes=[2, 3]", "x: u8[N, H, W, 21]",
+       "r: f32[N, H - 1, W - 2, 21]", large_images, exact},
+      {"r = max_pool(cast(x) dtype=f32) sizes=[3, 3] before=[1, 1] after=[1, 1]",
+       "x: u8[N, H, W, 21]", "r: f32[N, H, W, 21]", images, exact},
       {"r = conv(x, w) before=[1, 1] after=[1, 1] groups=4",
        "x: f32[N, H, W, 4], w: f32[3, 3, 1, 12]", "r: f32[N, H, W, 12]", images, by_depth(9)},
       {"r = relu(conv(x, w) before=[1, 1] after=[1, 1] + c) + d",

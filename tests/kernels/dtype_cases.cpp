@@ -185,6 +185,31 @@ void add_movement(std::vector<Case>& cases) {
   }
 }
 
+/// Sums of rounded numbers, ties among them, that become narrow integers; extrema with numbers.
+void add_rounding(std::vector<Case>& cases) {
+  const std::vector<Sizes> sizes = product_of({{"A", {1, 3}}, {"B", {1, 16, 37}}});
+  for (const std::string dtype : {"u8", "i8", "u16", "i16"}) {
+    const double reach = dtype.ends_with("16") ? 140000 : 600;
+    for (const char* added : {"", " + 128.0", " + -3.0"}) {
+      const auto rounded = [&](const char* x) {
+        return fmt::format("r = cast(round({}){}) dtype={}", x, added, dtype);
+      };
+      const std::string results = fmt::format("r: {}[A, B]", dtype);
+      cases.push_back({rounded("cast(x) dtype=f32 * 0.5"),
+                       "x: i32[A, B]",
+                       results,
+                       sizes,
+                       exact,
+                       {uniform(-reach, reach)}});
+      cases.push_back({rounded("x"), "x: f32[A, B]", results, sizes, exact, {non_finite_fill}});
+    }
+  }
+  for (const char* statement :
+       {"r = minimum(maximum(x, 0.0), 6.0)", "r = minimum(6.0, maximum(0.0, x))",
+        "r = maximum(minimum(x, -0.25), -3.0)"})
+    cases.push_back({statement, "x: f32[A, B]", "r: f32[A, B]", sizes, exact, {non_finite_fill}});
+}
+
 void add_products(std::vector<Case>& cases) {
   const std::vector<Sizes> sizes = {{{"M", 1}, {"N", 1}, {"K", 0}},
                                     {{"M", 5}, {"N", 18}, {"K", 33}},
@@ -252,6 +277,7 @@ std::vector<Case> dtype_cases() {
   add_casts(cases);
   add_reductions(cases);
   add_movement(cases);
+  add_rounding(cases);
   add_products(cases);
   add_compounds(cases);
   return cases;
