@@ -1,0 +1,5 @@
+# Scores that are divided by a number count as if it multiplied them.
+# file: graph/passes/products/find_attention.cpp
+# target: test_kernels
+# test: attention that is found*
+s|scale = 1 / \*divisor;|scale = *divisor;|
