@@ -2,4 +2,4 @@
 # file: targets/cpu/loop/sliding_windows.cpp
 # target: test_kernels
 # test: windows
-s|return source\.fill == codegen::neutral_number(reduced\.op)|return true|
+s/if (outside(reduced\.args\[0\]) == codegen::neutral_number(reduced\.op)) return true;/return true;/
