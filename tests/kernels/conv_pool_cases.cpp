@@ -152,6 +152,9 @@ std::vector<Case> conv_pool_cases() {
       {"r = reduce_sum(windows(x) axes=[1] sizes=[4] dilations=[2] before=[5] after=[3] value=3) "
        "axes=[2]",
        "x: i32[N, L, 18]", "r: i32[N, L + 2, 1, 18]", sequences, exact},
+      {"r = reduce_min(windows(x) axes=[1, 2] sizes=[3, 2] before=[2, 1] after=[1, 1] value=0.25) "
+       "axes=[3, 4] keepdims=false",
+       "x: f32[N, H, W, 18]", "r: f32[N, H + 1, W + 1, 18]", images, exact},
       // Branches that write side by side.
       {"r = concat(relu(conv(x, w) before=[1, 1] after=[1, 1]), matmul(max_pool(x) sizes=[3, 3] "
        "before=[1, 1] after=[1, 1], v), average_pool(matmul(x, v)) sizes=[2, 2] before=[1, 0] "
@@ -179,6 +182,13 @@ std::vector<Case> conv_pool_cases() {
        "r: f32[N, L, 1, 20]",
        {{{"N", 2}, {"L", 9}}},
        by_depth(3),
+       {non_finite_fill, non_finite_fill}},
+      {"r = reduce_sum(windows(x) axes=[1, 2] sizes=[3, 3] before=[1, 1] after=[1, 1] * w) "
+       "axes=[3, 4] keepdims=false",
+       "x: f32[N, H, W, 20], w: f32[3, 3, 20]",
+       "r: f32[N, H, W, 20]",
+       {{{"N", 1}, {"H", 6}, {"W", 11}}},
+       by_depth(9),
        {non_finite_fill, non_finite_fill}},
       {"r = max_pool(x) sizes=[3, 3] before=[1, 1] after=[1, 1]",
        "x: f32[N, H, W, 5]",
