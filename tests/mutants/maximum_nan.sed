@@ -2,4 +2,4 @@
 # file: targets/llvm/math/math.cpp
 # target: test_kernels
 # test: element-wise operators
-/return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a,/,/;$/c\  return builder_.CreateSelect(ordered, a, b);
+s/return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, chosen(a, b));/return chosen(a, b);/
