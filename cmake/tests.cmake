@@ -95,6 +95,7 @@ set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJEC
 dyn_glob(avx512_check_sources SOURCES tests/avx512/*.cpp)
 add_executable(dyn-avx512-check ${avx512_check_sources} ${PROJECT_SOURCE_DIR}/tests/unit/cpu/contraction/fixture.cpp)
 dyn_test_settings(dyn-avx512-check)
+target_include_directories(dyn-avx512-check SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
 set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 

@@ -36,6 +36,9 @@ class Builder {
   /// A value of the module has this name.
   bool has_name(const std::string& name) const { return names_.has(name); }
 
+  /// Notes in Module::remarks that a node of the file computes other bits than it says.
+  void remark(const std::string& what) { ++module_.remarks[what]; }
+
   std::size_t node_count() const noexcept { return module_.nodes.size(); }
   /// A node asks here for relations between dims that cannot be decided before sizes are known.
   std::span<const Constraint> constraints(std::size_t node) const;

@@ -2,6 +2,7 @@
 // The model as data: values and nodes in topological order. No behaviour, no hardware.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -158,6 +159,8 @@ struct Module {
   /// What `loop` runs: graphs with dims of their own, each after those that it runs itself.
   std::vector<std::shared_ptr<const Module>> bodies;
   std::vector<ValueId> states;  ///< in the order of their declarations
+  /// What computes other bits than the file's own operators would, and how many nodes do.
+  std::map<std::string, int> remarks;
   /// The symbol P of `append ... at=P`, which a session gives, and how many positions a run adds to
   /// it; not valid where no append has one.
   Dim length, growth;

@@ -278,6 +278,15 @@ void widen_keys(Rewriter& rewriter, Node& node) {
   std::erase_if(node.attrs, [](const Attr& attr) { return attr.name == "scales"; });
 }
 
+/// Kernels of attention read their mask from memory, where numbers of the module do not lie.
+void store_mask(Rewriter& rewriter, Node& node) {
+  ValueId& mask = node.inputs.back();
+  if (rewriter.module().value(mask).kind != ValueKind::Constant) return;
+  rewriter.begin(node, node.origin);
+  const std::vector<Dim> one{rewriter.module().dims->constant(1)};
+  mask = rewriter.emit("expand", {mask}, {rewriter.type(mask).dtype, one}, {{"shape", one}});
+}
+
 using Split = void (Splitter::*)();
 const std::unordered_map<OpId, Split> splits = {
     {OpId::Softmax, &Splitter::softmax},  {OpId::LayerNorm, &Splitter::layer_norm},
@@ -298,6 +307,7 @@ void decompose(Module& module, const DecomposeOptions& options) {
     const bool attends = node.op->op_class == OpClass::Attention;
     if (attends) widen_keys(rewriter, node);
     const bool whole = options.keep_attention && attends;
+    if (whole) store_mask(rewriter, node);
     const bool contracted =
         node.op->id == OpId::Matmul &&
         (module.value(node.outputs[0]).type.dtype == DType::f32 || is_narrow_product(module, node));

@@ -41,6 +41,8 @@ using Checks = std::vector<std::unique_ptr<Check>>;
 
 /// Contractions in every form, by every main loop.
 void add_contraction_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);
+/// Main loops over groups of narrow elements, of those that the CPU has an instruction for.
+void add_group_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);
 /// Element-wise work, reductions, softmax, layer norm, gathers, transpositions, padding; random
 /// problems.
 void add_loop_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);

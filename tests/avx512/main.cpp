@@ -102,6 +102,7 @@ int run(const Settings& settings) {
   }
   Checks checks;
   add_contraction_checks(checks, isa, settings.seed);
+  add_group_checks(checks, isa, settings.seed);
   add_loop_checks(checks, isa, settings.seed);
   add_math_checks(checks, isa);
   std::erase_if(checks, [&](const auto& check) {

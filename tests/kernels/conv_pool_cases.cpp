@@ -97,7 +97,16 @@ std::vector<Case> conv_pool_cases() {
        "r: f32[N, H - 2, W - 2, 33]", large_images, by_depth(9)},
       {"r = reduce_sum(windows(x) axes=[1] sizes=[3] before=[1] after=[1] + windows(y) axes=[1] "
        "sizes=[3] strides=[2] before=[1] after=[1]) axes=[2]",
-       "x: f32[N, L, 36], y: f32[N, 2 * L, 36]", "r: f32[N, L, 1, 36]", sequences, by_depth(6)},
+       "x: f32[N, L, 36], y: f32[N, 2 * L, 36]",
+       "r: f32[N, L, 1, 36]",
+       sequences,
+       {Scale::Values, 20}},
+      {"r = reduce_sum(windows(x) axes=[1] sizes=[7] strides=[5] before=[3] after=[3] + windows(y) "
+       "axes=[1] sizes=[7] before=[3] after=[3]) axes=[2]",
+       "x: f32[N, 5 * L, 36], y: f32[N, L, 36]",
+       "r: f32[N, L, 1, 36]",
+       sequences,
+       {Scale::Values, 20}},
       {"a = windows(x) axes=[1] sizes=[4] before=[2] after=[1]\n  r = reduce_max(a) axes=[2] - "
        "reduce_min(a * y) axes=[2]",
        "x: f32[N, L, 32], y: f32[N, L, 1, 32]",

@@ -107,6 +107,7 @@ std::vector<Case> attention_cases() {
       {"r = attention(q, k, v)", qkv, "r: f32[B, H, S, 24]", shapes, tolerance},
       {"r = attention(q, k, v) causal=true", qkv, "r: f32[B, H, S, 24]", shapes, tolerance},
       {"r = attention(q, k, v) scale=0.3", qkv, "r: f32[B, H, S, 24]", shapes, tolerance},
+      {"r = attention(q, k, v, 0.5)", qkv, "r: f32[B, H, S, 24]", shapes, tolerance},
       {"r = attention(q, k, v, m)", std::string(qkv) + ", m: f32[B, 1, 1, S]",
        "r: f32[B, H, S, 24]", shapes, tolerance},
       {"r = attention(q, k, v, m)", std::string(qkv) + ", m: f32[S, S]", "r: f32[B, H, S, 24]",

@@ -53,7 +53,9 @@ double tile_seconds(const Machine& machine, const AttentionShape& shape,
                     const AttentionStrategy& strategy, const AttentionSizes& sizes) {
   const double rows = sizes.block_rows / sizes.row_tiles, lanes = machine.vector_width;
   const double depth = static_cast<double>(shape.depth);
-  const double step = seconds_per_k(machine, sizes.tiles, strategy.tile_columns, DType::f32);
+  const rkernel::Factors factors = factors_of(shape, strategy.form);
+  const double step = seconds_per_k(machine, sizes.tiles, strategy.tile_columns, factors) /
+                      rkernel::elements_of(factors.group);
   const auto tiles = [&](double columns) {
     return std::ceil(columns / machine.panel) * machine.panel / strategy.tile_columns;
   };
@@ -108,8 +110,9 @@ double move_seconds(const Machine& machine, const AttentionShape& shape,
   const double again =
       machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(head)), active);
   double seconds = bytes * (1 / first + (sizes.row_blocks - 1) / again) / sizes.row_blocks;
+  const bool packs_keys = strategy.form == ScoreForm::Panels;
   const double vectors =
-      (strategy.form == ScoreForm::Panels ? keys : 0) + (shape.values_unit ? 0 : values);
+      (packs_keys ? keys : 0) + (shape.values_unit && !(packs_keys && shape.pairs) ? 0 : values);
   seconds += vectors / machine.vector_width * machine.fitted.transpose_operations *
              machine.seconds_per_vector_operation;
   return seconds;
@@ -128,6 +131,11 @@ double merge_seconds(const Machine& machine, const AttentionShape& shape,
 }
 
 }  // namespace
+
+rkernel::Factors factors_of(const AttentionShape& shape, ScoreForm form) {
+  return shape.pairs && form == ScoreForm::Panels ? rkernel::Factors(rkernel::Group::Bfloats)
+                                                  : rkernel::Factors();
+}
 
 double attention_cost(const Machine& machine, const AttentionShape& shape,
                       const AttentionStrategy& strategy, int threads, CostBreakdown* breakdown) {

@@ -19,6 +19,7 @@ struct AttentionShape {
   bool keys_unit = true;               ///< keys lie with stride 1 along d: Dots are possible
   bool values_unit = true;             ///< values lie with stride 1 along n: read as they lie
   int key_bytes = 4, value_bytes = 4;  ///< of an element
+  bool pairs = false;                  ///< by panels, products are of pairs of bf16
   bool fixed_order =
       false;  ///< the order of sums does not depend on the threads (Options::deterministic)
 };
@@ -31,6 +32,9 @@ struct AttentionStrategy {
   std::int64_t splits = 1;              ///< threads: parts of the keys, merged in a second stage
   bool operator==(const AttentionStrategy&) const = default;
 };
+
+/// What main loops multiply in a form.
+rkernel::Factors factors_of(const AttentionShape& shape, ScoreForm form);
 
 /// Predicted time on `threads` threads. `breakdown`, where given, receives every term.
 double attention_cost(const Machine& machine, const AttentionShape& shape,

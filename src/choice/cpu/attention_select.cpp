@@ -36,12 +36,14 @@ std::vector<std::int64_t> row_block_sizes(std::int64_t queries, int threads) {
 /// taller.
 AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape,
                             AttentionStrategy strategy) {
+  const rkernel::Factors factors = factors_of(shape, strategy.form);
+  const auto rows_of = [&](int columns) { return machine.fastest_rows(columns, factors); };
   strategy.tile_columns = machine.panel;
-  strategy.tile_rows = std::max(1, machine.most_rows(machine.panel));
-  for (int columns = 2 * machine.panel; machine.most_rows(columns) > 0; columns *= 2) {
-    if (strategy.block_rows > machine.most_rows(columns) || columns > shape.value_depth) break;
+  strategy.tile_rows = std::max(1, rows_of(machine.panel));
+  for (int columns = 2 * machine.panel; rows_of(columns) > 0; columns *= 2) {
+    if (strategy.block_rows > rows_of(columns) || columns > shape.value_depth) break;
     strategy.tile_columns = columns;
-    strategy.tile_rows = machine.most_rows(columns);
+    strategy.tile_rows = rows_of(columns);
   }
   return strategy;
 }

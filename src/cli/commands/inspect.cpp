@@ -77,12 +77,21 @@ std::string dims_text(const graph::Module& module) {
 std::string merged_text(const graph::Module& module) {
   std::string text;
   for (const graph::Value& value : module.values) {
-    if (value.weight.kind != graph::WeightSource::Kind::Parts) continue;
+    if (value.weight.kind != graph::WeightSource::Kind::Parts || value.weight.parts.size() < 2)
+      continue;
     std::vector<std::string> parts;
     for (const graph::ValueId part : value.weight.parts) parts.push_back(module.value(part).name);
     text += fmt::format("{:<8} {}: {} of {}\n", "joined", value.name, to_string(value.type),
                         fmt::join(parts, ", "));
   }
+  return text;
+}
+
+/// Lists where other bits than the file's are computed.
+std::string remarks_text(const graph::Module& module) {
+  std::string text;
+  for (const auto& [what, count] : module.remarks)
+    text += fmt::format("{:<8} {} node{}: {}\n", "differs", count, count == 1 ? "" : "s", what);
   return text;
 }
 
@@ -252,7 +261,7 @@ void inspect_model(const Arguments& arguments) {
   else if (!has_groups)
     fmt::print("No groups: this device walks the operators one by one.\n");
   if (!has_groups) return;
-  fmt::print("{}{}\n{}", merged_text(model->module()), runs,
+  fmt::print("{}{}{}\n{}", remarks_text(model->module()), merged_text(model->module()), runs,
              to_text(target_rows(*model), Format::md));
   for (const std::size_t group : groups) fmt::print("\n{}", group_text(*model, group));
 }

@@ -75,6 +75,7 @@ class Importer {
     imported.unlike_ones = UnlikeOnes(module.dims, input_dims_, unlike_ones);
     if (!options_.strict && options_.splits.empty()) imported.shared_names = shared_names_;
     imported.text = graph::print(module);
+    imported.remarks = module.remarks;
     imported.inputs = ports_of_inputs(module);
     for (std::size_t i = 0; i < module.outputs.size(); ++i) {
       const graph::TensorType& type = module.value(module.outputs[i]).type;

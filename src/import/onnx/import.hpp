@@ -37,7 +37,8 @@ struct Imported {
   UnlikeOnes unlike_ones;
   /// Names that the import took for one size each. A strict import has none.
   SharedNames shared_names;
-  std::vector<std::string> warnings;  ///< for a log
+  std::vector<std::string> warnings;   ///< for a log
+  std::map<std::string, int> remarks;  ///< Module::remarks, which the text has not
 };
 
 /// The text with comments that name the source of each statement, for messages.

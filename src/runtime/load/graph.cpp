@@ -110,6 +110,7 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxS
   LoadRequest request;
   request.text = onnx::text_with_sources(imported);
   request.source_name = source.files.path();
+  request.remarks = imported.remarks;
   request.files = &files;
   request.gives_files = source.options.device == "cpu";  // elsewhere host and device both read them
   for (const auto& [name, tensor] : imported.decided)

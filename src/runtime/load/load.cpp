@@ -82,6 +82,7 @@ class Loader {
         request_.segment != nullptr ? graph::module_of(*request_.whole, *request_.segment)
         : request_.body != nullptr  ? graph::Module(*request_.body)
                                     : graph::parse(request_.text, request_.source_name);
+    module.remarks = request_.remarks;
     if (options_.strict && request_.segment == nullptr) graph::check_values(module);
     report_.parse = seconds_since(start);
     return module;

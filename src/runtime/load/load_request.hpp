@@ -22,6 +22,7 @@ struct LoadRequest {
   bool gives_files = false;
   /// Values of inputs that the text holds for: a run with others is refused.
   std::map<std::string, Tensor> decided = {};
+  std::map<std::string, int> remarks = {};  ///< Module::remarks of what the text is made of
   /// This part of the module that the text was parsed to alone; dims get their values from the
   /// whole.
   const graph::Segment* segment = nullptr;

@@ -15,8 +15,8 @@ int low_of(std::uint64_t pair) { return static_cast<int>(pair & 0xffffffff); }
 
 std::array<std::uint64_t, attention_key_words> words_of(const AttentionShape& shape, int threads) {
   const int flags = shape.causal | shape.masked << 1 | shape.keys_unit << 2 |
-                    shape.values_unit << 3 | shape.fixed_order << 4 | shape.key_bytes << 8 |
-                    shape.value_bytes << 12;
+                    shape.values_unit << 3 | shape.fixed_order << 4 | shape.pairs << 5 |
+                    shape.key_bytes << 8 | shape.value_bytes << 12;
   return {word(shape.batch), word(shape.queries),     word(shape.keys),
           word(shape.depth), word(shape.value_depth), both(threads, flags)};
 }

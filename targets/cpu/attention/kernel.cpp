@@ -161,6 +161,7 @@ AttentionShape AttentionKernel::shape_of(std::span<const std::int64_t> ints) con
   shape.masked = attention.mask >= 0;
   shape.keys_unit = value(slots_.stride(attention.k, attention.d)) == 1;
   shape.fixed_order = context_->deterministic();
+  shape.pairs = classes_[class_for(ints, ScoreForm::Panels)].pairs;
   shape.values_unit = value(slots_.stride(attention.v, attention.n)) == 1;
   shape.key_bytes = static_cast<int>(size_of(dtype_of(attention.k)));
   shape.value_bytes = static_cast<int>(size_of(dtype_of(attention.v)));

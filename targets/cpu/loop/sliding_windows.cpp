@@ -244,12 +244,15 @@ bool WindowBlocks::is_bounded(const SharedExpr& shared) const {
   return loaded == std::vector{inside_.operand};
 }
 
+/// None where the operand is also loaded otherwise.
 void WindowBlocks::find_guards() {
+  const bool shares =
+      std::ranges::any_of(shared_, [&](const SharedExpr& shared) { return is_bounded(shared); });
   const bool apart = std::ranges::all_of(shared_, [&](const SharedExpr& shared) {
     const std::vector<int> loaded = loaded_operands(context_.problem, shared.expr);
     return is_bounded(shared) || std::ranges::find(loaded, inside_.operand) == loaded.end();
   });
-  if (!apart) return;
+  if (!shares || !apart) return;
   const auto& guards = context_.operand(inside_.operand).guards;
   for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {
     const auto& terms = guards[static_cast<std::size_t>(guard)].terms;

@@ -45,6 +45,12 @@ std::optional<Sides> sides_of(NodeContext& node, int axis) {
   return sides;
 }
 
+void remark_on_sums(NodeContext& node) {
+  node.builder().remark(
+      "sums of products of integers are exact, where the file multiplies numbers of f32 that are "
+      "made of them");
+}
+
 IntegerOperand integers_of(const OperandIntegers& of) { return {of.elements, of.zero_point}; }
 
 /// The sums as numbers, by the last axis.
@@ -87,6 +93,7 @@ std::optional<TensorExpr> dequantized_conv(NodeContext& node, Channels channels)
       integer_conv(node, integers_of(*sides->a), integers_of(*sides->b), 1, channels, added);
   TensorExpr y = scaled(sums, sides->factors);
   if (node.has(bias) && added == nullptr) y = y + input_expr(node, bias);
+  remark_on_sums(node);
   return from_channels_last(y, channels);
 }
 
@@ -97,6 +104,7 @@ std::optional<TensorExpr> dequantized_matmul(NodeContext& node, bool transpose_b
   if (!sides) return std::nullopt;
   const Whole a = whole_of(node, integers_of(*sides->a), node.type_of(0).rank() > 1 ? -2 : -1),
               b = whole_of(node, integers_of(*sides->b), transpose_b ? 0 : 1);
+  remark_on_sums(node);
   return scaled(integer_matmul(node, a, transpose_b ? transposed(b) : b), sides->factors);
 }
 

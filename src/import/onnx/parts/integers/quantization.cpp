@@ -141,6 +141,8 @@ TensorExpr over_scale(NodeContext& node, const Layout& layout, Dim extent) {
   const Tensor* const known = node.constant(scale_input);
   if (known == nullptr || known->dtype != DType::f32 || !node.operand(0)->is_from_integers)
     return x / spread(input_expr(node, scale_input), layout, extent);
+  node.builder().remark(
+      "QuantizeLinear multiplies by the inverse of its scale, where the file divides");
   std::vector<float> inverses;
   for (const double scale : numbers_of(*known)) inverses.push_back(static_cast<float>(1 / scale));
   return x * spread(floats(node, known->dims, inverses), layout, extent);

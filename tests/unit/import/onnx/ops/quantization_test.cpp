@@ -404,24 +404,33 @@ TEST_CASE("products of dequantised numbers are computed in integers, and quantis
 }
 
 TEST_CASE("a convolution of dequantised numbers pads with the zero point, and adds a whole bias") {
-  for (const bool counts_alike : {true, false}) {
+  struct Kind {
+    std::int64_t channels, groups;
+    bool counts_alike;
+  };
+  for (const auto& [channels, groups, counts_alike] :
+       {Kind{5, 1, true}, Kind{5, 1, false}, Kind{5, 5, true}, Kind{60, 60, true},
+        Kind{60, 60, false}}) {
+    CAPTURE(groups);
     CAPTURE(counts_alike);
-    constexpr std::int64_t channels = 5, outputs = 60, size = 12, taps = 9;
+    constexpr std::int64_t outputs = 60, size = 12, taps = 9;
     constexpr float x_scale = 0.04F, w_scale = 0.003F;
     OnnxFile file;
     const std::vector<std::int8_t> x = random_integers<std::int8_t>(channels * size * size),
-                                   w = random_integers<std::int8_t>(outputs * channels * taps);
+                                   w = random_integers<std::int8_t>(outputs * channels / groups *
+                                                                    taps);
     std::vector<std::int32_t> bias;
     for (std::int64_t i = 0; i < outputs; ++i) bias.push_back(static_cast<std::int32_t>(i * 171));
     const float bias_scale = counts_alike ? x_scale * w_scale : 2 * x_scale * w_scale;
-    file.input("x", {1, int{channels}, "H", "W"}, TensorProto::INT8).output("y");
+    file.input("x", {1, static_cast<int>(channels), "H", "W"}, TensorProto::INT8).output("y");
     add_numbers(file, "x", x_scale, 21, TensorProto::INT8);
-    add_weight_numbers(file, {outputs, channels, 3, 3}, w, {w_scale}, 0);
+    add_weight_numbers(file, {outputs, channels / groups, 3, 3}, w, {w_scale}, 0);
     add_constant(file, "b", {outputs}, bias);
     file.floats("b_scale", {}, {bias_scale});
     file.node("DequantizeLinear", {"b", "b_scale"}, {"b_numbers"});
-    set_list(file.node("Conv", {"x_numbers", "w_numbers", "b_numbers"}, {"t"}), "pads",
-             {1, 1, 1, 1});
+    onnx::NodeProto& conv = file.node("Conv", {"x_numbers", "w_numbers", "b_numbers"}, {"t"});
+    set_list(conv, "pads", {1, 1, 1, 1});
+    set(conv, "group", groups);
     file.floats("y_scale", {}, {0.11F});
     add_constant<std::int8_t>(file, "y_zero", {}, {-7});
     file.node("QuantizeLinear", {"t", "y_scale", "y_zero"}, {"y"});
@@ -429,12 +438,13 @@ TEST_CASE("a convolution of dequantised numbers pads with the zero point, and ad
     for (std::int64_t i = 0; i < outputs * size * size; ++i) {
       const std::int64_t column = i % size, row = i / size % size, o = i / (size * size);
       double sum = bias[static_cast<std::size_t>(o)] * (counts_alike ? 1 : 2);
-      for (std::int64_t c = 0; c < channels; ++c) {
+      const std::int64_t own = channels / groups, first = o / (outputs / groups) * own;
+      for (std::int64_t c = 0; c < own; ++c) {
         for (std::int64_t tap = 0; tap < taps; ++tap) {
           const std::int64_t h = row - 1 + tap / 3, v = column - 1 + tap % 3;
           if (h < 0 || v < 0 || h >= size || v >= size) continue;
-          sum += (x[static_cast<std::size_t>((c * size + h) * size + v)] - 21) *
-                 w[static_cast<std::size_t>((o * channels + c) * taps + tap)];
+          sum += (x[static_cast<std::size_t>(((first + c) * size + h) * size + v)] - 21) *
+                 w[static_cast<std::size_t>((o * own + c) * taps + tap)];
         }
       }
       expected.push_back(saturated<std::int8_t>(
