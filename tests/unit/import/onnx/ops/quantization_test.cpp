@@ -7,7 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "src/import/onnx/import.hpp"
 #include "targets/llvm/jit/isa.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
@@ -455,4 +457,23 @@ TEST_CASE("a convolution of dequantised numbers pads with the zero point, and ad
         run_all(file, {{"x", Tensor::view(x.data(), {1, channels, size, size})}}).front().values,
         expected);
   }
+}
+
+TEST_CASE("an import remarks where it computes other bits than the file's operators") {
+  OnnxFile file;
+  file.input("x", {"M", 8}, TensorProto::UINT8).output("y");
+  add_numbers(file, "x", 0.05F, 3, TensorProto::UINT8);
+  add_weight_numbers(file, {8, 4}, random_integers<std::int8_t>(32), {0.01F}, 1);
+  file.node("MatMul", {"x_numbers", "w_numbers"}, {"t"});
+  file.floats("y_scale", {}, {0.3F});
+  add_constant<std::uint8_t>(file, "y_zero", {}, {19});
+  file.node("QuantizeLinear", {"t", "y_scale", "y_zero"}, {"y"});
+  const testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "m.onnx").string();
+  file.save(path);
+  const std::map<std::string, int> remarks = onnx::import_model(path, "w").remarks;
+  REQUIRE(remarks.size() == 2);
+  CHECK(remarks.begin()->first.starts_with("QuantizeLinear multiplies"));
+  CHECK(remarks.rbegin()->first.starts_with("sums of products"));
+  CHECK(remarks.rbegin()->second == 1);
 }
