@@ -1,5 +1,6 @@
 #include "targets/cpu/drafts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/rkernel/target/narrowing.hpp"
@@ -68,13 +69,24 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
 
 namespace {
 
+/// Whether a kernel makes integers of numbers, which may be counts or places.
+bool counts(const rkernel::Problem& problem) {
+  return std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
+    return expr.op == rkernel::ExprOp::Cast && !is_float(expr.dtype) &&
+           size_of(expr.dtype) >= sizeof(std::int32_t) &&
+           is_float(problem.exprs[static_cast<std::size_t>(expr.args[0])].dtype);
+  });
+}
+
 /// Main loops take the left side as it is computed, and attention its masks; keys and values may be
 /// narrow where each lies in one run. Masks and the like, which products do not leave, may hold
-/// numbers that bf16 has not.
+/// numbers that bf16 has not, and so may sums of rows, which are few.
 bool takes_bfloats(const rkernel::Problem& problem, int index) {
-  if (problem.host || problem.recurrence) return false;
+  if (problem.host || problem.recurrence || counts(problem)) return false;
   const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
-  if (operand.written) return problem.contraction || problem.attention || problem.has_reduction();
+  if (operand.written)
+    return (problem.contraction || problem.attention || problem.has_reduction()) &&
+           operand.strides[static_cast<std::size_t>(problem.lane_axis)].constant() != 0;
   if (problem.contraction)
     return index != problem.contraction->a && index != problem.contraction->b;
   if (!problem.attention) return true;

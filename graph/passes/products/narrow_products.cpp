@@ -22,24 +22,20 @@ class Narrower {
     }
     for (Node node : nodes) {
       const bool narrows = multiplies(node);
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (narrows && i == 0)
-          node.inputs[0] = narrow(node, node.inputs[0]).bits;
-        else if (const auto known = narrow_.find(node.inputs[i]); known != narrow_.end())
-          node.inputs[i] = known->second.number;
-      }
-      const std::vector<ValueId> outputs = node.outputs;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        node.inputs[i] =
+            narrows && i == 0 ? narrow(node, node.inputs[0]) : number_of(node, node.inputs[i]);
       rewriter_.keep(node);
-      for (const ValueId output : outputs)
+      for (const ValueId output : node.outputs)
         if (multiplied_.contains(output)) narrow(node, output);
     }
     rewriter_.finish();
   }
 
  private:
-  /// A left side in bf16, and what that is in f32.
+  /// A left side in bf16, and what that is in f32 for others, where they ask.
   struct Narrow {
-    ValueId bits, number;
+    ValueId bits, number = no_value;
   };
 
   bool multiplies(const Node& node) const { return products_.contains(node) && chosen_(node); }
@@ -49,14 +45,23 @@ class Narrower {
                           {{"dtype", std::string(name_of(dtype))}});
   }
 
-  /// One for all that multiply it, and for all others that read it: what is computed lies in memory
-  /// once. Inputs lie there as they are.
-  Narrow narrow(const Node& node, ValueId x) {
-    if (const auto known = narrow_.find(x); known != narrow_.end()) return known->second;
+  /// One for all that multiply it.
+  ValueId narrow(const Node& node, ValueId x) {
+    if (const auto known = narrow_.find(x); known != narrow_.end()) return known->second.bits;
     rewriter_.begin(node, "");
-    const ValueId bits = cast(x, DType::bf16);
-    const bool is_computed = module_.value(x).producer >= 0;
-    return narrow_[x] = {bits, is_computed ? cast(bits, DType::f32) : x};
+    return (narrow_[x] = {cast(x, DType::bf16)}).bits;
+  }
+
+  /// What others read: a value that was computed lies in memory once. Inputs lie there as they are.
+  ValueId number_of(const Node& node, ValueId x) {
+    const auto known = narrow_.find(x);
+    if (known == narrow_.end() || module_.value(x).producer < 0) return x;
+    ValueId& number = known->second.number;
+    if (number == no_value) {
+      rewriter_.begin(node, "");
+      number = cast(known->second.bits, DType::f32);
+    }
+    return number;
   }
 
   Module& module_;

@@ -74,6 +74,38 @@ TEST_SUITE("fast") {
                     random);
     });
   }
+
+  TEST_CASE("tensors between kernels are bf16 under that precision: residuals, and no counts") {
+    Options options = test_options();
+    options.precision = "bf16";
+    options.random_weights = true;
+    Options exact = options;
+    exact.precision = "f32";
+    const std::string residual =
+        "dyn 1\ndim N in 1..99\ngraph g(x: f32[N, 64]) -> (y: f32[N, 64]) {\n"
+        "  a = relu(matmul(x, u: f32[64, 64]))\n  b = relu(matmul(a, v: f32[64, 64])) + a\n"
+        "  y = layer_norm(matmul(b, w: f32[64, 64]) + b, g: f32[64], h: f32[64])\n  return y\n}\n";
+    Random random("bfloat tensors");
+    Tensor x(DType::f32, {37, 64});
+    fill(x, uniform(-1, 2), random);
+    const Tensor found = Graph::from_text(residual, options).run({{"x", x}})["y"],
+                 expected = Graph::from_text(residual, on_reference(exact)).run({{"x", x}})["y"];
+    double worst = 0, largest = 0;
+    for (std::size_t i = 0; i < found.data<float>().size(); ++i) {
+      const double wanted = expected.data<float>()[i];
+      worst = std::max(worst, std::abs(found.data<float>()[i] - wanted));
+      largest = std::max(largest, std::abs(wanted));
+    }
+    CHECK(worst <= 0.02 * largest);
+    const std::string count =
+        "dyn 1\ndim N in 1..99\ngraph g(x: f32[N, 301, 24]) -> (y: i32[24]) {\n"
+        "  y = cast(reduce_sum(reduce_sum(x) axes=[1] keepdims=false) axes=[0] keepdims=false) "
+        "dtype=i32\n  return y\n}\n";
+    Tensor ones(DType::f32, {5, 301, 24});
+    fill(ones, uniform(1, 1), random);
+    const Tensor counts = Graph::from_text(count, options).run({{"x", ones}})["y"];
+    for (const std::int32_t each : counts.data<std::int32_t>()) CHECK(each == 5 * 301);
+  }
 }
 
 }  // namespace dyn::testing
