@@ -59,7 +59,7 @@ display() {
 
 write_settings() {
   cat >"$work/bochsrc" <<EOF
-cpu: model=corei7_icelake_u, count=1, ips=50000000
+cpu: model=corei7_skylake_x, count=1, ips=50000000
 megs: 1024
 romimage: file=/usr/share/bochs/BIOS-bochs-latest
 vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
