@@ -159,7 +159,7 @@ struct Module {
   /// What `loop` runs: graphs with dims of their own, each after those that it runs itself.
   std::vector<std::shared_ptr<const Module>> bodies;
   std::vector<ValueId> states;  ///< in the order of their declarations
-  /// What computes other bits than the file's own operators would, and how many nodes do.
+  /// Ways in which nodes compute other bits than the file's own operators, and how many do.
   std::map<std::string, int> remarks;
   /// The symbol P of `append ... at=P`, which a session gives, and how many positions a run adds to
   /// it; not valid where no append has one.

@@ -69,7 +69,7 @@ void choose_forms(std::vector<rkernel::Problem>& problems,
 
 namespace {
 
-/// Whether a kernel makes integers of numbers, which may be counts or places.
+/// True where a kernel makes integers of numbers, which may be counts or places.
 bool counts(const rkernel::Problem& problem) {
   return std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
     return expr.op == rkernel::ExprOp::Cast && !is_float(expr.dtype) &&

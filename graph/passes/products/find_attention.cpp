@@ -75,9 +75,7 @@ class AttentionFinder {
     return scores;
   }
 
-  static bool turns(const Node& matmul, const char* side) { return attr_boolean(matmul, side); }
-
-  /// Whether leading dims are equal, of as many axes: nothing is broadcast.
+  /// True where leading dims are equal, of as many axes: nothing is broadcast.
   bool are_alike(ValueId a, ValueId b) const {
     const std::vector<Dim>&of_a = type(a).dims, &of_b = type(b).dims;
     if (of_a.size() != of_b.size() || of_a.size() < 2) return false;
@@ -89,26 +87,23 @@ class AttentionFinder {
 
   std::optional<Found> scores_of(ValueId scores) const {
     Found found{no_value, no_value, no_value, no_value, false, 1};
-    const std::vector<ValueId> bare = [&]() -> std::vector<ValueId> {
-      const Node* const add = only_producer(scores, OpId::Add);
-      if (add == nullptr) return {scores, no_value};
-      return {add->inputs[0], add->inputs[1], add->inputs[1], add->inputs[0]};
-    }();
-    for (std::size_t i = 0; i < bare.size(); i += 2) {
-      found.mask = bare[i + 1];
+    const Node* const add = only_producer(scores, OpId::Add);
+    const std::vector<ValueId> bare = add != nullptr ? add->inputs : std::vector{scores};
+    for (std::size_t i = 0; i < bare.size(); ++i) {
+      found.mask = add != nullptr ? bare[1 - i] : no_value;
       found.scale = 1;
       const Node* const product = only_producer(without_scale(bare[i], found.scale), OpId::Matmul);
-      if (product == nullptr || turns(*product, "transpose_a")) continue;
+      if (product == nullptr || attr_boolean(*product, "transpose_a")) continue;
       found.q = product->inputs[0];
       found.keys = product->inputs[1];
-      found.keys_turned = !turns(*product, "transpose_b");
+      found.keys_turned = !attr_boolean(*product, "transpose_b");
       const bool is_mask = found.mask == no_value || is_part_of(found.mask, scores);
       if (is_mask && are_alike(found.q, found.keys) && found.scale != 0) return found;
     }
     return std::nullopt;
   }
 
-  /// Whether a mask broadcasts to the scores.
+  /// True where a mask broadcasts to the scores.
   bool is_part_of(ValueId mask, ValueId scores) const {
     const std::vector<Dim>&part = type(mask).dims, &all = type(scores).dims;
     if (part.size() > all.size()) return false;
@@ -122,7 +117,7 @@ class AttentionFinder {
 
   std::optional<Found> attention_of(const Node& node) const {
     if (node.op->id != OpId::Matmul || type(node.outputs[0]).dtype != DType::f32 ||
-        turns(node, "transpose_a") || turns(node, "transpose_b"))
+        attr_boolean(node, "transpose_a") || attr_boolean(node, "transpose_b"))
       return std::nullopt;
     const Node* const softmax = only_producer(node.inputs[0], OpId::Softmax);
     if (softmax == nullptr) return std::nullopt;

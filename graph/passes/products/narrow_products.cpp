@@ -52,7 +52,8 @@ class Narrower {
     return (narrow_[x] = {cast(x, DType::bf16)}).bits;
   }
 
-  /// What others read: a value that was computed lies in memory once. Inputs lie there as they are.
+  /// The value for other readers: one that was computed lies in memory once. Inputs lie there as
+  /// they are.
   ValueId number_of(const Node& node, ValueId x) {
     const auto known = narrow_.find(x);
     if (known == narrow_.end() || module_.value(x).producer < 0) return x;

@@ -33,7 +33,7 @@ struct AttentionStrategy {
   bool operator==(const AttentionStrategy&) const = default;
 };
 
-/// What main loops multiply in a form.
+/// The factors of a form's main loops.
 rkernel::Factors factors_of(const AttentionShape& shape, ScoreForm form);
 
 /// Predicted time on `threads` threads. `breakdown`, where given, receives every term.

@@ -8,7 +8,7 @@
 
 namespace dyn::rkernel {
 
-/// Whether the kernel of problem number `problem` reads or writes an operand of it in that
+/// True where the kernel of problem number `problem` reads or writes an operand of it in that
 /// precision as well as in f32.
 using TakesNarrow = std::function<bool(std::size_t problem, int operand)>;
 

@@ -207,7 +207,8 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   const std::int64_t block_keys =
       std::min(round_up(strategy.block_keys, panel),
                std::max<std::int64_t>(1, ceil_div(panels, splits)) * panel);
-  const bool pairs = classes_[class_for(launch.ints, strategy.form)].pairs;
+  const rkernel::Factors factors = choice::factors_of(shape, strategy.form);
+  const bool pairs = factors.grouped();
   const std::int64_t padded_depth = round_up(shape.depth, pairs ? depth_multiple : isa.f32_lanes);
   const std::int64_t q_row = (pairs ? padded_depth / 2 : padded_depth) + row_slack;
   const std::int64_t acc_row = round_up(shape.value_depth, panel),
@@ -225,8 +226,6 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   set(strategy_.block_keys, block_keys);
   set(strategy_.tile_rows, strategy.tile_rows);
   set(strategy_.tile_panels, strategy.tile_columns / panel);
-  const rkernel::Factors factors =
-      pairs ? rkernel::Factors(rkernel::Group::Bfloats) : rkernel::Factors();
   set(strategy_.wide_table, context_->table(strategy.tile_columns, factors));
   set(strategy_.panel_table, context_->table(isa.panel_f32, factors));
   set(strategy_.vector_table, context_->table(isa.f32_lanes, factors));

@@ -1,7 +1,5 @@
 #include "targets/cpu/attention/pairs.hpp"
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include "targets/cpu/tile/widening.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/code/transpose.hpp"

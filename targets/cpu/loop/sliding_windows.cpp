@@ -137,18 +137,24 @@ void emit_block(const LoopContext& context, const LoopPass& pass, const AxisRang
   }
 }
 
+/// The bodies of `count` vectors of lanes from `begin` on.
+std::vector<LoopBody> bodies_from(const LoopContext& context, Value* begin, int count,
+                                  Value* mask) {
+  std::vector<LoopBody> bodies;
+  for (int i = 0; i < count; ++i) {
+    Value* distance = context.number(i * context.width);
+    bodies.push_back({context.builder.CreateAdd(begin, distance), mask, {}});
+  }
+  return bodies;
+}
+
 /// One window after the other.
 void emit_single_windows(const LoopContext& context, const LoopPass& pass,
                          const InsideWindow& inside, const LoopRange& lanes) {
   const LaneRanges ranges(context);
   ranges.over(lanes, ranges.streaming(context.passes.final_stores, lanes), context.vectors(),
               [&](Value* begin, int count, Value* mask) {
-                std::vector<LoopBody> bodies;
-                for (int i = 0; i < count; ++i) {
-                  Value* distance = context.number(i * context.width);
-                  bodies.push_back({context.builder.CreateAdd(begin, distance), mask, {}});
-                }
-                emit_block(context, pass, inside.ranges, bodies);
+                emit_block(context, pass, inside.ranges, bodies_from(context, begin, count, mask));
               });
 }
 
@@ -346,12 +352,7 @@ void WindowBlocks::over_lanes(Block block, const LoopRange& lanes) const {
   if (block.end != nullptr) find_places(block);
   ranges_.over(lanes, streaming(block, lanes), steps_.vectors,
                [&](Value* begin, int count, Value* mask) {
-                 std::vector<LoopBody> bodies;
-                 for (int i = 0; i < count; ++i) {
-                   Value* distance = context_.number(i * context_.width);
-                   bodies.push_back({builder_.CreateAdd(begin, distance), mask, {}});
-                 }
-                 emit(block, bodies);
+                 emit(block, bodies_from(context_, begin, count, mask));
                });
 }
 
