@@ -160,10 +160,11 @@ class Layouter {
     view_of(node.outputs[0]) = std::move(*result);
   }
 
-  /// A product of narrow elements by others.
+  /// A product of narrow elements by others, or of bf16.
   bool takes_groups(const Node& node) const {
     const DType a = module_.value(node.inputs[0]).type.dtype;
-    return size_of(a) < sizeof(float) && a != module_.value(node.inputs[1]).type.dtype;
+    return size_of(a) < sizeof(float) &&
+           (a == DType::bf16 || a != module_.value(node.inputs[1]).type.dtype);
   }
 
   /// Rows of whole groups, each contiguous.

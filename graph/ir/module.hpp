@@ -48,6 +48,7 @@ struct WeightSource {
     Random,
     Parts,
     Blocks,
+    Padded,
     Codes,
     Scales,
     Sums
@@ -56,6 +57,8 @@ struct WeightSource {
   std::uint64_t seed = 0;  ///< Random: normal, 1/sqrt(fan-in), by this seed and the weight's name
   /// Parts: other weights, each with a source of its own, joined along the last axis; of f16 or
   /// bf16 where the weight is f32. Only passes make such weights.
+  /// Padded: a weight of the same dtype and rank, with zeros behind its elements along each axis.
+  /// Only passes make such weights.
   /// Blocks: codes, scales and perhaps zeros, of which unpack_blocks makes the weight; f32.
   /// Codes, Scales, Sums: an f32 weight, whose columns are quantised by their greatest magnitudes:
   /// i8 codes, the f32 that each code of a column counts, and for each column 128 times the sum of

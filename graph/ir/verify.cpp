@@ -116,6 +116,22 @@ void verify_blocks(const Module& module, const Value& value) {
           fmt::format("{} cannot have blocks", value.name));
 }
 
+/// A padded weight is at least as large as its part along each axis.
+void verify_padded(const Module& module, const Value& value) {
+  if (value.weight.kind != WeightSource::Kind::Padded) return;
+  const std::vector<ValueId>& parts = value.weight.parts;
+  const auto holds = [&](const Value& part) {
+    return part.kind == ValueKind::Weight && part.type.dtype == value.type.dtype &&
+           std::ranges::equal(part.type.dims, value.type.dims, [](Dim least, Dim size) {
+             return least.constant().value_or(1) <= size.constant().value_or(0);
+           });
+  };
+  require(value.kind == ValueKind::Weight && parts.size() == 1 && parts[0] >= 0 &&
+              parts[0] < static_cast<ValueId>(module.values.size()) &&
+              holds(module.value(parts[0])),
+          fmt::format("{} cannot be padded", value.name));
+}
+
 /// A weight of parts is as wide as all parts together; an f32 weight may have parts of 16-bit
 /// floats, which become f32 when they are loaded.
 void verify_parts(const Module& module, const Value& value) {
@@ -229,6 +245,7 @@ void verify_structure(const Module& module) {
     if (module.values[i].kind != ValueKind::Result) verify_type(module, module.values[i]);
     verify_parts(module, module.values[i]);
     verify_blocks(module, module.values[i]);
+    verify_padded(module, module.values[i]);
   }
   const auto known = [&](ValueId id) {
     return id >= 0 && id < static_cast<ValueId>(module.values.size());

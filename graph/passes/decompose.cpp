@@ -11,6 +11,7 @@
 #include "graph/passes/decompose_conv_pool.hpp"
 #include "graph/passes/products/decompose_blocks.hpp"
 #include "graph/passes/products/decompose_narrow.hpp"
+#include "graph/passes/products/fill_groups.hpp"
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {
@@ -299,6 +300,12 @@ const std::unordered_map<OpId, Split> splits = {
 
 void decompose(Module& module, const DecomposeOptions& options) {
   decompose_blocks(module);
+  fill_groups(module, [&](const Node& node) {
+    if (!is_narrow_product(module, node)) return false;
+    return module.value(node.inputs[0]).type.dtype == DType::bf16
+               ? options.multiplies_bfloats
+               : options.integer_factor != DType::f32;
+  });
   decompose_narrow_products(module, options);
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
+#include "graph/passes/products/constant_products.hpp"
+#include "graph/passes/products/fill_groups.hpp"
 #include "graph/passes/products/find_attention.hpp"
 #include "graph/passes/products/narrow_attention.hpp"
 #include "graph/passes/products/narrow_products.hpp"
@@ -21,7 +23,9 @@ constexpr bool verifies = true;
 
 constexpr Pass passes[] = {
     {"widen_halves", "f16 and bf16 become f32 before what computes in several steps",
-     [](Module& module, Fusion&, const PipelineOptions&) { widen_halves(module); }},
+     [](Module& module, Fusion&, const PipelineOptions& options) {
+       widen_halves(module, options.decompose.multiplies_bfloats);
+     }},
     {"decompose", "attention is found in its parts, other compound operators become primitives",
      [](Module& module, Fusion&, const PipelineOptions& options) {
        if (options.decompose.keep_attention) find_attention(module);
@@ -40,6 +44,10 @@ constexpr Pass passes[] = {
      "reads keys and values in the bits that states hold; windows slide over bytes",
      [](Module& module, Fusion&, const PipelineOptions& options) {
        narrow_attention(module, options.decompose.key_dtypes);
+       if (options.products == DType::bf16 || options.products == DType::i8)
+         fill_groups(module, [products = ConstantProducts(module)](const Node& node) {
+           return products.has(node);
+         });
        if (options.products == DType::bf16) narrow_products(module);
        if (options.products == DType::i8) quantize_products(module, options.decompose);
        narrow_windows(module);

@@ -1,5 +1,7 @@
 #include "graph/passes/remove_dead.hpp"
 
+#include <algorithm>
+
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {
@@ -38,8 +40,13 @@ void remove_dead(Module& module) {
     refer(node.inputs);
     refer(node.outputs);
   }
-  for (std::size_t i = 0; i < module.values.size(); ++i) {
-    if (referred[i]) refer(module.values[i].weight.parts);
+  // A weight of others may be a part of one that stands before or behind it.
+  for (bool grows = true; grows;) {
+    const auto before = std::ranges::count(referred, true);
+    for (std::size_t i = 0; i < module.values.size(); ++i) {
+      if (referred[i]) refer(module.values[i].weight.parts);
+    }
+    grows = std::ranges::count(referred, true) > before;
   }
 
   std::vector<ValueId> renumbered(module.values.size(), no_value);

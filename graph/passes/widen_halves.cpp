@@ -6,6 +6,8 @@
 
 #include "graph/ir/op.hpp"
 #include "graph/ir/scalars.hpp"
+#include "graph/passes/products/constant_products.hpp"
+#include "graph/passes/products/fill_groups.hpp"
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {
@@ -13,7 +15,11 @@ namespace {
 
 class Widener {
  public:
-  explicit Widener(Module& module) : module_(module), rewriter_(module) {}
+  Widener(Module& module, bool multiplies_bfloats)
+      : module_(module),
+        rewriter_(module),
+        products_(module),
+        multiplies_bfloats_(multiplies_bfloats) {}
 
   void run() {
     const std::vector<Node> nodes = module_.nodes;
@@ -107,7 +113,39 @@ class Widener {
                           {{"dtype", std::string(name_of(dtype))}}, to);
   }
 
+  /// Neither a weight nor a scalar, nor a view of one.
+  bool is_fresh(ValueId id) const {
+    while (true) {
+      const Value& value = module_.value(id);
+      if (value.producer < 0)
+        return value.kind == ValueKind::Input || value.kind == ValueKind::State;
+      const Node& node = module_.nodes[static_cast<std::size_t>(value.producer)];
+      if (!is_view(node)) return true;
+      id = node.inputs[0];
+    }
+  }
+
+  /// A product of bf16 whose left side is multiplied as it is.
+  bool keeps_bfloats(const Node& node) const {
+    if (!multiplies_bfloats_ || !reads_matrices(node) || !may_have_groups(module_, node))
+      return false;
+    const Value &x = module_.value(node.inputs[0]), &w = module_.value(node.inputs[1]);
+    if (x.type.dtype == DType::bf16 && w.type.dtype == DType::bf16 && node.op->id == OpId::Matmul &&
+        is_fresh(node.inputs[1]))
+      return true;
+    const bool is_conv = node.op->id == OpId::Conv;
+    return x.type.dtype == DType::bf16 && w.type.dtype == DType::bf16 &&
+           w.kind == ValueKind::Weight && products_.weight_of(node.inputs[1]) != no_value &&
+           (is_conv ? attr_integer(node, "groups") == 1 : w.type.rank() == 2) &&
+           (node.op->id != OpId::Matmul || !attr_boolean(node, "transpose_a"));
+  }
+
   void widen(const std::vector<Node>& nodes, Node node) {
+    if (keeps_bfloats(node)) {
+      if (is_fresh(node.inputs[1])) return rewriter_.keep(std::move(node));
+      node.inputs[1] = wide_.at(node.inputs[1]);
+      return round_results(std::move(node));
+    }
     for (ValueId& input : node.inputs) {
       if (!is_half(rewriter_.type(input).dtype)) continue;
       const bool is_constant = reads_matrices(node) && weight_of(nodes, input) != no_value;
@@ -135,14 +173,16 @@ class Widener {
 
   Module& module_;
   Rewriter rewriter_;
+  const ConstantProducts products_;
+  const bool multiplies_bfloats_;
   std::map<ValueId, ValueId> casts_;  ///< of weights that become wide ones, by their results
   std::map<ValueId, ValueId> wide_;   ///< by weights of 16 bits, and views of them
 };
 
 }  // namespace
 
-void widen_halves(Module& module) {
-  Widener widener(module);
+void widen_halves(Module& module, bool multiplies_bfloats) {
+  Widener widener(module, multiplies_bfloats);
   widener.find_casts_of_weights();
   if (widener.has_casts_of_weights() ||
       std::ranges::any_of(module.nodes, [&](const Node& node) { return widener.is_widened(node); }))

@@ -223,6 +223,7 @@ void Printer::print_header(bool names_files) {
 std::string kind_text(const WeightSource& source) {
   switch (source.kind) {
     case WeightSource::Kind::Blocks: return fmt::format("blocks of {}", source.block);
+    case WeightSource::Kind::Padded: return "padded";
     case WeightSource::Kind::Codes: return "codes";
     case WeightSource::Kind::Scales: return "scales";
     case WeightSource::Kind::Sums: return "sums";

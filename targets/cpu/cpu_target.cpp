@@ -44,7 +44,10 @@ class CpuTarget final : public rkernel::Target {
   bool fuses_attention() const override { return true; }
   std::vector<DType> key_dtypes() const override { return codegen::widened_dtypes(isa_); }
   bool writes_rows_apart() const override { return true; }
-  bool multiplies_bfloats() const override { return cpu::multiplies_bfloats(isa_); }
+  /// Weights of i8 are multiplied by their scales, in f32.
+  bool multiplies_bfloats() const override {
+    return cpu::multiplies_bfloats(isa_) && options_.weights.weights != DType::i8;
+  }
   bool codes_weights() const override { return options_.weights.coded(); }
   std::span<const int> code_blocks() const override { return rkernel::coding_blocks; }
   DType products() const override {
@@ -200,6 +203,8 @@ class CpuTarget final : public rkernel::Target {
         all.emplace(problem.operands[static_cast<std::size_t>(problem.attention->v)].dtype);
         if (isa_.rounds_bfloats) all.emplace(rkernel::Group::Bfloats);
       }
+      if (problem.contraction && group != rkernel::Group::None)
+        all.emplace(rkernel::factors_of(problem));
       for (const rkernel::Operand& operand : problem.operands) {
         if (operand.form != rkernel::Form::Packed) continue;
         all.insert(operand.coding                  ? rkernel::Factors(operand.coding, group)

@@ -33,6 +33,13 @@ ValueId ConstantProducts::weight_of(ValueId id) const {
 }
 
 bool ConstantProducts::contains(const Node& node) const {
+  if (!has(node)) return false;
+  const std::optional<std::int64_t> depth =
+      module_.value(node.inputs[0]).type.dims.back().constant();
+  return depth && *depth > 0 && *depth % product_group == 0;
+}
+
+bool ConstantProducts::has(const Node& node) const {
   const OpId op = node.op->id;
   if (op != OpId::Matmul && op != OpId::WindowMatmul && op != OpId::Conv) return false;
   const TensorType &a = module_.value(node.inputs[0]).type, &b = module_.value(node.inputs[1]).type;
@@ -40,9 +47,7 @@ bool ConstantProducts::contains(const Node& node) const {
   if (a.dtype != DType::f32 || b.dtype != DType::f32 || !is_one ||
       weight_of(node.inputs[1]) == no_value)
     return false;
-  const bool turned = node.op->id == OpId::Matmul && attr_boolean(node, "transpose_a");
-  const std::optional<std::int64_t> depth = a.dims.back().constant();
-  return !turned && depth && *depth > 0 && *depth % product_group == 0;
+  return op != OpId::Matmul || !attr_boolean(node, "transpose_a");
 }
 
 }  // namespace dyn::graph

@@ -21,6 +21,8 @@ class ConstantProducts {
   /// is known and consists of whole groups (product_group); or a conv of one group by filters of
   /// such.
   bool contains(const Node& node) const;
+  /// The same of any depth.
+  bool has(const Node& node) const;
 
   /// The weight behind views; no_value: there is none, or its elements are read for themselves too
   /// and are kept once, for both.

@@ -33,6 +33,10 @@ class NarrowProduct {
       attrs = {{"transpose_b", attr_boolean(node_, "transpose_b")}};
     }
     if (is_bfloat()) return multiply_bfloats(x, attrs);
+    if (is_contracted_fresh(x)) {
+      emit_product({cast(x, options_.integer_factor), node_.inputs[1]}, attrs);
+      return;
+    }
     if (type(node_.inputs[1]).dtype == DType::f32) return multiply_numbers(x, attrs);
     if (is_contracted(x)) {
       emit_product({cast(x, options_.integer_factor), node_.inputs[1]}, attrs);
@@ -81,6 +85,11 @@ class NarrowProduct {
 
   void multiply_bfloats(ValueId x, const std::vector<Attr>& attrs) {
     const ValueId w = node_.inputs[1];
+    const bool is_fresh = type(w).dtype == DType::bf16;
+    if (is_fresh) {
+      emit_product({x, w}, attrs, DType::bf16, output());
+      return;
+    }
     if (options_.multiplies_bfloats && has_whole_groups(x))
       emit_product({x, w}, attrs, DType::f32, output());
     else
@@ -103,9 +112,23 @@ class NarrowProduct {
     emit_product({number, node_.inputs[1]}, attrs, DType::f32, output());
   }
 
+  /// Of integers by others that are no weight.
+  bool is_contracted_fresh(ValueId x) const {
+    return options_.integer_factor != DType::f32 && type(node_.inputs[1]).dtype == DType::i8 &&
+           has_whole_fresh_groups(x) && reaches_factor(x);
+  }
+
   bool is_contracted(ValueId x) const {
-    return options_.integer_factor != DType::f32 && has_whole_groups(x) &&
-           (type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16);
+    return options_.integer_factor != DType::f32 && has_whole_groups(x) && reaches_factor(x);
+  }
+  bool reaches_factor(ValueId x) const {
+    return type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16;
+  }
+
+  /// A matmul by a value, not a weight, with whole groups along its sums.
+  bool has_whole_fresh_groups(ValueId x) const {
+    return is_matmul() && rewriter_.module().value(node_.inputs[1]).kind != ValueKind::Weight &&
+           prove_multiple(type(x).dims.back(), product_group) == true;
   }
 
   /// A weight of the file as it lies, or rows that are filters, by whole groups along the last axis
@@ -219,8 +242,9 @@ class NarrowProduct {
 bool is_narrow_product(const Module& module, const Node& node) {
   const bool is_product =
       node.op->id == OpId::Matmul || node.op->id == OpId::WindowMatmul || node.op->id == OpId::Conv;
-  return is_product &&
-         module.value(node.inputs[0]).type.dtype != module.value(node.inputs[1]).type.dtype;
+  if (!is_product) return false;
+  const DType left = module.value(node.inputs[0]).type.dtype;
+  return left == DType::bf16 || left != module.value(node.inputs[1]).type.dtype;
 }
 
 void decompose_narrow_products(Module& module, const DecomposeOptions& options) {

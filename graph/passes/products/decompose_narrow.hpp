@@ -6,7 +6,7 @@
 
 namespace dyn::graph {
 
-/// A product of u8 or i16 by i8, or of bf16 by f32.
+/// A product of u8 or i16 by i8, or of bf16 by f32 or, after widen_halves(), by what is no weight.
 bool is_narrow_product(const Module& module, const Node& node);
 
 /// Gives such products (matmul, conv, window_matmul) the form that the target contracts; where it

@@ -156,13 +156,20 @@ namespace {
 /// are nearly as cheap to reach as neighbours.
 constexpr std::int64_t few_elements = 4;
 
+bool is_guarded_along(const Operand& operand, std::size_t axis) {
+  return std::ranges::any_of(operand.guards, [&](const Guard& guard) {
+    return std::ranges::find(guard.terms, static_cast<int>(axis), &graph::CoordTerm::axis) !=
+           guard.terms.end();
+  });
+}
+
 std::size_t instead_of_few(const Problem& problem, std::size_t lane) {
   const auto few = problem.axes[lane].extent.constant();
   if (!few || *few < 2 || *few > few_elements) return lane;
   const auto reaches = [&](std::size_t axis) {
     return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
       const auto stride = operand.strides[axis].constant();
-      return stride && *stride >= 0 && *stride <= *few && operand.guards.empty() &&
+      return stride && *stride >= 0 && *stride <= *few && !is_guarded_along(operand, axis) &&
              !operand.gathers && !operand.window;
     });
   };

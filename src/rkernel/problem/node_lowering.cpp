@@ -43,8 +43,9 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
     case OpClass::Reduction: return reduction(node);
     case OpClass::Contraction:
     case OpClass::Attention:
-      return build_.add(
-          {.op = ExprOp::Accumulator, .dtype = value_dtype(node.outputs[0]), .dim = {}});
+      return rounded(
+          build_.add({.op = ExprOp::Accumulator, .dtype = value_dtype(node.outputs[0]), .dim = {}}),
+          node.outputs[0]);
     default: break;
   }
   if (node.op->id == graph::OpId::Gather) return gather(node, coords, guards);

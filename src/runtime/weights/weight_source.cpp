@@ -351,6 +351,30 @@ void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t fir
   }
 }
 
+/// Row after row of the last axis: what the part has there, then zeros, of which all bytes are 0.
+void WeightSources::fill_padded(const graph::Value& weight, std::int64_t first, std::int64_t count,
+                                std::byte* out) const {
+  const graph::ValueId part = weight.weight.parts[0];
+  const Shape shape = weight_shape(weight), inner = weight_shape(module_.value(part));
+  const auto element_bytes = static_cast<std::int64_t>(size_of(weight.type.dtype));
+  const std::int64_t columns = shape.back(), width = inner.back(), last = first + count;
+  std::memset(out, 0, static_cast<std::size_t>(count * element_bytes));
+  for (std::int64_t row = first / columns; row * columns < last; ++row) {
+    std::int64_t rest = row, place = 0, stride = 1;  // the row's among those of the part
+    for (std::size_t axis = shape.size() - 1; axis-- > 0 && place >= 0;) {
+      const std::int64_t index = rest % shape[axis];
+      rest /= shape[axis];
+      place = index < inner[axis] ? place + index * stride : -1;
+      stride *= inner[axis];
+    }
+    const std::int64_t from = std::max(first, row * columns),
+                       to = std::min(last, row * columns + width);
+    if (place >= 0 && from < to)
+      fill(part, place * width + (from - row * columns), to - from,
+           out + (from - first) * element_bytes);
+  }
+}
+
 void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t count,
                          void* out) const {
   if (count == 0) return;
@@ -366,6 +390,9 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
     case Kind::Random: fill_random(dtype, entry.seed, entry.spread, first, count, out); break;
     case Kind::Blocks:
       fill_from_blocks(module_.value(weight), first, count, static_cast<float*>(out));
+      break;
+    case Kind::Padded:
+      fill_padded(module_.value(weight), first, count, static_cast<std::byte*>(out));
       break;
     case Kind::Codes:
     case Kind::Scales:

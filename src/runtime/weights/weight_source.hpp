@@ -65,6 +65,8 @@ class WeightSources {
                  std::byte* out) const;
   void fill_from_blocks(const graph::Value& weight, std::int64_t first, std::int64_t count,
                         float* out) const;
+  void fill_padded(const graph::Value& weight, std::int64_t first, std::int64_t count,
+                   std::byte* out) const;
   void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count,
                        std::byte* out) const;
   /// How the columns of an f32 weight are quantised.

@@ -29,6 +29,13 @@ bool must_be_unit(graph::Dim stride) {
   return may_be_unit(stride) && codegen::possible_classes(stride).size() == 1;
 }
 
+// Whether tiles may read B where it is: neither packed at load nor always copied.
+bool is_read_as_it_lies(const rkernel::Problem& problem) {
+  return problem.contraction->group == rkernel::Group::None &&
+         problem.operands[static_cast<std::size_t>(problem.contraction->b)].form !=
+             rkernel::Form::Packed;
+}
+
 // One class for each value that an undecided predicate may have; all undecided strides Any where
 // that would be too many.
 std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Problem& problem) {
@@ -69,9 +76,9 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
             : a_unit                        ? !may_be_unit(a_stride)
                                             : must_be_unit(a_stride))
           continue;
-        if (b.form == rkernel::Form::Packed ? b_unit
-            : b_unit                        ? !may_be_unit(b_stride)
-                                            : must_be_unit(b_stride))
+        if (!is_read_as_it_lies(problem) ? b_unit
+            : b_unit                     ? !may_be_unit(b_stride)
+                                         : must_be_unit(b_stride))
           continue;
         all.push_back(known);
         all.back().a_unit = a_unit;
@@ -267,9 +274,7 @@ std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slo
   const rkernel::Contraction& contraction = *problem.contraction;
   const bool a_packed =
       problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;
-  const bool packed =
-      form.lanes == rkernel::LaneAxis::K ||
-      problem.operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
+  const bool packed = form.lanes == rkernel::LaneAxis::K || !is_read_as_it_lies(problem);
   const bool a_unit = !a_packed && stride(contraction.a, contraction.k) == 1;
   const bool b_unit = stride(contraction.b, contraction.n) == 1;
   std::size_t generic = 0;

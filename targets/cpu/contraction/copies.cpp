@@ -130,7 +130,12 @@ void pack_b_block(const ContractionFunction& code, const Ticket& ticket, const B
   llvm::Value* column = builder.CreateMul(builder.CreateSub(end, panels), width);
   llvm::Value* corner = builder.CreateAdd(builder.CreateMul(block.start, stride_k),
                                           builder.CreateMul(column, stride_n));
-  const StridedMatrix matrix{code.element(block.factors.b, corner), stride_k, stride_n, unit};
+  StridedMatrix matrix{element_of(builder, source.b_element(), block.factors.b, corner), stride_k,
+                       stride_n, unit, source.b_element()};
+  // A group's elements lie as far apart along k as groups do, divided by their number.
+  if (source.grouped())
+    matrix.row_stride = builder.CreateExactSDiv(
+        stride_k, code.number(rkernel::elements_of(source.contraction().group)));
   call_move(builder, move_function(code, source.strategy.b_move), matrix, block.size,
             builder.CreateSub(code.extent(contraction.n), column), ticket.region.b_scratch, panels);
 }

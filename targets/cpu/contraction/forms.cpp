@@ -59,10 +59,12 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
   const rkernel::Operand &a = operand(contraction.a), &b = operand(contraction.b);
   // Rows of these are copied in fours of bytes; of codes no column is ever copied.
   const bool grouped = contraction.group != rkernel::Group::None, copies = !grouped && !b.coding;
+  const bool arrives_in_groups = grouped && b.form != rkernel::Form::Packed;
   return {a.window ? window_copy_source(isa, window_form(*a.window, contraction.m))
                    : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
           form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
-                                    : move_source(isa, MoveKind::Panels, DType::f32),
+          : arrives_in_groups ? move_source(isa, MoveKind::GroupPanels, b.dtype, contraction.group)
+                              : move_source(isa, MoveKind::Panels, DType::f32),
           move_source(isa, MoveKind::ColumnsAsRows, copies ? b.dtype : DType::f32)};
 }
 
@@ -166,7 +168,8 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
       packed(contraction.a) || value(slots_.table.stride(contraction.a, contraction.k)) != 1;
   shape.a_row_bytes = 4 * value(slots_.table.stride(contraction.a, contraction.m));
   if (!shape.b_packed) {
-    shape.must_pack_b = value(slots_.table.stride(contraction.b, contraction.n)) != 1;
+    shape.must_pack_b = contraction.group != rkernel::Group::None ||
+                        value(slots_.table.stride(contraction.b, contraction.n)) != 1;
     shape.b_row_bytes = 4 * value(slots_.table.stride(contraction.b, contraction.k));
   }
   shape.epilogue_operations = form.epilogue_operations;

@@ -1,5 +1,7 @@
 #include "targets/cpu/contraction/ticket.hpp"
 
+#include "targets/cpu/tile/widening.hpp"
+
 #include <llvm/IR/Function.h>
 
 #include "targets/cpu/contraction/full_tiles.hpp"
@@ -201,7 +203,9 @@ llvm::Value* matrix_of_batch(const ContractionFunction& code, const Ticket& tick
     offset = builder.CreateAdd(
         offset, builder.CreateMul(ticket.index.at(axis), code.stride(operand, axis)));
   }
-  return code.element(code.base(operand), offset);
+  const ContractionSource& source = code.source();
+  const DType element = operand == source.contraction().b ? source.b_element() : DType::f32;
+  return element_of(builder, element, code.base(operand), offset);
 }
 
 }  // namespace dyn::cpu

@@ -31,6 +31,8 @@ struct ContractionSource {
   /// As wide as what one step of K reads of a row of A, and of a column of B.
   DType a_step() const { return grouped() ? DType::i32 : a().dtype; }
   DType b_step() const { return factors().step_dtype(); }
+  /// What the strides of a right side that is not packed count.
+  DType b_element() const { return grouped() ? b().dtype : DType::f32; }
   rkernel::Factors factors() const { return rkernel::factors_of(problem()); }
   bool grouped() const { return contraction().group != rkernel::Group::None; }
   bool a_packed() const { return a().form == rkernel::Form::Packed; }

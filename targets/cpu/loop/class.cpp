@@ -41,25 +41,39 @@ int vectors_of_body(const rkernel::Problem& problem, int width) {
   return functions ? function_vectors : elementwise_vectors;
 }
 
-/// Two, Three or Four where the stride is known to be so much.
-std::optional<StrideClass> class_of_few(const rkernel::Operand& operand, graph::Dim stride) {
-  if (operand.gathers || !operand.guards.empty() || size_of(operand.dtype) != sizeof(float))
-    return std::nullopt;
+/// Two, Three or Four where the stride is known to be so much. Elements of fewer bytes are stored
+/// apart where each has a bit in a mask.
+std::optional<StrideClass> class_of_few(const codegen::Isa& isa, const rkernel::Operand& operand,
+                                        graph::Dim stride) {
+  const std::size_t bytes = size_of(operand.dtype);
+  const bool fits =
+      bytes == sizeof(float) || (operand.written && bytes < sizeof(float) && isa.mask_registers);
+  if (operand.gathers || !operand.guards.empty() || !fits) return std::nullopt;
   for (const StrideClass few : {StrideClass::Two, StrideClass::Three, StrideClass::Four}) {
     if (stride.valid() && stride.constant() == codegen::few_of(few)) return few;
   }
   return std::nullopt;
 }
 
-bool is_transposed(const rkernel::Operand& operand, int lane_axis, int axis) {
+/// Whether lanes outside of a range of theirs are all that guards keep from an operand, and 0.
+bool has_zeros_beside(const rkernel::Operand& operand, int lane_axis) {
+  return operand.fill == 0 && !operand.absent_outside &&
+         std::ranges::all_of(operand.guards, [&](const rkernel::Guard& guard) {
+           return guard.range_axis() == lane_axis;
+         });
+}
+
+bool is_transposed(const codegen::Isa& isa, const rkernel::Operand& operand, int lane_axis,
+                   int axis) {
   const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)],
                    lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
-  return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 &&
-         lanes.constant() != 0 && lanes.constant() != 1 && !class_of_few(operand, lanes);
+  return !operand.written && !operand.gathers && along.constant() == 1 &&
+         (operand.guards.empty() || has_zeros_beside(operand, lane_axis)) &&
+         lanes.constant() != 0 && lanes.constant() != 1 && !class_of_few(isa, operand, lanes);
 }
 
 /// The axis of the largest operand that is transposed; -1: there is none.
-int find_transposed_axis(const rkernel::Problem& problem) {
+int find_transposed_axis(const codegen::Isa& isa, const rkernel::Problem& problem) {
   int found = -1;
   std::ptrdiff_t most = 0;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
@@ -67,7 +81,7 @@ int find_transposed_axis(const rkernel::Problem& problem) {
         problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Parallel)
       continue;
     for (const rkernel::Operand& operand : problem.operands) {
-      if (!is_transposed(operand, problem.lane_axis, axis)) continue;
+      if (!is_transposed(isa, operand, problem.lane_axis, axis)) continue;
       const auto varying = std::ranges::count_if(
           operand.strides, [](graph::Dim stride) { return stride.constant() != 0; });
       if (varying > most) most = varying, found = axis;
@@ -78,13 +92,13 @@ int find_transposed_axis(const rkernel::Problem& problem) {
 
 /// As the axes stand, but what lies between the lanes' elements comes behind the lanes: the lines
 /// that one chunk writes are still there when the next one fills them up.
-std::vector<int> order_of_loops(const rkernel::Problem& problem) {
+std::vector<int> order_of_loops(const codegen::Isa& isa, const rkernel::Problem& problem) {
   std::vector<int> order(problem.axes.size());
   std::iota(order.begin(), order.end(), 0);
   const auto lane = static_cast<std::size_t>(problem.lane_axis);
   const auto lies_between = [&](int axis) {
     return std::ranges::any_of(problem.operands, [&](const rkernel::Operand& operand) {
-      return operand.written && class_of_few(operand, operand.strides[lane]) &&
+      return operand.written && class_of_few(isa, operand, operand.strides[lane]) &&
              operand.strides[static_cast<std::size_t>(axis)].constant() == 1;
     });
   };
@@ -106,7 +120,7 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
       threads.loops.push_back({sliced.axis, rkernel::LoopKind::Parallel, 0});
     registers.carried = carried_values(problem);
   }
-  for (const int axis : order_of_loops(problem)) {
+  for (const int axis : order_of_loops(loop.isa, problem)) {
     const bool lanes = axis == problem.lane_axis;
     if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) {
       registers.loops.push_back(
@@ -129,12 +143,13 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
 }
 
 /// All combinations of the classes that each operand's stride along the lane axis can have.
-std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& problem) {
+std::vector<std::vector<StrideClass>> lane_combinations(const LoopProblem& loop) {
+  const rkernel::Problem& problem = loop.problem;
   std::vector<std::vector<StrideClass>> possible;
   std::size_t count = 1;
   for (const rkernel::Operand& operand : problem.operands) {
     const graph::Dim stride = operand.strides[static_cast<std::size_t>(problem.lane_axis)];
-    const std::optional<StrideClass> few = class_of_few(operand, stride);
+    const std::optional<StrideClass> few = class_of_few(loop.isa, operand, stride);
     possible.push_back(few ? std::vector{*few} : codegen::possible_classes(stride));
     count = std::min(count * possible.back().size(), most_loop_classes + 1);
   }
@@ -158,7 +173,7 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
 /// operands alone.
 bool passes_once(const LoopProblem& loop) {
   return std::ranges::all_of(
-      lane_combinations(loop.problem), [&](const std::vector<StrideClass>& lane_classes) {
+      lane_combinations(loop), [&](const std::vector<StrideClass>& lane_classes) {
         const codegen::LoopPasses plan =
             codegen::plan_passes(loop.problem, loop.slots, lane_classes, false);
         return plan.passes.size() == 1 && plan.passes.front().stores.empty();
@@ -174,7 +189,7 @@ int largest_kept_bytes(const LoopProblem& loop) {
   for (const rkernel::Expr& expr : loop.problem.exprs)
     if (rkernel::is_reduction(expr.op)) keep(expr);
   if (!loop.lanes_reduced()) return static_cast<int>(bytes);
-  for (const std::vector<StrideClass>& lane_classes : lane_combinations(loop.problem))
+  for (const std::vector<StrideClass>& lane_classes : lane_combinations(loop))
     for (const int expr :
          codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch)
       keep(loop.problem.exprs[static_cast<std::size_t>(expr)]);
@@ -209,11 +224,11 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
   far_ahead_slot = slots.add_strategy_slot();
   steps_chunk_slot = slots.add_strategy_slot();
   steps_chunks_slot = slots.add_strategy_slot();
-  if (!reduces()) transposed_axis = find_transposed_axis(problem);
+  if (!reduces()) transposed_axis = find_transposed_axis(isa, problem);
   if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
   for (int operand = 0; transposed_axis >= 0 && operand < static_cast<int>(problem.operands.size());
        ++operand)
-    if (is_transposed(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis,
+    if (is_transposed(isa, problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis,
                       transposed_axis))
       transposed_operands.push_back(operand);
   if (!sliced) windows = find_window_steps(problem, isa.f32_lanes);
@@ -254,7 +269,7 @@ bool LoopProblem::reduces() const {
 
 std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
   std::vector<LoopClass> classes;
-  for (const auto& combination : lane_combinations(loop.problem))
+  for (const auto& combination : lane_combinations(loop))
     for (const int scratch : scratch_choices(loop, combination)) {
       std::string key = fmt::format("loop {} {} {}", scratch > 0 ? "scratch" : "plain",
                                     codegen::class_letters(combination),

@@ -35,6 +35,9 @@ class TransposedTiles {
   /// beyond the last step.
   LoopValues part_columns(int operand, const LoopRange& lanes, const LoopRange& steps) const;
   Value* pointer_at(int operand, Value* lane, Value* step) const;
+  /// The steps of one lane from an address on, 0 where the mask is false or a guard keeps the lane
+  /// out; mask nullptr: all.
+  Value* load_row(int operand, Value* pointer, Value* lane, Value* mask) const;
   void emit_body(Value* lane, Value* step, Value* mask, const OperandVectors& vectors) const;
   /// Scratch for column `step` of the number `operand` of the transposed operands.
   Value* column_in_scratch(std::size_t operand, Value* step) const;
@@ -63,6 +66,25 @@ Value* TransposedTiles::pointer_at(int operand, Value* lane, Value* step) const 
   return pointer;
 }
 
+Value* TransposedTiles::load_row(int operand, Value* pointer, Value* lane, Value* mask) const {
+  const codegen::SlotTable& slots = context_.loop.slots;
+  const auto& guards = context_.operand(operand).guards;
+  for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {
+    const int low = slots.guard_low(operand, guard), high = slots.guard_high(operand, guard);
+    for (const bool first : {true, false}) {
+      if ((first ? low : high) == codegen::SlotTable::none) continue;
+      Value* holds = first ? builder_.CreateICmpSGE(lane, context_.operands.slot(low))
+                           : builder_.CreateICmpSLT(lane, context_.operands.slot(high));
+      holds = builder_.CreateVectorSplat(static_cast<unsigned>(context_.width), holds);
+      mask = mask == nullptr ? holds : builder_.CreateAnd(mask, holds);
+    }
+  }
+  if (mask == nullptr)
+    return builder_.CreateAlignedLoad(row_type(operand), pointer, alignment(operand));
+  return builder_.CreateMaskedLoad(row_type(operand), pointer, alignment(operand), mask,
+                                   llvm::Constant::getNullValue(row_type(operand)));
+}
+
 LoopValues TransposedTiles::whole_columns(int operand, Value* lane, Value* step,
                                           Value* streams) const {
   Value* pointer = pointer_at(operand, lane, step);
@@ -77,7 +99,7 @@ LoopValues TransposedTiles::whole_columns(int operand, Value* lane, Value* step,
     if (i > 0) pointer = builder_.CreateGEP(element_type(operand), pointer, stride);
     if (streams != nullptr)
       codegen::prefetch(builder_, builder_.CreateGEP(element_type(operand), pointer, ahead));
-    rows.push_back(builder_.CreateAlignedLoad(row_type(operand), pointer, alignment(operand)));
+    rows.push_back(load_row(operand, pointer, builder_.CreateAdd(lane, number(i)), nullptr));
   }
   return codegen::transpose(builder_, rows);
 }
@@ -90,14 +112,13 @@ LoopValues TransposedTiles::part_columns(int operand, const LoopRange& lanes,
   Value* mask = context_.mask_until(steps.begin, steps.end);
   LoopValues rows;
   for (int i = 0; i < context_.width; ++i) {
+    Value* lane = builder_.CreateAdd(lanes.begin, number(i));
     if (i > 0) {
-      Value* lane = builder_.CreateAdd(lanes.begin, number(i));
       Value* distance =
           builder_.CreateSelect(builder_.CreateICmpSLT(lane, lanes.end), stride, number(0));
       pointer = builder_.CreateGEP(element_type(operand), pointer, distance);
     }
-    rows.push_back(builder_.CreateMaskedLoad(row_type(operand), pointer, alignment(operand), mask,
-                                             llvm::Constant::getNullValue(row_type(operand))));
+    rows.push_back(load_row(operand, pointer, lane, mask));
   }
   return codegen::transpose(builder_, rows);
 }

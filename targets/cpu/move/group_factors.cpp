@@ -49,12 +49,13 @@ class Grouper {
     rkernel::Contraction& contraction = *problem_.contraction;
     Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
     Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
-    if (b.form != rkernel::Form::Packed) fail("its right side is not packed");
-    if (b.dtype == DType::f32) choose_codes(problem_, b, weights, isa);
-    if (b.dtype == DType::f32 && group_ != Group::Bfloats)
-      fail("its right side is neither of i8 nor of codes");
     contraction.group = group_;
-    if (!b.coding) b.dtype = packed_dtype(group_);
+    const bool is_packed = b.form == rkernel::Form::Packed;
+    if (is_packed && b.dtype == DType::f32) choose_codes(problem_, b, weights, isa);
+    if (b.dtype == DType::f32 && (group_ != Group::Bfloats || !is_packed))
+      fail("its right side is neither of i8 nor of codes");
+    if (is_packed && !b.coding) b.dtype = packed_dtype(group_);
+    if (!is_packed) count_steps(b.strides[static_cast<std::size_t>(contraction.k)]);
     count_groups(problem_.axes[static_cast<std::size_t>(contraction.k)].extent);
     count_groups(a.offset);
     for (std::size_t axis = 0; axis < a.strides.size(); ++axis) {
@@ -84,6 +85,12 @@ class Grouper {
   [[noreturn]] void fail(const char* why) const {
     throw Error(ErrorKind::internal,
                 fmt::format("contraction {} has no groups: {}", problem_.name, why));
+  }
+
+  /// A stride from one group to the next: all elements of a right side that is not packed lie
+  /// where they are.
+  void count_steps(graph::Dim& stride) const {
+    stride = stride * stride.table().constant(rkernel::elements_of(group_));
   }
 
   void count_groups(graph::Dim& elements) const {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "targets/cpu/move/group_panels.hpp"
 #include "targets/llvm/code/loops.hpp"
 
 namespace dyn::cpu {
@@ -17,6 +18,7 @@ const char* name_of(MoveKind kind) {
     case MoveKind::RowCopy: return "row copy";
     case MoveKind::ColumnsAsRows: return "columns as rows";
     case MoveKind::Panels: return "panels";
+    case MoveKind::GroupPanels: return "panels of groups";
   }
   return "";
 }
@@ -27,8 +29,8 @@ llvm::FunctionType* move_type(Builder& builder) {
                                  {pointer, number, number, number, number, pointer, number}, false);
 }
 
-void emit_kind(Builder& builder, const codegen::Isa& isa, MoveKind kind, const StridedMatrix& from,
-               const llvm::Function& function) {
+void emit_kind(Builder& builder, const codegen::Isa& isa, MoveKind kind, rkernel::Group group,
+               const StridedMatrix& from, const llvm::Function& function) {
   llvm::Value *const rows = function.getArg(3), *const columns = function.getArg(4),
                      *const to = function.getArg(5), *const last = function.getArg(6);
   switch (kind) {
@@ -36,11 +38,13 @@ void emit_kind(Builder& builder, const codegen::Isa& isa, MoveKind kind, const S
     case MoveKind::ColumnsAsRows:
       return emit_columns_as_rows(builder, isa, from, rows, columns, to, last);
     case MoveKind::Panels: return emit_panels(builder, isa, from, rows, last, columns, to);
+    case MoveKind::GroupPanels:
+      return emit_group_panels(builder, isa, group, from, rows, last, columns, to);
   }
 }
 
 void emit_move(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa,
-               MoveKind kind, DType dtype) {
+               MoveKind kind, DType dtype, rkernel::Group group) {
   Builder builder(module.getContext());
   llvm::Function* const function =
       llvm::Function::Create(move_type(builder), llvm::Function::ExternalLinkage, symbol, module);
@@ -50,7 +54,7 @@ void emit_move(llvm::Module& module, const std::string& symbol, const codegen::I
   for (const bool unit : {true, false}) {
     codegen::Conditional columns(builder, unit ? is_unit : builder.CreateNot(is_unit),
                                  unit ? "contiguous" : "apart");
-    emit_kind(builder, isa, kind,
+    emit_kind(builder, isa, kind, group,
               {function->getArg(0), function->getArg(1), unit ? builder.getInt64(1) : stride, unit,
                dtype},
               *function);
@@ -61,10 +65,13 @@ void emit_move(llvm::Module& module, const std::string& symbol, const codegen::I
 
 }  // namespace
 
-codegen::KernelSource move_source(const codegen::Isa& isa, MoveKind kind, DType dtype) {
-  return {fmt::format("move {} {}", name_of(kind), name_of(dtype)),
-          [&isa, kind, dtype](llvm::Module& module, const std::string& symbol) {
-            emit_move(module, symbol, isa, kind, dtype);
+codegen::KernelSource move_source(const codegen::Isa& isa, MoveKind kind, DType dtype,
+                                  rkernel::Group group) {
+  const std::string as =
+      group == rkernel::Group::None ? "" : " as " + rkernel::Factors(group).name();
+  return {fmt::format("move {} {}{}", name_of(kind), name_of(dtype), as),
+          [&isa, kind, dtype, group](llvm::Module& module, const std::string& symbol) {
+            emit_move(module, symbol, isa, kind, dtype, group);
           }};
 }
 

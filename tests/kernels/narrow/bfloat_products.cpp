@@ -1,5 +1,6 @@
-// Products of bf16 by constant f32, which counts in bf16, beside the reference, on every
-// instruction set of this CPU: where it has no instruction for them they are computed in f32.
+// Products of bf16 by constant f32, which counts in bf16, and models of bf16, beside the reference,
+// on every instruction set of this CPU: where it has no instruction for them they are computed in
+// f32.
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include "dyn/graph.hpp"
 #include "tests/kernels/compare.hpp"
+#include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
 
 namespace dyn::testing {
@@ -45,6 +47,71 @@ BfloatProduct bfloat_conv(Random& random) {
           static_cast<double>(9 * c)};
 }
 
+/// All in bf16: by a weight, by a matrix that arrives with the call, or a convolution.
+struct BfloatModel {
+  std::string text;
+  std::vector<std::int64_t> shape, factor;  ///< of x, and of v where there is one
+  double terms;
+};
+
+BfloatModel bfloat_model(Random& random) {
+  constexpr std::int64_t depths[] = {1, 3, 4, 7, 36, 129, 256};
+  const std::int64_t k = random.pick(depths), n = random.integer(1, 130), m = random.integer(0, 70);
+  const std::string rest = random.chance(0.5) ? "relu(t + b: bf16[1])" : "t";
+  BfloatModel model{.text = "", .shape = {m, k}, .factor = {}, .terms = static_cast<double>(k)};
+  const bool turned = random.chance(0.4), known = random.chance(0.5);
+  const std::string depth = known ? fmt::format("{}", k) : "K",
+                    matrix = turned ? "N, " + depth : depth + ", N",
+                    turn = turned ? " transpose_b=true" : "";
+  if (random.chance(0.3)) {
+    model.shape = {2, random.integer(3, 9), 9, std::min<std::int64_t>(k, 36)};
+    model.terms = static_cast<double>(9 * model.shape[3]);
+    model.text = fmt::format(
+        "dyn 1\ndim H in 3..40\ngraph g(x: bf16[2, H, 9, {0}]) -> (y: bf16[2, H, 9, {1}]) {{\n"
+        "  t = conv(x, w: bf16[3, 3, {0}, {1}]) before=[1, 1] after=[1, 1]\n  y = {2}\n",
+        model.shape[3], n, rest);
+  } else if (random.chance(0.5)) {
+    model.factor = turned ? std::vector{n, k} : std::vector{k, n};
+    model.text = fmt::format(
+        "dyn 1\ndim M\ndim N\ndim K in 1..999\n"
+        "graph g(x: bf16[M, {}], v: bf16[{}]) -> (y: bf16[M, N]) {{\n"
+        "  t = matmul(x, v){}\n  y = {}\n",
+        depth, matrix, turn, rest);
+  } else {
+    const std::string weight = turned ? fmt::format("{}, {}", n, k) : fmt::format("{}, {}", k, n);
+    model.text = fmt::format(
+        "dyn 1\ndim M\ngraph g(x: bf16[M, {}]) -> (y: bf16[M, {}]) {{\n"
+        "  t = matmul(x, w: bf16[{}]){}\n  y = {}\n",
+        k, n, weight, turn, rest);
+  }
+  model.text += "  return y\n}\n";
+  return model;
+}
+
+Tensor bfloats(std::vector<std::int64_t> shape, double low, double high, Random& random) {
+  Tensor tensor(DType::bf16, std::move(shape));
+  fill(tensor, uniform(low, high), random);
+  return tensor;
+}
+
+void check_bfloat_model(const BfloatModel& model, const Options& options, Random& random) {
+  CAPTURE(model.text);
+  NamedTensors inputs{{"x", bfloats(model.shape, -3, 5, random)}};
+  if (!model.factor.empty()) inputs.emplace_back("v", bfloats(model.factor, -0.2, 0.1, random));
+  const Tensor found = Graph::from_text(model.text, options).run(inputs)["y"],
+               expected = Graph::from_text(model.text, on_reference(options)).run(inputs)["y"];
+  REQUIRE(found.shape() == expected.shape());
+  const auto number = [](const Tensor& of, std::int64_t i) {
+    return half_value(DType::bf16, static_cast<const std::uint16_t*>(of.raw())[i]);
+  };
+  double excess = 0;  // beyond what two roundings may move, and what f32 does to a sum
+  for (std::int64_t i = 0; i < found.size(); ++i) {
+    const double wanted = number(expected, i);
+    excess = std::max(excess, std::abs(number(found, i) - wanted) - 0x1p-6 * std::abs(wanted));
+  }
+  CHECK(excess <= 1e-4 * std::sqrt(model.terms));
+}
+
 void check_bfloats(const BfloatProduct& product, const Options& options, Random& random) {
   CAPTURE(product.text);
   const Graph graph = Graph::from_text(product.text, options),
@@ -72,6 +139,16 @@ TEST_SUITE("fast") {
       options.random_weights = true;
       check_bfloats(random.chance(0.6) ? bfloat_matmul(random) : bfloat_conv(random), options,
                     random);
+    });
+  }
+
+  TEST_CASE("models of bf16 are multiplied in it: weights, other matrices, every depth") {
+    Random random("bfloat models");
+    for_each_isa(test_rounds(90, 4), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.random_weights = true;
+      options.threads = static_cast<int>(random.integer(1, 2));
+      check_bfloat_model(bfloat_model(random), options, random);
     });
   }
 

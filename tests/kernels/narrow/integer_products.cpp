@@ -1,4 +1,4 @@
-// Products of u8 by constant i8, bit for bit beside the reference: random sizes, layouts, epilogues
+// Products of u8 by i8, bit for bit beside the reference: random sizes, layouts, epilogues
 // and options, on every instruction set of this CPU.
 
 #include <algorithm>
@@ -19,10 +19,11 @@ namespace {
 /// A model of one product, and the sizes of its run.
 struct Product {
   std::string text;
-  std::vector<std::int64_t> shape;  ///< of x
+  std::vector<std::int64_t> shape;        ///< of x
+  std::vector<std::int64_t> factor = {};  ///< of v, where the right side is no weight
 };
 
-constexpr std::int64_t depths[] = {4, 8, 12, 36, 64, 100, 256, 640, 3072};
+constexpr std::int64_t depths[] = {1, 3, 4, 7, 8, 12, 36, 64, 99, 100, 256, 640, 3072};
 constexpr std::int64_t widths[] = {1, 2, 7, 15, 16, 17, 31, 32, 33, 48, 64, 65, 96, 130, 300};
 constexpr std::int64_t heights[] = {0, 1, 2, 3, 5, 8, 13, 14, 15, 29, 61, 128};
 
@@ -69,6 +70,34 @@ Product matrix_product(Random& random) {
   return product;
 }
 
+/// One product of two matrices that arrive with the call, each of which may lie turned; the depth
+/// may be known only then.
+Product fresh_product(Random& random) {
+  const std::int64_t k = random.pick(depths), n = random.pick(widths), m = random.pick(heights);
+  const bool left_turned = random.chance(0.2), turned = random.chance(0.4),
+             known = random.chance(0.5), has_batch = random.chance(0.3);
+  const std::string depth = known ? fmt::format("{}", k) : "K", batch = has_batch ? "2, " : "",
+                    right = has_batch && random.chance(0.5) ? "2, " : "";
+  const auto matrix = [](const std::string& rows, const std::string& columns, bool is_turned) {
+    return is_turned ? columns + ", " + rows : rows + ", " + columns;
+  };
+  Product product;
+  product.text = fmt::format(
+      "dyn 1\ndim M in 0..200\ndim N in 1..400\ndim K in 1..4000\n"
+      "graph g(x: u8[{0}{1}], v: i8[{2}{3}]) -> (sums: i32[{0}M, N], q: u8[{0}M, N]) {{\n"
+      "  sums = matmul(x, v){4}{5}\n",
+      batch, matrix("M", depth, left_turned), right, matrix(depth, "N", turned),
+      left_turned ? " transpose_a=true" : "", turned ? " transpose_b=true" : "");
+  product.text += results_of(1, random);
+  product.shape = {m, k};
+  product.factor = {k, n};
+  if (left_turned) std::swap(product.shape[0], product.shape[1]);
+  if (turned) std::swap(product.factor[0], product.factor[1]);
+  if (has_batch) product.shape.insert(product.shape.begin(), 2);
+  if (!right.empty()) product.factor.insert(product.factor.begin(), 2);
+  return product;
+}
+
 /// One convolution over two axes, whose padding is no 0.
 Product convolution(Random& random) {
   constexpr std::int64_t channels[] = {1, 3, 4, 8, 20, 64};
@@ -98,7 +127,12 @@ void check(const Product& product, const Options& options, Random& random) {
               reference = Graph::from_text(product.text, on_reference(options));
   Tensor x(DType::u8, product.shape);
   fill(x, uniform(0, 255), random);
-  const NamedTensors inputs{{"x", x}};
+  NamedTensors inputs{{"x", x}};
+  if (!product.factor.empty()) {
+    Tensor v(DType::i8, product.factor);
+    fill(v, uniform(-128, 127), random);
+    inputs.emplace_back("v", v);
+  }
   const auto found = graph.run(inputs), expected = reference.run(inputs);
   for (const char* name : {"sums", "q"}) {
     CAPTURE(name);
@@ -117,7 +151,10 @@ TEST_SUITE("fast") {
       options.threads = static_cast<int>(random.integer(1, 3));
       options.deterministic = random.chance(0.3);
       CAPTURE(options.threads);
-      check(random.chance(0.6) ? matrix_product(random) : convolution(random), options, random);
+      const Product product = random.chance(0.3)   ? convolution(random)
+                              : random.chance(0.5) ? matrix_product(random)
+                                                   : fresh_product(random);
+      check(product, options, random);
     });
   }
 }

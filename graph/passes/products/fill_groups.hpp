@@ -1,0 +1,21 @@
+#pragma once
+// Products whose depth is no whole number of groups.
+
+#include <functional>
+
+#include "graph/ir/module.hpp"
+
+namespace dyn::graph {
+
+/// True where a target can multiply the left side in groups (product_group): a matmul,
+/// window_matmul or conv of one group whose depth consists of whole ones, or is filled up by
+/// fill_groups().
+bool may_have_groups(const Module& module, const Node& node);
+
+/// Fills the depth of chosen products up to whole groups: with zeros behind the elements of their
+/// left sides and of their weights (WeightSource::Kind::Padded), or, of a matmul of two values that
+/// arrive with the call, of both. Depths of one or two elements stay: groups would not make them
+/// faster.
+void fill_groups(Module& module, const std::function<bool(const Node&)>& chosen);
+
+}  // namespace dyn::graph

@@ -1,0 +1,202 @@
+#include "targets/cpu/move/group_panels.hpp"
+
+#include <vector>
+
+#include "targets/cpu/tile/widening.hpp"
+#include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/code/transpose.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::Conditional;
+using codegen::CountedLoop;
+using llvm::Value;
+
+/// The vectors of columns of one panel, one after the other.
+class GroupPanel {
+ public:
+  GroupPanel(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
+             const StridedMatrix& from, Value* groups)
+      : builder_(builder),
+        isa_(isa),
+        from_(from),
+        groups_(groups),
+        lanes_(isa.f32_lanes),
+        size_(rkernel::elements_of(group)),
+        element_(builder.getIntNTy(32U / static_cast<unsigned>(size_))) {}
+
+  /// Columns from address `column` on, of which `left` exist, to words from `to` on.
+  void emit(Value* column, Value* left, Value* to) const {
+    Conditional exists(builder_, builder_.CreateICmpSGT(left, number(0)), "vector_of_groups");
+    if (from_.unit) {
+      emit_rows(column, left, to);
+    } else {
+      Value* contiguous = builder_.CreateICmpEQ(from_.row_stride, number(1));
+      Conditional turned(builder_, contiguous, "contiguous_groups");
+      emit_turned(column, left, to);
+      turned.close();
+      Conditional apart(builder_, builder_.CreateNot(contiguous), "groups_apart");
+      emit_single(column, left, to, number(0));
+      apart.close();
+    }
+    exists.close();
+  }
+
+ private:
+  Value* number(std::int64_t value) const {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
+  Value* element(Value* base, Value* index) const {
+    return element_of(builder_, from_.dtype, base, index);
+  }
+  /// The row of words of one group.
+  Value* row_of(Value* to, Value* group) const {
+    return builder_.CreateGEP(builder_.getInt32Ty(), to,
+                              builder_.CreateMul(group, number(isa_.panel_f32)));
+  }
+  llvm::Type* memory_type() const {
+    return builder_.getIntNTy(8U * static_cast<unsigned>(size_of(from_.dtype)));
+  }
+  llvm::Align alignment() const { return llvm::Align(size_of(from_.dtype)); }
+
+  /// Elements as those of the group.
+  Value* widened(Value* elements, int count) const {
+    return builder_.CreateSExt(elements, codegen::lanes_of(element_, count));
+  }
+
+  /// Alternates the elements of two vectors.
+  Value* interleaved(Value* a, Value* b, int count) const {
+    std::vector<int> places;
+    for (int i = 0; i < count; ++i) places.insert(places.end(), {i, count + i});
+    return builder_.CreateShuffleVector(a, b, places);
+  }
+
+  Value* words_of(const std::vector<Value*>& rows) const {
+    auto* words = codegen::lanes_of(builder_.getInt32Ty(), lanes_);
+    if (size_ == 2) return builder_.CreateBitCast(interleaved(rows[0], rows[1], lanes_), words);
+    auto* pairs = codegen::lanes_of(builder_.getInt16Ty(), lanes_);
+    const auto pair = [&](int first) {
+      const auto at = static_cast<std::size_t>(first);
+      return builder_.CreateBitCast(interleaved(rows[at], rows[at + 1], lanes_), pairs);
+    };
+    return builder_.CreateBitCast(interleaved(pair(0), pair(2), lanes_), words);
+  }
+
+  /// Rows whose columns are contiguous: those of a group are interleaved. Where there are no masks
+  /// for elements of less than four bytes, columns that are no whole vector go one by one.
+  void emit_rows(Value* column, Value* left, Value* to) const {
+    if (isa_.mask_registers) return emit_masked_rows(column, left, to);
+    Value* fits = builder_.CreateICmpSGE(left, number(lanes_));
+    Conditional whole(builder_, fits, "whole_vector");
+    emit_masked_rows(column, nullptr, to);
+    whole.close();
+    Conditional cut(builder_, builder_.CreateNot(fits), "cut_vector");
+    emit_single(column, left, to, number(0));
+    cut.close();
+  }
+
+  void emit_masked_rows(Value* column, Value* left, Value* to) const {
+    auto* type = codegen::lanes_of(memory_type(), lanes_);
+    Value* mask = left == nullptr ? nullptr
+                                  : builder_.CreateICmpSLT(
+                                        codegen::iota(builder_, builder_.getInt64Ty(), lanes_),
+                                        codegen::broadcast(builder_, left, lanes_));
+    CountedLoop group(builder_, number(0), groups_, number(1), "interleave_groups");
+    Value* first = builder_.CreateMul(group.index(), number(size_));
+    std::vector<Value*> rows;
+    for (int i = 0; i < size_; ++i) {
+      Value* place = builder_.CreateMul(builder_.CreateAdd(first, number(i)), from_.row_stride);
+      Value* address = element(column, place);
+      Value* row = mask == nullptr
+                       ? static_cast<Value*>(builder_.CreateAlignedLoad(type, address, alignment()))
+                       : builder_.CreateMaskedLoad(type, address, alignment(), mask,
+                                                   llvm::Constant::getNullValue(type));
+      rows.push_back(widened(row, lanes_));
+    }
+    builder_.CreateAlignedStore(words_of(rows), row_of(to, group.index()), llvm::Align(4));
+    group.close();
+  }
+
+  /// Columns whose rows are contiguous: squares of words are transposed. Columns beyond the last
+  /// repeat it.
+  void emit_turned(Value* column, Value* left, Value* to) const {
+    auto* type = codegen::lanes_of(memory_type(), lanes_ * size_);
+    auto* words = codegen::lanes_of(builder_.getInt32Ty(), lanes_);
+    Value* whole = builder_.CreateAnd(groups_, number(-static_cast<std::int64_t>(lanes_)));
+    CountedLoop square(builder_, number(0), whole, number(lanes_), "square_of_groups");
+    Value* first = builder_.CreateMul(square.index(), number(size_));
+    std::vector<Value*> columns;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      Value* index = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number(lane),
+                                                    builder_.CreateSub(left, number(1)));
+      Value* address = element(
+          column, builder_.CreateAdd(builder_.CreateMul(index, from_.column_stride), first));
+      Value* elements = builder_.CreateAlignedLoad(type, address, alignment());
+      columns.push_back(builder_.CreateBitCast(widened(elements, lanes_ * size_), words));
+    }
+    Value* target = row_of(to, square.index());
+    for (Value* row : codegen::transpose(builder_, columns)) {
+      builder_.CreateAlignedStore(row, target, llvm::Align(4));
+      target = row_of(target, number(1));
+    }
+    square.close();
+    emit_single(column, left, to, whole);
+  }
+
+  /// Groups from `begin` on, word by word.
+  void emit_single(Value* column, Value* left, Value* to, Value* begin) const {
+    Value* count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, number(lanes_));
+    CountedLoop group(builder_, begin, groups_, number(1), "group");
+    CountedLoop lane(builder_, number(0), count, number(1), "word");
+    Value* first = builder_.CreateMul(group.index(), number(size_));
+    Value* at = builder_.CreateMul(lane.index(), from_.column_stride);
+    Value* word = builder_.getInt32(0);
+    for (int i = 0; i < size_; ++i) {
+      Value* place = builder_.CreateMul(builder_.CreateAdd(first, number(i)), from_.row_stride);
+      Value* one = builder_.CreateAlignedLoad(
+          memory_type(), element(column, builder_.CreateAdd(at, place)), alignment());
+      Value* bits = builder_.CreateZExt(builder_.CreateSExt(one, element_), builder_.getInt32Ty());
+      word = builder_.CreateOr(
+          word, builder_.CreateShl(bits, static_cast<std::uint64_t>(i * (32 / size_))));
+    }
+    builder_.CreateAlignedStore(
+        word, builder_.CreateGEP(builder_.getInt32Ty(), row_of(to, group.index()), lane.index()),
+        llvm::Align(4));
+    lane.close();
+    group.close();
+  }
+
+  codegen::Builder& builder_;
+  const codegen::Isa& isa_;
+  const StridedMatrix& from_;
+  Value* groups_;
+  const int lanes_, size_;
+  llvm::Type* element_;
+};
+
+}  // namespace
+
+void emit_group_panels(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
+                       const StridedMatrix& from, Value* groups, Value* panels, Value* columns,
+                       Value* to) {
+  const auto number = [&](std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  };
+  const GroupPanel code(builder, isa, group, from, groups);
+  Value* panel_words = builder.CreateMul(groups, number(isa.panel_f32));
+  CountedLoop panel(builder, number(0), panels, number(1), "panel_of_groups");
+  for (int vector = 0; vector < isa.panel_f32; vector += isa.f32_lanes) {
+    Value* first =
+        builder.CreateAdd(builder.CreateMul(panel.index(), number(isa.panel_f32)), number(vector));
+    Value* column =
+        element_of(builder, from.dtype, from.data, builder.CreateMul(first, from.column_stride));
+    Value* words = builder.CreateGEP(
+        builder.getInt32Ty(), to,
+        builder.CreateAdd(builder.CreateMul(panel.index(), panel_words), number(vector)));
+    code.emit(column, builder.CreateSub(columns, first), words);
+  }
+  panel.close();
+}
+
+}  // namespace dyn::cpu
