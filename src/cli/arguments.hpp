@@ -16,6 +16,7 @@ namespace dyn::cli {
 /// Further arguments of `dynrun op`.
 struct OpArguments {
   std::string op, types, peers;
+  std::string dtypes;  ///< of a suite's operands, separated by commas; empty: as it has them
   std::vector<std::string> suites, attributes;
   bool cold = false;
   int rounds = 5;

@@ -215,6 +215,8 @@ struct Parser : Flags {
         ->type_name("TYPES");
     add_repeated(sub, "--suite", op.suites,
                  "A file of shapes (tests/bench/suites), instead of TYPES");
+    sub->add_option("--dtypes", op.dtypes,
+                    "With --suite, of its operands: u8,i8 or bf16,bf16. Default: f32,f32");
     add_repeated(sub, "--dims", arguments.dims,
                  "Values of the named dims, as for bench; several multiply. With --suite N, where "
                  "its convolutions have none (default 1)");

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/peer/backend.hpp"
 #include "src/peer/buffer.hpp"
 #include "src/peer/matmul_shape.hpp"
@@ -47,6 +49,8 @@ class BlasRunner : public Runner {
  public:
   BlasRunner(const Functions& functions, const Problem& problem)
       : functions_(functions), shape_(matmul_shape(problem)) {
+    const auto is_f32 = [](const Operand& operand) { return operand.dtype == "f32"; };
+    if (!std::ranges::all_of(problem.operands, is_f32)) throw Unsupported("only products of f32");
     const bool packs = functions_.pack != nullptr && problem.operands[1].constant;
     const std::int64_t c_size = element_count(problem.output.shape);
     for (int copy = 0; copy < problem.copies; ++copy) {
@@ -61,8 +65,8 @@ class BlasRunner : public Runner {
         continue;
       }
       run_copy(copies_.front());
-      check_matmul(shape_, copies_.front().a.floats(), copies_.front().b.floats(),
-                   copies_.front().c.floats());
+      const Copy& first = copies_.front();
+      check_matmul(shape_, {first.a.data()}, {first.b.data()}, {first.c.data()});
       if (packs) copies_.front().b = {};
     }
   }

@@ -12,6 +12,15 @@ namespace {
 constexpr int checked_elements = 16;
 constexpr double epsilon = 0x1p-23;
 
+/// What rounding to the type may move, as a share of the number.
+double step_of(Element element) {
+  switch (element) {
+    case Element::F16: return 0x1p-11;
+    case Element::Bf16: return 0x1p-8;
+    default: return 0;
+  }
+}
+
 /// Strides of the batch dims of one operand in whole matrices, 0 where it is broadcast; aligned
 /// with the output's from the right.
 std::vector<std::int64_t> batch_strides(const Shape& operand, std::size_t batch_rank) {
@@ -59,9 +68,8 @@ void join_rows(MatmulShape& shape) {
 }  // namespace
 
 MatmulShape matmul_shape(const Problem& problem) {
-  const bool f32 = problem.operands.size() == 2 && problem.operands[0].dtype == "f32" &&
-                   problem.operands[1].dtype == "f32";
-  if (!f32 || problem.output.shape.size() < 2) throw Unsupported("only products of f32 matrices");
+  if (problem.operands.size() != 2 || problem.output.shape.size() < 2)
+    throw Unsupported("only products of matrices");
   MatmulShape shape;
   shape.transpose_a = problem.flag("transpose_a");
   shape.transpose_b = problem.flag("transpose_b");
@@ -80,7 +88,8 @@ MatmulShape matmul_shape(const Problem& problem) {
   return shape;
 }
 
-void check_matmul(const MatmulShape& shape, const float* a, const float* b, const float* c) {
+void check_matmul(const MatmulShape& shape, const Elements& a, const Elements& b,
+                  const Elements& c) {
   const auto elements = static_cast<std::int64_t>(shape.a_begin.size()) * shape.m * shape.n;
   for (int sample = 0; sample < checked_elements; ++sample) {
     const std::int64_t place = (elements - 1) * sample / (checked_elements - 1);
@@ -88,16 +97,20 @@ void check_matmul(const MatmulShape& shape, const float* a, const float* b, cons
     const std::int64_t row = place / shape.n % shape.m, column = place % shape.n;
     double sum = 0, size = 0;
     for (std::int64_t k = 0; k < shape.k; ++k) {
-      const double left =
-          a[shape.a_begin[batch] + (shape.transpose_a ? k * shape.lda + row : row * shape.lda + k)];
-      const double right = b[shape.b_begin[batch] +
-                             (shape.transpose_b ? column * shape.ldb + k : k * shape.ldb + column)];
+      const double left = a.at(shape.a_begin[batch] +
+                               (shape.transpose_a ? k * shape.lda + row : row * shape.lda + k));
+      const double right =
+          b.at(shape.b_begin[batch] +
+               (shape.transpose_b ? column * shape.ldb + k : k * shape.ldb + column));
       sum += left * right;
       size += std::abs(left * right);
     }
-    if (!(std::abs(c[place] - sum) <= static_cast<double>(shape.k + 1) * epsilon * size)) {
+    const double found = c.at(place);
+    const double allowed =
+        static_cast<double>(shape.k + 1) * epsilon * size + step_of(c.element) * std::abs(sum);
+    if (!(std::abs(found - sum) <= allowed)) {
       throw Unsupported(
-          fmt::format("its result is wrong: element {} is {}, not {}", place, c[place], sum));
+          fmt::format("its result is wrong: element {} is {}, not {}", place, found, sum));
     }
   }
 }

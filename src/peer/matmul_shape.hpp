@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/peer/elements.hpp"
 #include "src/peer/problem.hpp"
 
 namespace dyn::peer {
@@ -17,10 +18,18 @@ struct MatmulShape {
 };
 
 /// Rank 2, or batched with broadcasting. A batch of A's rows with one B is one tall matrix. Throws
-/// Unsupported for other dtypes than f32, empty sizes, and sizes beyond 31 bits.
+/// Unsupported for empty sizes, and sizes beyond 31 bits.
 MatmulShape matmul_shape(const Problem& problem);
 
+/// The data of one matrix, or of a batch of them.
+struct Elements {
+  const void* data;
+  Element element = Element::F32;
+  double at(std::int64_t index) const { return read_element(element, data, index); }
+};
+
 /// Compares some elements with sums in double. Throws Unsupported where one is wrong.
-void check_matmul(const MatmulShape& shape, const float* a, const float* b, const float* c);
+void check_matmul(const MatmulShape& shape, const Elements& a, const Elements& b,
+                  const Elements& c);
 
 }  // namespace dyn::peer

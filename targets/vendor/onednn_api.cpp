@@ -85,40 +85,42 @@ Handle Dnnl::owned(void* pointer, const char* destroy) const {
   return {pointer, library_.function<int(void*)>(destroy)};
 }
 
-MemoryDesc Dnnl::strided(const Shape& shape, const Shape& strides) const {
+MemoryDesc Dnnl::strided(const Shape& shape, const Shape& strides, int dtype) const {
   const Dims dims = dims_of(shape), steps = dims_of(strides);
   const int rank = static_cast<int>(shape.size());
   using Init = int(void*, int, const std::int64_t*, int, const std::int64_t*);
   if (major_ == 2) {
     MemoryDesc desc = blank_desc();
     check(library_.function<Init>("dnnl_memory_desc_init_by_strides")(
-              desc.owned.get(), rank, dims.data(), dnnl_f32, steps.data()),
+              desc.owned.get(), rank, dims.data(), dtype, steps.data()),
           "a tensor");
     return desc;
   }
   void* made = nullptr;
   check(library_.function<Init>("dnnl_memory_desc_create_with_strides")(&made, rank, dims.data(),
-                                                                        dnnl_f32, steps.data()),
+                                                                        dtype, steps.data()),
         "a tensor");
   return {owned(made, "dnnl_memory_desc_destroy"), made};
 }
 
-MemoryDesc Dnnl::dense(const Shape& shape) const { return strided(shape, dense_strides(shape)); }
+MemoryDesc Dnnl::dense(const Shape& shape, int dtype) const {
+  return strided(shape, dense_strides(shape), dtype);
+}
 
-MemoryDesc Dnnl::tagged(const Shape& shape, int tag) const {
+MemoryDesc Dnnl::tagged(const Shape& shape, int tag, int dtype) const {
   const Dims dims = dims_of(shape);
   const int rank = static_cast<int>(shape.size());
   using Init = int(void*, int, const std::int64_t*, int, int);
   if (major_ == 2) {
     MemoryDesc desc = blank_desc();
     check(library_.function<Init>("dnnl_memory_desc_init_by_tag")(desc.owned.get(), rank,
-                                                                  dims.data(), dnnl_f32, tag),
+                                                                  dims.data(), dtype, tag),
           "a tensor");
     return desc;
   }
   void* made = nullptr;
-  check(library_.function<Init>("dnnl_memory_desc_create_with_tag")(&made, rank, dims.data(),
-                                                                    dnnl_f32, tag),
+  check(library_.function<Init>("dnnl_memory_desc_create_with_tag")(&made, rank, dims.data(), dtype,
+                                                                    tag),
         "a tensor");
   return {owned(made, "dnnl_memory_desc_destroy"), made};
 }

@@ -18,7 +18,12 @@ namespace dyn::vendor {
 /// Values of dnnl_types.h that both versions share.
 enum DnnlConstant : int {
   dnnl_cpu = 1,
+  dnnl_f16 = 1,
+  dnnl_bf16 = 2,
   dnnl_f32 = 3,
+  dnnl_s32 = 4,
+  dnnl_s8 = 5,
+  dnnl_u8 = 6,
   dnnl_tag_any = 1,
   dnnl_in_order = 1,
   dnnl_forward_inference = 96,
@@ -70,13 +75,15 @@ class Dnnl {
   void* engine() const noexcept { return engine_.get(); }
   Handle stream() const;
 
-  /// f32 with these strides, in elements.
-  MemoryDesc strided(const Shape& shape, const Shape& strides) const;
-  /// f32, dense and row-major.
-  MemoryDesc dense(const Shape& shape) const;
-  /// f32 in the layout of this tag's number; dnnl_tag_any: whichever the primitive prefers.
-  MemoryDesc tagged(const Shape& shape, int tag) const;
-  MemoryDesc any(const Shape& shape) const { return tagged(shape, dnnl_tag_any); }
+  /// Elements of `dtype` with these strides, in elements.
+  MemoryDesc strided(const Shape& shape, const Shape& strides, int dtype = dnnl_f32) const;
+  /// Dense and row-major.
+  MemoryDesc dense(const Shape& shape, int dtype = dnnl_f32) const;
+  /// In the layout of this tag's number; dnnl_tag_any: whichever the primitive prefers.
+  MemoryDesc tagged(const Shape& shape, int tag, int dtype = dnnl_f32) const;
+  MemoryDesc any(const Shape& shape, int dtype = dnnl_f32) const {
+    return tagged(shape, dnnl_tag_any, dtype);
+  }
   /// The number of a layout's tag, which differs between versions; 0: this one has no such name.
   int tag_named(const char* name) const;
 

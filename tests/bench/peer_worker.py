@@ -4,7 +4,7 @@
     dynrun op matmul ... --peers "pytorch=exec:PYTHON tests/bench/peer_worker.py pytorch"
 
 pytorch: torch.matmul and the functions of torch. torch_onednn: the oneDNN that PyTorch carries, with weights that it reordered before.
-onnxruntime: a model of one node for each copy of the operator. Operands are f32 (indices int64), random. Needs numpy, and torch or onnxruntime with onnx.
+onnxruntime: a model of one node for each copy of the operator. Operands are random: f32, for products in PyTorch bf16 too, in ONNX Runtime u8 by i8. Needs numpy, and torch or onnxruntime with onnx.
 """
 
 import statistics
@@ -36,8 +36,12 @@ class Problem:
                     self.output = entry
                 else:
                     self.operands.append(entry)
-        if any(dtype != "f32" for _, dtype, _ in self.operands):
-            raise Refused("operands of other dtypes than f32")
+
+    def require_dtypes(self, *allowed):
+        """Refuses operands whose dtypes, joined by commas, are none of these."""
+        dtypes = ",".join(dtype for _, dtype, _ in self.operands)
+        if set(dtypes.split(",")) != {"f32"} and dtypes not in allowed:
+            raise Refused(f"operands of {dtypes}")
 
     def flag(self, name):
         return self.attributes.get(name) == "true"
@@ -93,9 +97,11 @@ class PyTorch:
         self.version = f"PyTorch {torch.__version__}"
 
     def copy(self, problem):
-        return [self.torch.rand(shape) * 2 - 1 for _, _, shape in problem.operands]
+        dtypes = {"f32": self.torch.float32, "bf16": self.torch.bfloat16}
+        return [(self.torch.rand(shape) * 2 - 1).to(dtypes[dtype]) for _, dtype, shape in problem.operands]
 
     def prepare(self, problem):
+        problem.require_dtypes("bf16,bf16")
         function = torch_function(self.torch, problem)
         copies = [self.copy(problem) for _ in range(problem.copies)]
         # PyTorch's allocator hands the same memory out again and again; results that are kept are as cold as dyn's.
@@ -120,6 +126,7 @@ class TorchOneDnn(PyTorch):
 
     def prepare(self, problem):
         torch = self.torch
+        problem.require_dtypes("bf16,bf16")
         constant = problem.op == "matmul" and problem.operands[1][0] and len(problem.operands[0][2]) == 2
         if not constant or problem.flag("transpose_a"):
             raise Refused("only matmuls with a constant second operand")
@@ -155,7 +162,9 @@ class OnnxRuntime:
         self.random = numpy.random.default_rng(1)
         self.version = f"ONNX Runtime {onnxruntime.__version__}"
 
-    def array(self, shape):
+    def array(self, shape, dtype="f32"):
+        if dtype in ("u8", "i8"):
+            return self.random.integers(0 if dtype == "u8" else -127, 256 if dtype == "u8" else 128, shape).astype({"u8": "uint8", "i8": "int8"}[dtype])
         return self.random.random(shape, dtype=self.numpy.float32) * 2 - 1
 
     def attributes(self, problem):
@@ -172,16 +181,17 @@ class OnnxRuntime:
     def add_copy(self, problem, copy, parts):
         helper = self.onnx.helper
         names = []
-        for index, (constant, _, shape) in enumerate(problem.operands):
+        types = {"f32": self.onnx.TensorProto.FLOAT, "u8": self.onnx.TensorProto.UINT8, "i8": self.onnx.TensorProto.INT8}
+        for index, (constant, dtype, shape) in enumerate(problem.operands):
             name = f"operand{index}_{copy}"
             if constant:
                 # Packed once when the session is made; a transposed weight lies the other way round then, which costs nothing later.
-                value = self.array(shape)
+                value = self.array(shape, dtype)
                 if index == 1 and problem.flag("transpose_b"):
                     value = value.swapaxes(-1, -2).copy()
                 parts["weights"].append(self.onnx.numpy_helper.from_array(value, name))
             else:
-                parts["inputs"].append(helper.make_tensor_value_info(name, self.onnx.TensorProto.FLOAT, shape))
+                parts["inputs"].append(helper.make_tensor_value_info(name, types[dtype], shape))
             names.append(name)
         for index, flag in enumerate(("transpose_a", "transpose_b")):
             if problem.flag(flag) and not problem.operands[index][0]:
@@ -193,12 +203,14 @@ class OnnxRuntime:
             axes = self.numpy.array(problem.integers("axes"), self.numpy.int64)
             parts["weights"].append(self.onnx.numpy_helper.from_array(axes, f"axes_{copy}"))
             names.append(f"axes_{copy}")
-        parts["nodes"].append(helper.make_node(ONNX_NAMES[problem.op], names, [f"y_{copy}"], **self.attributes(problem)))
-        parts["outputs"].append(helper.make_tensor_value_info(f"y_{copy}", self.onnx.TensorProto.FLOAT, problem.output[2]))
+        whole = problem.output[1] == "i32"
+        parts["nodes"].append(helper.make_node("MatMulInteger" if whole else ONNX_NAMES[problem.op], names, [f"y_{copy}"], **self.attributes(problem)))
+        parts["outputs"].append(helper.make_tensor_value_info(f"y_{copy}", self.onnx.TensorProto.INT32 if whole else self.onnx.TensorProto.FLOAT, problem.output[2]))
 
     def prepare(self, problem):
         if problem.op not in ONNX_NAMES:
             raise Refused(f"nothing of ONNX Runtime stands for {problem.op} here")
+        problem.require_dtypes(*(["u8,i8"] if problem.op == "matmul" else []))
         size = sum(4 * self.numpy.prod(shape) for constant, _, shape in problem.operands if constant) * problem.copies
         if size > 1.9e9:
             raise Refused("weights beyond 2 GB in one ONNX model")
@@ -215,12 +227,13 @@ class OnnxRuntime:
         session = self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         binding = session.io_binding()
         self.held = []
+        names = {self.onnx.TensorProto.FLOAT: "f32", self.onnx.TensorProto.UINT8: "u8", self.onnx.TensorProto.INT8: "i8"}
         for value in parts["inputs"]:
             shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-            self.held.append(self.runtime.OrtValue.ortvalue_from_numpy(self.array(shape)))
+            self.held.append(self.runtime.OrtValue.ortvalue_from_numpy(self.array(shape, names[value.type.tensor_type.elem_type])))
             binding.bind_ortvalue_input(value.name, self.held[-1])
         for value in parts["outputs"]:
-            self.held.append(self.runtime.OrtValue.ortvalue_from_shape_and_type(problem.output[2], self.numpy.float32))
+            self.held.append(self.runtime.OrtValue.ortvalue_from_shape_and_type(problem.output[2], self.numpy.int32 if problem.output[1] == "i32" else self.numpy.float32))
             binding.bind_ortvalue_output(value.name, self.held[-1])
 
         def iterate():

@@ -1,6 +1,8 @@
 #include "src/cli/op/op_cases.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,6 +60,25 @@ std::vector<OpCase> with_free_batch(const std::vector<OpCase>& cases,
   return all;
 }
 
+/// Gives the operands of each case the dtypes in the list.
+void set_dtypes(std::vector<OpCase>& cases, const std::string& list) {
+  std::vector<DType> dtypes;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::optional<DType> dtype = parse_dtype(word);
+    if (!dtype)
+      throw Error(ErrorKind::user, fmt::format("--dtypes {}: \"{}\" is no dtype", list, word));
+    dtypes.push_back(*dtype);
+  }
+  for (OpCase& test : cases) {
+    std::vector<OpOperand>& operands = test.problem.operands;
+    if (operands.size() != dtypes.size())
+      throw Error(ErrorKind::user, fmt::format("--dtypes {}: {} has {} operands", list,
+                                               test.problem.op, operands.size()));
+    for (std::size_t i = 0; i < dtypes.size(); ++i) operands[i].dtype = dtypes[i];
+  }
+}
+
 }  // namespace
 
 std::vector<OpCase> requested_cases(const Arguments& arguments) {
@@ -66,6 +87,8 @@ std::vector<OpCase> requested_cases(const Arguments& arguments) {
     throw Error(ErrorKind::user, "give an OPERATOR and the TYPES of its operands, or --suite FILE");
   if (op.suites.empty() == op.types.empty())
     throw Error(ErrorKind::user, "give either the TYPES of the operands, or --suite FILE");
+  if (!op.dtypes.empty() && op.suites.empty())
+    throw Error(ErrorKind::user, "--dtypes goes with --suite; TYPES say them themselves");
   if (!op.types.empty()) return cases_from_types(arguments);
   if (!op.attributes.empty()) throw Error(ErrorKind::user, "--attr does not go with --suite");
   std::vector<OpCase> cases;
@@ -73,6 +96,7 @@ std::vector<OpCase> requested_cases(const Arguments& arguments) {
     const std::vector<OpCase> read = read_suite(path);
     cases.insert(cases.end(), read.begin(), read.end());
   }
+  if (!op.dtypes.empty()) set_dtypes(cases, op.dtypes);
   const auto other = std::ranges::find_if(
       cases, [&](const OpCase& test) { return !op.op.empty() && test.problem.op != op.op; });
   if (other != cases.end())
