@@ -13,11 +13,14 @@ using codegen::Conditional;
 using codegen::CountedLoop;
 using llvm::Value;
 
-/// The vectors of columns of one panel, one after the other.
-class GroupPanel {
+/// Rows of so many panels are read one after the other: whole cache lines, in runs that hardware
+/// foresees.
+constexpr int strip_panels = 8;
+
+class GroupPanels {
  public:
-  GroupPanel(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
-             const StridedMatrix& from, Value* groups)
+  GroupPanels(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
+              const StridedMatrix& from, Value* groups)
       : builder_(builder),
         isa_(isa),
         from_(from),
@@ -26,21 +29,12 @@ class GroupPanel {
         size_(rkernel::elements_of(group)),
         element_(builder.getIntNTy(32U / static_cast<unsigned>(size_))) {}
 
-  /// Columns from address `column` on, of which `left` exist, to words from `to` on.
-  void emit(Value* column, Value* left, Value* to) const {
-    Conditional exists(builder_, builder_.CreateICmpSGT(left, number(0)), "vector_of_groups");
-    if (from_.unit) {
-      emit_rows(column, left, to);
-    } else {
-      Value* contiguous = builder_.CreateICmpEQ(from_.row_stride, number(1));
-      Conditional turned(builder_, contiguous, "contiguous_groups");
-      emit_turned(column, left, to);
-      turned.close();
-      Conditional apart(builder_, builder_.CreateNot(contiguous), "groups_apart");
-      emit_single(column, left, to, number(0));
-      apart.close();
-    }
-    exists.close();
+  void emit(Value* panels, Value* columns, Value* to) const {
+    if (!from_.unit) return emit_panels(number(0), panels, columns, to);
+    Value* whole = builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smin, panels, builder_.CreateSDiv(columns, number(isa_.panel_f32)));
+    emit_strips(whole, to);
+    emit_panels(whole, panels, columns, to);
   }
 
  private:
@@ -59,6 +53,62 @@ class GroupPanel {
     return builder_.getIntNTy(8U * static_cast<unsigned>(size_of(from_.dtype)));
   }
   llvm::Align alignment() const { return llvm::Align(size_of(from_.dtype)); }
+
+  Value* column_at(Value* panel, int vector) const {
+    return builder_.CreateAdd(builder_.CreateMul(panel, number(isa_.panel_f32)), number(vector));
+  }
+  Value* words_at(Value* to, Value* panel, int vector) const {
+    Value* panel_words = builder_.CreateMul(groups_, number(isa_.panel_f32));
+    return builder_.CreateGEP(
+        builder_.getInt32Ty(), to,
+        builder_.CreateAdd(builder_.CreateMul(panel, panel_words), number(vector)));
+  }
+
+  /// Panels whose columns all exist, and are contiguous.
+  void emit_strips(Value* panels, Value* to) const {
+    CountedLoop strip(builder_, number(0), panels, number(strip_panels), "strip_of_panels");
+    Value* end = builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smin, panels, builder_.CreateAdd(strip.index(), number(strip_panels)));
+    CountedLoop group(builder_, number(0), groups_, number(1), "strip_row");
+    CountedLoop panel(builder_, strip.index(), end, number(1), "panel_of_row");
+    for (int vector = 0; vector < isa_.panel_f32; vector += isa_.f32_lanes) {
+      Value* column = element(from_.data, column_at(panel.index(), vector));
+      emit_row(column, group.index(), nullptr, words_at(to, panel.index(), vector));
+    }
+    panel.close();
+    group.close();
+    strip.close();
+  }
+
+  /// One after the other; of the last one there may be fewer columns.
+  void emit_panels(Value* first, Value* last, Value* columns, Value* to) const {
+    CountedLoop panel(builder_, first, last, number(1), "panel_of_groups");
+    for (int vector = 0; vector < isa_.panel_f32; vector += isa_.f32_lanes) {
+      Value* at = column_at(panel.index(), vector);
+      emit_vector(element(from_.data, builder_.CreateMul(at, from_.column_stride)),
+                  builder_.CreateSub(columns, at), words_at(to, panel.index(), vector));
+    }
+    panel.close();
+  }
+
+  /// Columns from address `column` on, of which `left` exist, to words from `to` on.
+  void emit_vector(Value* column, Value* left, Value* to) const {
+    Conditional exists(builder_, builder_.CreateICmpSGT(left, number(0)), "vector_of_groups");
+    if (from_.unit && isa_.mask_registers) {
+      emit_masked_rows(column, left, to);
+    } else if (from_.unit) {
+      emit_single(column, left, to, number(0));
+    } else {
+      Value* contiguous = builder_.CreateICmpEQ(from_.row_stride, number(1));
+      Conditional turned(builder_, contiguous, "contiguous_groups");
+      emit_turned(column, left, to);
+      turned.close();
+      Conditional apart(builder_, builder_.CreateNot(contiguous), "groups_apart");
+      emit_single(column, left, to, number(0));
+      apart.close();
+    }
+    exists.close();
+  }
 
   /// Elements as those of the group.
   Value* widened(Value* elements, int count) const {
@@ -83,27 +133,19 @@ class GroupPanel {
     return builder_.CreateBitCast(interleaved(pair(0), pair(2), lanes_), words);
   }
 
-  /// Rows whose columns are contiguous: those of a group are interleaved. Where there are no masks
-  /// for elements of less than four bytes, columns that are no whole vector go one by one.
-  void emit_rows(Value* column, Value* left, Value* to) const {
-    if (isa_.mask_registers) return emit_masked_rows(column, left, to);
-    Value* fits = builder_.CreateICmpSGE(left, number(lanes_));
-    Conditional whole(builder_, fits, "whole_vector");
-    emit_masked_rows(column, nullptr, to);
-    whole.close();
-    Conditional cut(builder_, builder_.CreateNot(fits), "cut_vector");
-    emit_single(column, left, to, number(0));
-    cut.close();
+  /// Rows of a vector that may be cut.
+  void emit_masked_rows(Value* column, Value* left, Value* to) const {
+    Value* mask = builder_.CreateICmpSLT(codegen::iota(builder_, builder_.getInt64Ty(), lanes_),
+                                         codegen::broadcast(builder_, left, lanes_));
+    CountedLoop group(builder_, number(0), groups_, number(1), "interleave_groups");
+    emit_row(column, group.index(), mask, to);
+    group.close();
   }
 
-  void emit_masked_rows(Value* column, Value* left, Value* to) const {
+  /// Interleaves the elements of a group's rows; mask nullptr: all columns exist.
+  void emit_row(Value* column, Value* group, Value* mask, Value* to) const {
     auto* type = codegen::lanes_of(memory_type(), lanes_);
-    Value* mask = left == nullptr ? nullptr
-                                  : builder_.CreateICmpSLT(
-                                        codegen::iota(builder_, builder_.getInt64Ty(), lanes_),
-                                        codegen::broadcast(builder_, left, lanes_));
-    CountedLoop group(builder_, number(0), groups_, number(1), "interleave_groups");
-    Value* first = builder_.CreateMul(group.index(), number(size_));
+    Value* first = builder_.CreateMul(group, number(size_));
     std::vector<Value*> rows;
     for (int i = 0; i < size_; ++i) {
       Value* place = builder_.CreateMul(builder_.CreateAdd(first, number(i)), from_.row_stride);
@@ -114,8 +156,7 @@ class GroupPanel {
                                                    llvm::Constant::getNullValue(type));
       rows.push_back(widened(row, lanes_));
     }
-    builder_.CreateAlignedStore(words_of(rows), row_of(to, group.index()), llvm::Align(4));
-    group.close();
+    builder_.CreateAlignedStore(words_of(rows), row_of(to, group), llvm::Align(4));
   }
 
   /// Columns whose rows are contiguous: squares of words are transposed. Columns beyond the last
@@ -180,23 +221,7 @@ class GroupPanel {
 void emit_group_panels(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
                        const StridedMatrix& from, Value* groups, Value* panels, Value* columns,
                        Value* to) {
-  const auto number = [&](std::int64_t value) {
-    return builder.getInt64(static_cast<std::uint64_t>(value));
-  };
-  const GroupPanel code(builder, isa, group, from, groups);
-  Value* panel_words = builder.CreateMul(groups, number(isa.panel_f32));
-  CountedLoop panel(builder, number(0), panels, number(1), "panel_of_groups");
-  for (int vector = 0; vector < isa.panel_f32; vector += isa.f32_lanes) {
-    Value* first =
-        builder.CreateAdd(builder.CreateMul(panel.index(), number(isa.panel_f32)), number(vector));
-    Value* column =
-        element_of(builder, from.dtype, from.data, builder.CreateMul(first, from.column_stride));
-    Value* words = builder.CreateGEP(
-        builder.getInt32Ty(), to,
-        builder.CreateAdd(builder.CreateMul(panel.index(), panel_words), number(vector)));
-    code.emit(column, builder.CreateSub(columns, first), words);
-  }
-  panel.close();
+  GroupPanels(builder, isa, group, from, groups).emit(panels, columns, to);
 }
 
 }  // namespace dyn::cpu
