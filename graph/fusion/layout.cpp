@@ -155,7 +155,8 @@ class Layouter {
           id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
     if (slid_over_.contains(node.outputs[0]) && result->strides.back().constant() != 1)
       return copy(id, "windows read its channels one after the other, many times");
-    if (grouped_.contains(node.outputs[0]) && !in_groups(*result))
+    if (grouped_.contains(node.outputs[0]) &&
+        !in_groups(*result, module_.value(node.outputs[0]).type.dtype))
       return copy(id, "a product takes several of its elements at once");
     view_of(node.outputs[0]) = std::move(*result);
   }
@@ -168,9 +169,9 @@ class Layouter {
   }
 
   /// Rows of whole groups, each contiguous.
-  static bool in_groups(const View& view) {
-    const auto is_whole = [](Dim elements) {
-      const Dim size = elements.table().constant(product_group);
+  static bool in_groups(const View& view, DType dtype) {
+    const auto is_whole = [dtype](Dim elements) {
+      const Dim size = elements.table().constant(product_group_of(dtype));
       return prove_equal(floordiv(elements, size) * size, elements) == true;
     };
     return view.strides.back().constant() == 1 && is_whole(view.offset) &&

@@ -84,8 +84,12 @@ using InferFunction = void (*)(InferContext&, std::vector<TensorType>& outputs);
 
 struct ScalarOpInfo;
 
-/// Elements along K that a contraction of narrow integers takes at once, at most.
+/// Elements along K that a contraction of narrow elements takes at once, at most: as many as four
+/// bytes hold, of integers as many as of bytes.
 inline constexpr std::int64_t product_group = 4;
+constexpr std::int64_t product_group_of(DType left) noexcept {
+  return left == DType::bf16 ? 2 : product_group;
+}
 
 struct OpDef {
   OpId id;

@@ -300,11 +300,12 @@ const std::unordered_map<OpId, Split> splits = {
 
 void decompose(Module& module, const DecomposeOptions& options) {
   decompose_blocks(module);
-  fill_groups(module, [&](const Node& node) {
-    if (!is_narrow_product(module, node)) return false;
-    return module.value(node.inputs[0]).type.dtype == DType::bf16
-               ? options.multiplies_bfloats
-               : options.integer_factor != DType::f32;
+  fill_groups(module, [&](const Node& node) -> std::int64_t {
+    if (!is_narrow_product(module, node)) return 0;
+    const DType left = module.value(node.inputs[0]).type.dtype;
+    const bool contracts =
+        left == DType::bf16 ? options.multiplies_bfloats : options.integer_factor != DType::f32;
+    return contracts ? product_group_of(left) : 0;
   });
   decompose_narrow_products(module, options);
   Rewriter rewriter(module);

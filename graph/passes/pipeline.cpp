@@ -44,10 +44,11 @@ constexpr Pass passes[] = {
      "reads keys and values in the bits that states hold; windows slide over bytes",
      [](Module& module, Fusion&, const PipelineOptions& options) {
        narrow_attention(module, options.decompose.key_dtypes);
-       if (options.products == DType::bf16 || options.products == DType::i8)
-         fill_groups(module, [products = ConstantProducts(module)](const Node& node) {
-           return products.has(node);
-         });
+       if (options.products == DType::bf16 || options.products == DType::i8) {
+         const std::int64_t group = product_group_of(options.products);
+         const ConstantProducts products(module, group);
+         fill_groups(module, [&](const Node& node) { return products.has(node) ? group : 0; });
+       }
        if (options.products == DType::bf16) narrow_products(module);
        if (options.products == DType::i8) quantize_products(module, options.decompose);
        narrow_windows(module);

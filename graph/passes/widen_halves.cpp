@@ -18,7 +18,7 @@ class Widener {
   Widener(Module& module, bool multiplies_bfloats)
       : module_(module),
         rewriter_(module),
-        products_(module),
+        products_(module, product_group_of(DType::bf16)),
         multiplies_bfloats_(multiplies_bfloats) {}
 
   void run() {
@@ -127,7 +127,8 @@ class Widener {
 
   /// A product of bf16 whose left side is multiplied as it is.
   bool keeps_bfloats(const Node& node) const {
-    if (!multiplies_bfloats_ || !reads_matrices(node) || !may_have_groups(module_, node))
+    if (!multiplies_bfloats_ || !reads_matrices(node) ||
+        !may_have_groups(module_, node, product_group_of(DType::bf16)))
       return false;
     const Value &x = module_.value(node.inputs[0]), &w = module_.value(node.inputs[1]);
     if (x.type.dtype == DType::bf16 && w.type.dtype == DType::bf16 && node.op->id == OpId::Matmul &&

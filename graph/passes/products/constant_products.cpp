@@ -14,7 +14,8 @@ bool multiplies_codes(const Module& module, const Node& node, const DecomposeOpt
          std::ranges::find(target.code_blocks, source.block) != target.code_blocks.end();
 }
 
-ConstantProducts::ConstantProducts(const Module& module) : module_(module) {
+ConstantProducts::ConstantProducts(const Module& module, std::int64_t group)
+    : module_(module), group_(group) {
   for (const Node& node : module_.nodes) {
     if (contracts(node.op->op_class) || node.op->op_class == OpClass::View ||
         node.op->id == OpId::Conv)
@@ -36,7 +37,7 @@ bool ConstantProducts::contains(const Node& node) const {
   if (!has(node)) return false;
   const std::optional<std::int64_t> depth =
       module_.value(node.inputs[0]).type.dims.back().constant();
-  return depth && *depth > 0 && *depth % product_group == 0;
+  return depth && *depth > 0 && *depth % group_ == 0;
 }
 
 bool ConstantProducts::has(const Node& node) const {

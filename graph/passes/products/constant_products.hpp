@@ -15,10 +15,11 @@ bool multiplies_codes(const Module& module, const Node& node, const DecomposeOpt
 
 class ConstantProducts {
  public:
-  explicit ConstantProducts(const Module& module);
+  /// `group`: how many elements of the depth are multiplied at once (product_group_of()).
+  ConstantProducts(const Module& module, std::int64_t group);
 
   /// A matmul or window_matmul of f32 by one matrix of the file, perhaps behind views, whose depth
-  /// is known and consists of whole groups (product_group); or a conv of one group by filters of
+  /// is known and consists of whole groups; or a conv of one group by filters of
   /// such.
   bool contains(const Node& node) const;
   /// The same of any depth.
@@ -30,6 +31,7 @@ class ConstantProducts {
 
  private:
   const Module& module_;
+  const std::int64_t group_;
   std::set<ValueId> moved_;
 };
 

@@ -128,7 +128,7 @@ class NarrowProduct {
   /// A matmul by a value, not a weight, with whole groups along its sums.
   bool has_whole_fresh_groups(ValueId x) const {
     return is_matmul() && rewriter_.module().value(node_.inputs[1]).kind != ValueKind::Weight &&
-           prove_multiple(type(x).dims.back(), product_group) == true;
+           prove_multiple(type(x).dims.back(), product_group_of(type(x).dtype)) == true;
   }
 
   /// A weight of the file as it lies, or rows that are filters, by whole groups along the last axis
@@ -140,7 +140,7 @@ class NarrowProduct {
                is_one = is_conv ? attr_integer(node_, "groups") == 1 : w.type.rank() == 2;
     const bool is_weight =
         w.kind == ValueKind::Weight || (is_conv && rows_of(node_.inputs[1]) != no_value);
-    return is_weight && is_one && channels && *channels % product_group == 0;
+    return is_weight && is_one && channels && *channels % product_group_of(type(x).dtype) == 0;
   }
 
   /// The weight [results, taps..., channels], or [results, taps * channels], of filters [taps...,

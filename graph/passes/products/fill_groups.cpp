@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "graph/passes/rewriter.hpp"
 
@@ -11,10 +12,6 @@ namespace {
 
 /// Groups that are less than half full are no gain.
 constexpr std::int64_t least_depth = 3;
-
-std::int64_t in_groups(std::int64_t depth) {
-  return (depth + product_group - 1) / product_group * product_group;
-}
 
 /// The elements along which a product adds up lie along one axis of a weight.
 struct Depth {
@@ -70,26 +67,26 @@ std::optional<FreshDepth> fresh_depth_of(const Module& module, const Node& node)
   };
   const FreshDepth depth{axis(a, !attr_boolean(node, "transpose_a")),
                          axis(b, attr_boolean(node, "transpose_b"))};
-  const bool is_long =
-      prove_less_equal(module.dims->constant(least_depth), a.dims[depth.left]) == true;
-  return is_long ? std::optional(depth) : std::nullopt;
+  const bool is_short = a.dims[depth.left].constant().value_or(least_depth) < least_depth;
+  return is_short ? std::nullopt : std::optional(depth);
 }
 
 class Filler {
  public:
   explicit Filler(Module& module) : rewriter_(module) {}
 
-  void run(const std::function<bool(const Node&)>& chosen) {
+  void run(const std::function<std::int64_t(const Node&)>& group_of) {
     const std::vector<Node> nodes = rewriter_.module().nodes;
     for (const Node& node : nodes) {
       const std::optional<Depth> depth = depth_of(rewriter_.module(), node);
       const std::optional<FreshDepth> fresh =
           depth ? std::nullopt : fresh_depth_of(rewriter_.module(), node);
-      if ((!depth && !fresh) || !chosen(node))
+      group_ = depth || fresh ? group_of(node) : 0;
+      if (group_ == 0)
         rewriter_.keep(node);
       else if (fresh)
         fill_both(node, *fresh);
-      else if (depth->size >= least_depth && depth->size % product_group != 0)
+      else if (depth->size >= least_depth && depth->size % group_ != 0)
         fill(node, *depth);
       else
         rewriter_.keep(node);
@@ -105,6 +102,9 @@ class Filler {
     rewriter_.keep(std::move(node));
   }
 
+  Dim in_groups(Dim depth) {
+    return floordiv(depth + integer(group_ - 1), integer(group_)) * integer(group_);
+  }
   Dim integer(std::int64_t value) { return rewriter_.module().dims->constant(value); }
 
   void fill_both(Node node, const FreshDepth& depth) {
@@ -115,24 +115,24 @@ class Filler {
   }
 
   ValueId padded(ValueId x, std::size_t axis) {
-    if (const auto known = padded_.find({x, axis}); known != padded_.end()) return known->second;
+    if (const auto known = padded_.find({x, axis, group_}); known != padded_.end())
+      return known->second;
     TensorType type = rewriter_.type(x);
     const Dim depth = type.dims[axis];
-    if (prove_multiple(depth, product_group) == true) return x;
+    if (prove_multiple(depth, group_) == true) return x;
     std::vector<Dim> before(type.dims.size(), integer(0)), after = before;
-    type.dims[axis] = floordiv(depth + integer(product_group - 1), integer(product_group)) *
-                      integer(product_group);
+    type.dims[axis] = in_groups(depth);
     after[axis] = type.dims[axis] - depth;
-    return padded_[{x, axis}] = rewriter_.emit(
+    return padded_[{x, axis, group_}] = rewriter_.emit(
                "pad", {x}, std::move(type), {{"before", before}, {"after", after}, {"value", 0.0}});
   }
 
   ValueId weight_of(const Depth& depth) {
-    const auto [known, is_new] = weights_.try_emplace({depth.weight, depth.axis});
+    const auto [known, is_new] = weights_.try_emplace({depth.weight, depth.axis, group_});
     if (is_new) {
       const Value& weight = rewriter_.module().value(depth.weight);
       TensorType type = weight.type;
-      type.dims[depth.axis] = integer(in_groups(depth.size));
+      type.dims[depth.axis] = in_groups(integer(depth.size));
       const std::string name = weight.name + ".padded";
       WeightSource source;
       source.kind = WeightSource::Kind::Padded;
@@ -152,24 +152,26 @@ class Filler {
   }
 
   Rewriter rewriter_;
-  std::map<std::pair<ValueId, std::size_t>, ValueId> padded_, weights_;
+  std::int64_t group_ = 0;  ///< elements of one, of the product at hand
+  /// By value, axis and group.
+  std::map<std::tuple<ValueId, std::size_t, std::int64_t>, ValueId> padded_, weights_;
 };
 
 }  // namespace
 
-bool may_have_groups(const Module& module, const Node& node) {
+bool may_have_groups(const Module& module, const Node& node, std::int64_t group) {
   if (!is_product(node)) return false;
   if (!depth_of(module, node) && fresh_depth_of(module, node)) return true;
   const std::optional<std::int64_t> channels =
       module.value(node.inputs[0]).type.dims.back().constant();
   if (!channels) return false;
-  if (*channels > 0 && *channels % product_group == 0) return true;
+  if (*channels > 0 && *channels % group == 0) return true;
   const std::optional<Depth> depth = depth_of(module, node);
   return depth && depth->size >= least_depth;
 }
 
-void fill_groups(Module& module, const std::function<bool(const Node&)>& chosen) {
-  Filler(module).run(chosen);
+void fill_groups(Module& module, const std::function<std::int64_t(const Node&)>& group_of) {
+  Filler(module).run(group_of);
 }
 
 }  // namespace dyn::graph

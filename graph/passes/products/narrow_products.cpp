@@ -13,7 +13,10 @@ namespace {
 class Narrower {
  public:
   Narrower(Module& module, const std::function<bool(const Node&)>& chosen)
-      : module_(module), chosen_(chosen), products_(module), rewriter_(module) {}
+      : module_(module),
+        chosen_(chosen),
+        products_(module, product_group_of(DType::bf16)),
+        rewriter_(module) {}
 
   void run() {
     const std::vector<Node> nodes = module_.nodes;

@@ -22,7 +22,7 @@ class Quantizer {
         target_(target),
         wanted_(wanted),
         factor_(target.integer_factor),
-        products_(module),
+        products_(module, product_group),
         rewriter_(module) {}
 
   void run() {

@@ -201,7 +201,7 @@ class LayerCoder {
 
 std::vector<QuantizedLayer> layers_of(const graph::Module& module,
                                       const std::vector<std::string>& exclude) {
-  const graph::ConstantProducts products(module);
+  const graph::ConstantProducts products(module, graph::product_group);
   std::vector<QuantizedLayer> layers;
   for (const Node& node : module.nodes) {
     if (!is_layer(module, node)) continue;

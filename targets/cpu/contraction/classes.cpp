@@ -90,13 +90,15 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
 }
 
 // Vector instructions of an epilogue, for one vector of outputs.
-double operations_of(const rkernel::Problem& problem, const ContractionClass& shape_class) {
+double operations_of(const rkernel::Problem& problem, const codegen::Isa& isa,
+                     const ContractionClass& shape_class) {
   double operations = choice::default_calibration().store_operations;
   for (const rkernel::Expr& expr : problem.exprs) {
     const auto lane_class = expr.operand < 0
                                 ? codegen::StrideClass::Unit
                                 : shape_class.lanes[static_cast<std::size_t>(expr.operand)];
-    operations += codegen::instructions_of(problem, expr, lane_class);
+    const bool is_one = expr.op == rkernel::ExprOp::RoundBf16 && isa.rounds_bfloats;
+    operations += is_one ? 1 : codegen::instructions_of(problem, expr, lane_class);
   }
   return operations;
 }
@@ -165,7 +167,7 @@ void add_full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
   if (rkernel::factors_of(problem).coded()) return;
   const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
   const bool lies_in_strips = windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
-  const double operations = operations_of(problem, shape_class);
+  const double operations = operations_of(problem, isa, shape_class);
   const bool is_long = operations > choice::default_calibration().most_inlined_operations;
   if (is_long && !lies_in_strips) return;
   shape_class.sums_in_scratch = is_long;
@@ -191,7 +193,7 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
       shape_class.dot_rest = !shape_class.rest_as_rows && may_have_rest(problem, isa);
     }
   }
-  form.epilogue_operations = operations_of(problem, form.classes.front());
+  form.epilogue_operations = operations_of(problem, isa, form.classes.front());
   form.epilogue_bytes = dense_bytes(problem);
   const std::vector<Tile>& inlined = form.classes.front().full_tiles;
   form.inlined_rows = inlined.empty() ? 0 : inlined.front().rows;

@@ -14,11 +14,24 @@ namespace dyn::cpu {
 
 using rkernel::LaneAxis;
 
+namespace {
+
+/// Results of products of bf16, whose instruction takes subnormal numbers for 0, are rounded by the
+/// instruction that does so too.
+const codegen::Isa& isa_of_results(const rkernel::Problem& problem, const codegen::Isa& isa) {
+  return rkernel::group_of(problem) == rkernel::Group::Bfloats ? codegen::with_rounding(isa) : isa;
+}
+
+}  // namespace
+
 ContractionForms::ContractionForms(const rkernel::Problem& problem,
                                    std::shared_ptr<const ContractionContext> context,
                                    std::size_t constant_level)
-    : context_(std::move(context)), slots_(problem), constant_level_(constant_level) {
-  for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
+    : context_(std::move(context)),
+      isa_(isa_of_results(problem, context_->isa())),
+      slots_(problem),
+      constant_level_(constant_level) {
+  for (ContractionForm& form : contraction_forms(problem, isa_)) {
     const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
                         (context_->library().is_there() && form.lanes == LaneAxis::N);
     rkernel::Problem factors = factors_only(form.problem);
@@ -34,14 +47,19 @@ void ContractionForms::add_sources(BoundForm& bound) {
     sources_.push_back(std::move(source));
     return sources_.size() - 1;
   };
+  const auto add_of_results = [&](codegen::KernelSource source) {
+    if (isa_.rounds_bfloats && !isa.rounds_bfloats) source.key += "; rounds results";
+    return add(std::move(source));
+  };
   for (const ContractionClass& shape_class : bound.form.classes) {
     BoundForm::Functions functions;
     functions.tickets = add(contraction_source(bound.factors, isa, shape_class));
-    functions.epilogue = add(epilogue_source(problem, isa, slots_.table, shape_class.lanes));
+    functions.epilogue =
+        add_of_results(epilogue_source(problem, isa_, slots_.table, shape_class.lanes));
     if (bound.splits) functions.merge = add(contraction_merge_source(bound.factors, isa));
     for (const Tile& tile : shape_class.full_tiles) {
       auto& place = tile.columns == isa.f32_lanes ? functions.full_vector : functions.full_panel;
-      place = add(full_tiles_source(problem, isa, slots_.table, shape_class, tile));
+      place = add_of_results(full_tiles_source(problem, isa_, slots_.table, shape_class, tile));
     }
     bound.classes.push_back(functions);
   }

@@ -78,6 +78,7 @@ class ContractionForms {
                          std::span<const std::int64_t> ints) const;
 
   std::shared_ptr<const ContractionContext> context_;
+  const codegen::Isa& isa_;  ///< of what follows the sums
   ContractionSlots slots_;
   std::size_t constant_level_;
   std::vector<BoundForm>

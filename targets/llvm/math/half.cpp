@@ -87,6 +87,7 @@ class Halves {
 
   /// A float that is the nearest bf16.
   Value* nearest_bf16(Value* value) {
+    if (Value* made = to_bf16_by_instruction(value)) return from_bf16(made);
     Value* bits = as_bits(value);
     Value* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), word(1));
     Value* nearest = builder_.CreateAnd(
