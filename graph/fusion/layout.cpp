@@ -52,7 +52,7 @@ class Layouter {
         const Node& node = graph_.node(id);
         if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
         if (node.op->op_class == OpClass::Contraction && takes_groups(node))
-          grouped_.insert(node.inputs[0]);
+          (node.op->id == OpId::WindowMatmul ? grouped_ : in_runs_).insert(node.inputs[0]);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
           if (is_plain_input(module_, node, i)) continue;
           const ValueId input = node.inputs[i];
@@ -157,6 +157,8 @@ class Layouter {
       return copy(id, "windows read its channels one after the other, many times");
     if (grouped_.contains(node.outputs[0]) &&
         !in_groups(*result, module_.value(node.outputs[0]).type.dtype))
+      return copy(id, "a product takes several of its elements at once");
+    if (in_runs_.contains(node.outputs[0]) && result->strides.back().constant() != 1)
       return copy(id, "a product takes several of its elements at once");
     view_of(node.outputs[0]) = std::move(*result);
   }
@@ -277,7 +279,8 @@ class Layouter {
   Fusion& fusion_;
   std::vector<bool> needed_;
   std::set<ValueId> slid_over_;  ///< by the windows of a window_matmul
-  std::set<ValueId> grouped_;    ///< left sides of products of narrow elements
+  std::set<ValueId> grouped_;    ///< left sides of products of narrow elements in windows
+  std::set<ValueId> in_runs_;    ///< and of others, whose rows may end with part of a group
   std::set<ValueId>
       placed_;  ///< results of appends whose operand is computed in its place in the state
   const std::size_t node_count_ = module_.nodes.size();

@@ -90,6 +90,8 @@ inline constexpr std::int64_t product_group = 4;
 constexpr std::int64_t product_group_of(DType left) noexcept {
   return left == DType::bf16 ? 2 : product_group;
 }
+/// Groups that are less than half full are no gain: products of fewer terms are computed without.
+inline constexpr std::int64_t least_grouped_depth = 3;
 
 struct OpDef {
   OpId id;

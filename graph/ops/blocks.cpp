@@ -57,7 +57,7 @@ std::vector<OpDef> block_ops() {
            "codes: [..., B, C], each of the B blocks with a scale of [..., B], and a zero of [..., "
            "B]; the "
            "result is [..., size], without what the last block has beyond it.",
-           "codes and zeros u8, scales f32, f16 or bf16; the result is f32",
+           "codes and zeros u8, zeros at most 15, scales f32, f16 or bf16; the result is f32",
            "Sizes that do not fit each other; a C that is no constant."}};
 }
 

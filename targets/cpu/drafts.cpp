@@ -42,7 +42,9 @@ void give_single_rows_a_stride(std::vector<rkernel::Problem>& problems) {
     const auto m = static_cast<std::size_t>(contraction.m);
     rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
     if (problem.axes[m].extent.constant() == 1 && a.strides[m].constant() == 0 && !a.window)
-      a.strides[m] = problem.axes[static_cast<std::size_t>(contraction.k)].extent;
+      a.strides[m] = contraction.is_ragged()
+                         ? contraction.depth
+                         : problem.axes[static_cast<std::size_t>(contraction.k)].extent;
   }
 }
 

@@ -37,7 +37,9 @@ bool ConstantProducts::contains(const Node& node) const {
   if (!has(node)) return false;
   const std::optional<std::int64_t> depth =
       module_.value(node.inputs[0]).type.dims.back().constant();
-  return depth && *depth > 0 && *depth % group_ == 0;
+  if (!depth) return false;
+  return node.op->id == OpId::Matmul ? *depth >= least_grouped_depth
+                                     : *depth > 0 && *depth % group_ == 0;
 }
 
 bool ConstantProducts::has(const Node& node) const {

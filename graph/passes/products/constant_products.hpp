@@ -19,8 +19,8 @@ class ConstantProducts {
   ConstantProducts(const Module& module, std::int64_t group);
 
   /// A matmul or window_matmul of f32 by one matrix of the file, perhaps behind views, whose depth
-  /// is known and consists of whole groups; or a conv of one group by filters of
-  /// such.
+  /// is known, and whose channels, where it has windows, consist of whole groups; or a conv of one
+  /// group by filters of such.
   bool contains(const Node& node) const;
   /// The same of any depth.
   bool has(const Node& node) const;

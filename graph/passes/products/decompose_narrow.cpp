@@ -90,7 +90,7 @@ class NarrowProduct {
       emit_product({x, w}, attrs, DType::bf16, output());
       return;
     }
-    if (options_.multiplies_bfloats && has_whole_groups(x))
+    if (options_.multiplies_bfloats && has_groups_of_weight(x))
       emit_product({x, w}, attrs, DType::f32, output());
     else
       emit_product({cast(x, DType::f32), are_codes(w) ? w : cast(cast(w, DType::bf16), DType::f32)},
@@ -115,32 +115,36 @@ class NarrowProduct {
   /// Of integers by others that are no weight.
   bool is_contracted_fresh(ValueId x) const {
     return options_.integer_factor != DType::f32 && type(node_.inputs[1]).dtype == DType::i8 &&
-           has_whole_fresh_groups(x) && reaches_factor(x);
+           has_fresh_groups(x) && reaches_factor(x);
   }
 
   bool is_contracted(ValueId x) const {
-    return options_.integer_factor != DType::f32 && has_whole_groups(x) && reaches_factor(x);
+    return options_.integer_factor != DType::f32 && has_groups_of_weight(x) && reaches_factor(x);
   }
   bool reaches_factor(ValueId x) const {
     return type(x).dtype == options_.integer_factor || options_.integer_factor == DType::i16;
   }
 
-  /// A matmul by a value, not a weight, with whole groups along its sums.
-  bool has_whole_fresh_groups(ValueId x) const {
+  /// A matmul by a value, not a weight, with groups along its sums.
+  bool has_fresh_groups(ValueId x) const {
     return is_matmul() && rewriter_.module().value(node_.inputs[1]).kind != ValueKind::Weight &&
-           prove_multiple(type(x).dims.back(), product_group_of(type(x).dtype)) == true;
+           has_groups_along(x);
   }
 
-  /// A weight of the file as it lies, or rows that are filters, by whole groups along the last axis
-  /// of x.
-  bool has_whole_groups(ValueId x) const {
+  /// A weight of the file as it lies, or rows that are filters, by groups along the last axis of x.
+  bool has_groups_of_weight(ValueId x) const {
     const Value& w = rewriter_.module().value(node_.inputs[1]);
-    const std::optional<std::int64_t> channels = type(x).dims.back().constant();
     const bool is_conv = node_.op->id == OpId::Conv,
                is_one = is_conv ? attr_integer(node_, "groups") == 1 : w.type.rank() == 2;
     const bool is_weight =
         w.kind == ValueKind::Weight || (is_conv && rows_of(node_.inputs[1]) != no_value);
-    return is_weight && is_one && channels && *channels % product_group_of(type(x).dtype) == 0;
+    return is_weight && is_one && has_groups_along(x);
+  }
+  /// A row of a matmul may end with part of a group.
+  bool has_groups_along(ValueId x) const {
+    const std::optional<std::int64_t> depth = type(x).dims.back().constant();
+    if (is_matmul()) return depth.value_or(least_grouped_depth) >= least_grouped_depth;
+    return depth && *depth % product_group_of(type(x).dtype) == 0;
   }
 
   /// The weight [results, taps..., channels], or [results, taps * channels], of filters [taps...,

@@ -1,5 +1,5 @@
 #pragma once
-// Products whose depth is no whole number of groups.
+// Products of windows whose channels are no whole number of groups.
 
 #include <functional>
 
@@ -7,16 +7,14 @@
 
 namespace dyn::graph {
 
-/// True where a target can multiply the left side in groups of so many elements: a matmul,
-/// window_matmul or conv of one group whose depth consists of whole ones, or is filled up by
-/// fill_groups().
+/// True where a target can multiply the left side of a product in groups of so many elements: a
+/// matmul, whose rows may end with part of one, or a window_matmul or conv whose channels are whole
+/// groups, or are filled up by fill_groups().
 bool may_have_groups(const Module& module, const Node& node, std::int64_t group);
 
-/// Fills the depth of products up to whole groups, of as many elements as `group_of` says (0: it
-/// stays as it is): with zeros behind the elements of their
-/// left sides and of their weights (WeightSource::Kind::Padded), or, of a matmul of two values that
-/// arrive with the call, of both. Depths of one or two elements stay: groups would not make them
-/// faster.
+/// Fills the channels of convolutions and window_matmuls by weights up to whole groups, of as many
+/// elements as `group_of` says (0: the product stays as it is), with zeros behind those of their
+/// left sides and of their weights (WeightSource::Kind::Padded).
 void fill_groups(Module& module, const std::function<std::int64_t(const Node&)>& group_of);
 
 }  // namespace dyn::graph

@@ -177,7 +177,10 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensor tensor = next(model->inputs()[i].dtype, inputs[i].second);
     auto* data = static_cast<std::byte*>(tensor.raw());
-    if (general.empty())
+    // Bytes are numbers here, and no index: any will do.
+    if (tensor.dtype() == DType::u8)
+      runtime::fill_random(DType::i8, seed + i, {}, 0, tensor.size(), data);
+    else if (general.empty())
       fill_periodically(data, tensor.size(), seed + i);
     else
       std::copy_n(static_cast<const std::byte*>(general[i].raw()), tensor.bytes(), data);

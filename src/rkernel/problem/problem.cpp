@@ -205,6 +205,9 @@ std::string to_string(const Problem& problem) {
                         contraction.group == Group::None
                             ? ""
                             : " in groups of " + Factors(contraction.group).name());
+    if (contraction.is_ragged())
+      text += fmt::format("    {} elements, the last group filled with 0\n",
+                          to_string(contraction.depth));
     if (contraction.zero != 0)
       text += fmt::format("    {} counts from {}\n", contraction.a, contraction.zero);
   }

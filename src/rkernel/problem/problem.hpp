@@ -124,6 +124,11 @@ struct Contraction {
   Group group = Group::None;
   std::int64_t zero = 0;  ///< what stands for 0 in operands[a], where they are integers and
                           ///< operands[b] is f32
+  /// With a group: elements along k, where they or the rows of operands[a] may be no whole groups.
+  /// Then the operand's strides count its elements; else, as the axis does, groups.
+  graph::Dim depth = {};
+
+  bool is_ragged() const { return depth.valid(); }
 };
 
 /// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where

@@ -86,7 +86,10 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
     const std::int64_t stride = constant(source.strides[i]);
     if (axis == axes->k) {
       view.k = constant(problem.axes[i].extent);
-      if (problem.contraction) view.k *= rkernel::elements_of(view.group);  // K counts groups
+      // K counts groups.
+      if (const auto& contraction = problem.contraction)
+        view.k = contraction->is_ragged() ? constant(contraction->depth)
+                                          : view.k * rkernel::elements_of(view.group);
       view.k_stride = stride;
     } else if (axis == axes->n) {
       view.n = constant(problem.axes[i].extent);

@@ -124,8 +124,6 @@ void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int6
       fill_normal(seed, spread, first, count, static_cast<T*>(out));
     else if constexpr (std::is_same_v<T, std::int8_t>)
       fill_uniform<T>(seed, -127, 255, first, count, out);
-    else if constexpr (std::is_same_v<T, std::uint8_t>)
-      fill_uniform<T>(seed, 0, 256, first, count, out);
     else
       fill_uniform<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(seed, 0, 2, first,
                                                                                  count, out);

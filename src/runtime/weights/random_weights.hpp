@@ -25,8 +25,8 @@ struct NormalSpread {
 /// around 0 for the others.
 NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> shape);
 
-/// Elements [first, first + count): floats normal, i8 uniform in [-127, 127], u8 in [0, 255],
-/// other integers and bool 0 or 1 (indices that every table with two rows has). f16 and bf16 are
+/// Elements [first, first + count): floats normal, i8 uniform in [-127, 127], other integers and
+/// bool 0 or 1 (indices that every table with two rows has). f16 and bf16 are
 /// those of f32, rounded.
 void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first,
                  std::int64_t count, void* out);

@@ -79,10 +79,38 @@ void copy_window_block(const ContractionFunction& code, const Ticket& ticket,
   call_window_copy(builder, function, others, region.a_scratch, region.a_row);
 }
 
+// The elements along k of a block, which counts groups.
+llvm::Value* elements_of_block(const ContractionFunction& code, const BlockOfK& block) {
+  codegen::Builder& builder = code.builder();
+  const ContractionSource& source = code.source();
+  llvm::Value* size = code.number(rkernel::elements_of(source.contraction().group));
+  llvm::Value* room = builder.CreateMul(block.size, size);
+  if (!source.contraction().is_ragged()) return room;
+  llvm::Value* left =
+      builder.CreateSub(code.slot(source.slots.depth()), builder.CreateMul(block.start, size));
+  return code.minimum(room, left);
+}
+
+// A's rows, whose last group is filled up.
+void copy_ragged_block(const ContractionFunction& code, const Ticket& ticket,
+                       const BlockOfK& block) {
+  codegen::Builder& builder = code.builder();
+  const ContractionSource& source = code.source();
+  const rkernel::Contraction& contraction = source.contraction();
+  llvm::Value* first =
+      builder.CreateMul(block.start, code.number(rkernel::elements_of(contraction.group)));
+  const StridedMatrix rows{element_of(builder, source.a_element(), block.factors.a, first),
+                           code.stride(contraction.a, contraction.m), code.number(1), true,
+                           source.a_element()};
+  call_move(builder, move_function(code, source.strategy.a_move), rows, ticket.rows.rows.size,
+            elements_of_block(code, block), ticket.region.a_scratch, ticket.region.a_row);
+}
+
 // A's rows.
 void copy_a_block(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
   const ContractionSource& source = code.source();
   if (source.a().window) return copy_window_block(code, ticket, block);
+  if (source.contraction().is_ragged()) return copy_ragged_block(code, ticket, block);
   codegen::Builder& builder = code.builder();
   const bool unit = source.shape_class.a_unit;
   llvm::Value* stride_k = unit ? code.number(1)
@@ -136,7 +164,8 @@ void pack_b_block(const ContractionFunction& code, const Ticket& ticket, const B
   if (source.grouped())
     matrix.row_stride = builder.CreateExactSDiv(
         stride_k, code.number(rkernel::elements_of(source.contraction().group)));
-  call_move(builder, move_function(code, source.strategy.b_move), matrix, block.size,
+  call_move(builder, move_function(code, source.strategy.b_move), matrix,
+            source.grouped() ? elements_of_block(code, block) : block.size,
             builder.CreateSub(code.extent(contraction.n), column), ticket.region.b_scratch, panels);
 }
 
@@ -152,7 +181,10 @@ BlockFactors locate_factors(const ContractionFunction& code, const Ticket& ticke
   llvm::Value* row0 = builder.CreateMul(ticket.rows.rows.start, stride_m);
   llvm::Value* a = source.a_packed()
                        ? element_of(builder, source.a_step(), code.base(contraction.a), row0)
-                       : code.element(matrix_of_batch(code, ticket, contraction.a), row0);
+                       : element_of(builder, source.a_element(),
+                                    matrix_of_batch(code, ticket, contraction.a), row0);
+  if (contraction.is_ragged())
+    stride_m = builder.CreateSDiv(stride_m, code.number(rkernel::elements_of(contraction.group)));
   llvm::Value* b =
       source.b_packed() ? code.base(contraction.b) : matrix_of_batch(code, ticket, contraction.b);
   return {a, stride_m, b};

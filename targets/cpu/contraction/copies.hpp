@@ -10,7 +10,8 @@ namespace dyn::cpu {
 
 /// A and B of a ticket's block, as they lie.
 struct BlockFactors {
-  llvm::Value *a, *a_stride_m;  ///< the block's first row at k = 0, and elements from row to row
+  llvm::Value *a, *a_stride_m;  ///< the block's first row at k = 0, and elements from row to row,
+                                ///< or groups: without meaning where rows are no whole ones
   llvm::Value* b;               ///< the matrix of the batch
 };
 

@@ -79,7 +79,9 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
   const bool grouped = contraction.group != rkernel::Group::None, copies = !grouped && !b.coding;
   const bool arrives_in_groups = grouped && b.form != rkernel::Form::Packed;
   return {a.window ? window_copy_source(isa, window_form(*a.window, contraction.m))
-                   : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
+          : contraction.is_ragged()
+              ? move_source(isa, MoveKind::GroupRows, a.dtype, contraction.group)
+              : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
           form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
           : arrives_in_groups ? move_source(isa, MoveKind::GroupPanels, b.dtype, contraction.group)
                               : move_source(isa, MoveKind::Panels, DType::f32),
@@ -154,6 +156,18 @@ std::int64_t ContractionForms::elements_of_a(const ContractionForm& form,
   return elements * codegen::value_of(slots_.table.window(contraction.a).channels, ints);
 }
 
+// Whether the rows of A consist of whole groups, where nobody could know it before.
+bool ContractionForms::has_whole_groups(std::span<const std::int64_t> ints) const {
+  const rkernel::Contraction& contraction = *forms_.front().form.problem.contraction;
+  if (!contraction.is_ragged()) return true;
+  const std::int64_t size = rkernel::elements_of(contraction.group);
+  const auto is_whole = [&](int slot) { return codegen::value_of(slot, ints) % size == 0; };
+  bool whole = is_whole(slots_.table.depth()) && is_whole(slots_.table.offset(contraction.a));
+  for (int axis = 0; axis < static_cast<int>(forms_.front().form.problem.axes.size()); ++axis)
+    whole = whole && (axis == contraction.k || is_whole(slots_.table.stride(contraction.a, axis)));
+  return whole;
+}
+
 choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
                                                     std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
@@ -182,9 +196,15 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
     shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
   }
   shape.b_packed = packed(contraction.b);
-  shape.must_copy_a =
-      packed(contraction.a) || value(slots_.table.stride(contraction.a, contraction.k)) != 1;
-  shape.a_row_bytes = 4 * value(slots_.table.stride(contraction.a, contraction.m));
+  shape.must_copy_a = packed(contraction.a) ||
+                      value(slots_.table.stride(contraction.a, contraction.k)) != 1 ||
+                      !has_whole_groups(ints);
+  const std::int64_t a_bytes =
+      contraction.is_ragged()
+          ? static_cast<std::int64_t>(
+                size_of(problem.operands[static_cast<std::size_t>(contraction.a)].dtype))
+          : float_bytes;
+  shape.a_row_bytes = a_bytes * value(slots_.table.stride(contraction.a, contraction.m));
   if (!shape.b_packed) {
     shape.must_pack_b = contraction.group != rkernel::Group::None ||
                         value(slots_.table.stride(contraction.b, contraction.n)) != 1;

@@ -71,6 +71,7 @@ class ContractionForms {
   std::array<codegen::KernelSource, 3> moves_of(const ContractionForm& form) const;
   const BoundForm::Functions& functions_for(const BoundForm& bound,
                                             std::span<const std::int64_t> ints) const;
+  bool has_whole_groups(std::span<const std::int64_t> ints) const;
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   choice::WindowStrips strips_of_a(const rkernel::WindowRows& window,
                                    std::span<const std::int64_t> ints) const;

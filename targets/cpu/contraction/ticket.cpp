@@ -204,7 +204,7 @@ llvm::Value* matrix_of_batch(const ContractionFunction& code, const Ticket& tick
         offset, builder.CreateMul(ticket.index.at(axis), code.stride(operand, axis)));
   }
   const ContractionSource& source = code.source();
-  const DType element = operand == source.contraction().b ? source.b_element() : DType::f32;
+  const DType element = operand == source.contraction().b ? source.b_element() : source.a_element();
   return element_of(builder, element, code.base(operand), offset);
 }
 

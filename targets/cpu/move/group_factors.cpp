@@ -56,7 +56,16 @@ class Grouper {
       fail("its right side is neither of i8 nor of codes");
     if (is_packed && !b.coding) b.dtype = packed_dtype(group_);
     if (!is_packed) count_steps(b.strides[static_cast<std::size_t>(contraction.k)]);
-    count_groups(problem_.axes[static_cast<std::size_t>(contraction.k)].extent);
+    graph::Dim& depth = problem_.axes[static_cast<std::size_t>(contraction.k)].extent;
+    if (!a.window && !has_whole_groups(a, depth)) {
+      if (a.strides[static_cast<std::size_t>(contraction.k)].constant() != 1)
+        fail("its left side does not lie along k");
+      contraction.depth = depth;
+      const std::int64_t size = rkernel::elements_of(group_);
+      depth = floordiv(depth + (size - 1), depth.table().constant(size));
+      return;
+    }
+    count_groups(depth);
     count_groups(a.offset);
     for (std::size_t axis = 0; axis < a.strides.size(); ++axis) {
       if (axis != static_cast<std::size_t>(contraction.k)) {
@@ -85,6 +94,15 @@ class Grouper {
   [[noreturn]] void fail(const char* why) const {
     throw Error(ErrorKind::internal,
                 fmt::format("contraction {} has no groups: {}", problem_.name, why));
+  }
+
+  bool has_whole_groups(const Operand& a, graph::Dim depth) const {
+    const std::int64_t size = rkernel::elements_of(group_);
+    const auto is_whole = [&](graph::Dim dim) { return graph::prove_multiple(dim, size) == true; };
+    for (std::size_t axis = 0; axis < a.strides.size(); ++axis)
+      if (axis != static_cast<std::size_t>(problem_.contraction->k) && !is_whole(a.strides[axis]))
+        return false;
+    return is_whole(depth) && is_whole(a.offset);
   }
 
   /// A stride from one group to the next: all elements of a right side that is not packed lie

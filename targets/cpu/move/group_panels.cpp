@@ -20,14 +20,16 @@ constexpr int strip_panels = 8;
 class GroupPanels {
  public:
   GroupPanels(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
-              const StridedMatrix& from, Value* groups)
+              const StridedMatrix& from, Value* rows)
       : builder_(builder),
         isa_(isa),
         from_(from),
-        groups_(groups),
+        elements_(rows),
         lanes_(isa.f32_lanes),
         size_(rkernel::elements_of(group)),
-        element_(builder.getIntNTy(32U / static_cast<unsigned>(size_))) {}
+        element_(builder.getIntNTy(32U / static_cast<unsigned>(size_))),
+        whole_(builder.CreateUDiv(rows, number(size_))),
+        groups_(builder.CreateUDiv(builder.CreateAdd(rows, number(size_ - 1)), number(size_))) {}
 
   void emit(Value* panels, Value* columns, Value* to) const {
     if (!from_.unit) return emit_panels(number(0), panels, columns, to);
@@ -69,7 +71,7 @@ class GroupPanels {
     CountedLoop strip(builder_, number(0), panels, number(strip_panels), "strip_of_panels");
     Value* end = builder_.CreateBinaryIntrinsic(
         llvm::Intrinsic::smin, panels, builder_.CreateAdd(strip.index(), number(strip_panels)));
-    CountedLoop group(builder_, number(0), groups_, number(1), "strip_row");
+    CountedLoop group(builder_, number(0), whole_, number(1), "strip_row");
     CountedLoop panel(builder_, strip.index(), end, number(1), "panel_of_row");
     for (int vector = 0; vector < isa_.panel_f32; vector += isa_.f32_lanes) {
       Value* column = element(from_.data, column_at(panel.index(), vector));
@@ -78,6 +80,11 @@ class GroupPanels {
     panel.close();
     group.close();
     strip.close();
+    CountedLoop last(builder_, number(0), panels, number(1), "last_groups");
+    for (int vector = 0; vector < isa_.panel_f32; vector += isa_.f32_lanes)
+      emit_single(element(from_.data, column_at(last.index(), vector)), number(lanes_),
+                  words_at(to, last.index(), vector), whole_);
+    last.close();
   }
 
   /// One after the other; of the last one there may be fewer columns.
@@ -137,9 +144,10 @@ class GroupPanels {
   void emit_masked_rows(Value* column, Value* left, Value* to) const {
     Value* mask = builder_.CreateICmpSLT(codegen::iota(builder_, builder_.getInt64Ty(), lanes_),
                                          codegen::broadcast(builder_, left, lanes_));
-    CountedLoop group(builder_, number(0), groups_, number(1), "interleave_groups");
+    CountedLoop group(builder_, number(0), whole_, number(1), "interleave_groups");
     emit_row(column, group.index(), mask, to);
     group.close();
+    emit_single(column, left, to, whole_);
   }
 
   /// Interleaves the elements of a group's rows; mask nullptr: all columns exist.
@@ -164,7 +172,7 @@ class GroupPanels {
   void emit_turned(Value* column, Value* left, Value* to) const {
     auto* type = codegen::lanes_of(memory_type(), lanes_ * size_);
     auto* words = codegen::lanes_of(builder_.getInt32Ty(), lanes_);
-    Value* whole = builder_.CreateAnd(groups_, number(-static_cast<std::int64_t>(lanes_)));
+    Value* whole = builder_.CreateAnd(whole_, number(-static_cast<std::int64_t>(lanes_)));
     CountedLoop square(builder_, number(0), whole, number(lanes_), "square_of_groups");
     Value* first = builder_.CreateMul(square.index(), number(size_));
     std::vector<Value*> columns;
@@ -194,9 +202,13 @@ class GroupPanels {
     Value* at = builder_.CreateMul(lane.index(), from_.column_stride);
     Value* word = builder_.getInt32(0);
     for (int i = 0; i < size_; ++i) {
-      Value* place = builder_.CreateMul(builder_.CreateAdd(first, number(i)), from_.row_stride);
+      Value* row = builder_.CreateAdd(first, number(i));
+      Value* exists = builder_.CreateICmpSLT(row, elements_);
+      Value* place =
+          builder_.CreateMul(builder_.CreateSelect(exists, row, first), from_.row_stride);
       Value* one = builder_.CreateAlignedLoad(
           memory_type(), element(column, builder_.CreateAdd(at, place)), alignment());
+      one = builder_.CreateSelect(exists, one, llvm::ConstantInt::get(memory_type(), 0));
       Value* bits = builder_.CreateZExt(builder_.CreateSExt(one, element_), builder_.getInt32Ty());
       word = builder_.CreateOr(
           word, builder_.CreateShl(bits, static_cast<std::uint64_t>(i * (32 / size_))));
@@ -211,17 +223,64 @@ class GroupPanels {
   codegen::Builder& builder_;
   const codegen::Isa& isa_;
   const StridedMatrix& from_;
-  Value* groups_;
+  Value* elements_;
   const int lanes_, size_;
   llvm::Type* element_;
+  Value *whole_, *groups_;  ///< whole groups, and all
 };
 
 }  // namespace
 
 void emit_group_panels(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
-                       const StridedMatrix& from, Value* groups, Value* panels, Value* columns,
+                       const StridedMatrix& from, Value* rows, Value* panels, Value* columns,
                        Value* to) {
-  GroupPanels(builder, isa, group, from, groups).emit(panels, columns, to);
+  GroupPanels(builder, isa, group, from, rows).emit(panels, columns, to);
+}
+
+void emit_group_rows(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
+                     const StridedMatrix& from, Value* rows, Value* columns, Value* to,
+                     Value* to_row) {
+  const auto number = [&](std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  };
+  const int size = rkernel::elements_of(group), lanes = isa.f32_lanes;
+  llvm::Type* const word = builder.getInt32Ty();
+  llvm::Type* const bits = builder.getIntNTy(32U / static_cast<unsigned>(size));
+  const llvm::Align align(size_of(from.dtype));
+  Value* whole = builder.CreateUDiv(columns, number(size));
+  Value* vectors = builder.CreateAnd(whole, number(-static_cast<std::int64_t>(lanes)));
+  CountedLoop row(builder, number(0), rows, number(1), "row_of_groups");
+  Value* source =
+      element_of(builder, from.dtype, from.data, builder.CreateMul(row.index(), from.row_stride));
+  Value* target = builder.CreateGEP(word, to, builder.CreateMul(row.index(), to_row));
+  const auto copy = [&](Value* begin, Value* end, int width, const char* name) {
+    CountedLoop words(builder, begin, end, number(width), name);
+    llvm::Type* const type = width == 1 ? word : codegen::lanes_of(word, width);
+    Value* some =
+        builder.CreateAlignedLoad(type, builder.CreateGEP(word, source, words.index()), align);
+    builder.CreateAlignedStore(some, builder.CreateGEP(word, target, words.index()),
+                               llvm::Align(4));
+    words.close();
+  };
+  copy(number(0), vectors, lanes, "vector_of_words");
+  copy(vectors, whole, 1, "word");
+  Value* first = builder.CreateMul(whole, number(size));
+  Conditional rest(builder, builder.CreateICmpSLT(first, columns), "last_word");
+  Value* last = builder.getInt32(0);
+  for (int i = 0; i + 1 < size; ++i) {
+    Value* at = builder.CreateAdd(first, number(i));
+    Value* exists = builder.CreateICmpSLT(at, columns);
+    Value* one = builder.CreateAlignedLoad(
+        bits, element_of(builder, from.dtype, source, builder.CreateSelect(exists, at, first)),
+        align);
+    one = builder.CreateZExt(builder.CreateSelect(exists, one, llvm::ConstantInt::get(bits, 0)),
+                             word);
+    last =
+        builder.CreateOr(last, builder.CreateShl(one, static_cast<std::uint64_t>(i * (32 / size))));
+  }
+  builder.CreateAlignedStore(last, builder.CreateGEP(word, target, whole), llvm::Align(4));
+  rest.close();
+  row.close();
 }
 
 }  // namespace dyn::cpu

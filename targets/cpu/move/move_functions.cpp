@@ -19,6 +19,7 @@ const char* name_of(MoveKind kind) {
     case MoveKind::ColumnsAsRows: return "columns as rows";
     case MoveKind::Panels: return "panels";
     case MoveKind::GroupPanels: return "panels of groups";
+    case MoveKind::GroupRows: return "rows of groups";
   }
   return "";
 }
@@ -40,6 +41,8 @@ void emit_kind(Builder& builder, const codegen::Isa& isa, MoveKind kind, rkernel
     case MoveKind::Panels: return emit_panels(builder, isa, from, rows, last, columns, to);
     case MoveKind::GroupPanels:
       return emit_group_panels(builder, isa, group, from, rows, last, columns, to);
+    case MoveKind::GroupRows:
+      return emit_group_rows(builder, isa, group, from, rows, columns, to, last);
   }
 }
 

@@ -301,7 +301,7 @@ class CodedPanel {
       out += number_bytes;
       if (coding.zero_points) {
         store_numbers(coding.scale, count_, layout_.panel, out, [&](std::int64_t n) {
-          return static_cast<float>(int{source_.zeros[place(n, block)]} - middle_code);
+          return static_cast<float>(zero_at(place(n, block)) - middle_code);
         });
         out += number_bytes;
       }
@@ -312,6 +312,16 @@ class CodedPanel {
  private:
   std::int64_t place(std::int64_t n, std::int64_t block) const {
     return (first_ + n) * source_.blocks + block;
+  }
+
+  int zero_at(std::int64_t at) const {
+    const int zero = source_.zeros[at];
+    if (zero >= 2 * middle_code)
+      throw Error(ErrorKind::model,
+                  fmt::format("the zero point of a block of codes of 4 bits is {}; it must be a "
+                              "code, at most {}",
+                              zero, 2 * middle_code - 1));
+    return zero;
   }
 
   std::byte* store_words(std::int64_t block, std::byte* out) const {

@@ -33,6 +33,8 @@ SlotTable::SlotTable(const rkernel::Problem& problem) : SlotTable(problem, 0, 0)
 SlotTable::SlotTable(const rkernel::Problem& problem, std::size_t first_operands, int reserved,
                      std::span<const OperandAxis> any) {
   for (const rkernel::Axis& axis : problem.axes) extents_.push_back(add(axis.extent));
+  if (problem.contraction && problem.contraction->is_ragged())
+    depth_ = add(problem.contraction->depth);
   const int first = static_cast<int>(first_operands);
   for (int i = 0; i < first; ++i) add_operand(problem, i, any);
   first_reserved_ = size();

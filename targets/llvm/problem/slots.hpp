@@ -64,6 +64,8 @@ class SlotTable {
             std::span<const OperandAxis> any = {});
 
   int extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+  /// Of rkernel::Contraction::depth; none: it has none.
+  int depth() const { return depth_; }
   int offset(int operand) const { return operand_slots(operand).offset; }
   int stride(int operand, int axis) const {
     return operand_slots(operand).strides[static_cast<std::size_t>(axis)];
@@ -114,6 +116,7 @@ class SlotTable {
   GuardSlots add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard);
 
   std::vector<int> extents_, dim_values_;
+  int depth_ = none;
   int first_reserved_ = none;
   std::vector<OperandSlots> operands_;
   std::vector<int> program_slots_;  ///< by slot; none: a strategy slot

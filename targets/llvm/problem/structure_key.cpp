@@ -69,6 +69,7 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
     const rkernel::Contraction& c = *problem.contraction;
     key += fmt::format(" contraction {},{},{},{},{}", c.a, c.b, c.m, c.n, c.k);
     if (c.group != rkernel::Group::None) key += " of " + rkernel::Factors(c.group).name();
+    if (c.is_ragged()) key += " ragged";
   }
   if (problem.attention) {
     const rkernel::Attention& a = *problem.attention;

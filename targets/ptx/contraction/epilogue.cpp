@@ -39,7 +39,7 @@ void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulat
 
 void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
                     llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs) {
-  const auto [a, b, m, n, k, group, zero] = *problem_.contraction;
+  const auto [a, b, m, n, k, group, zero, elements] = *problem_.contraction;
   call(builder_, Op::Barrier);
   publish(leaf, accumulators, shared);
   call(builder_, Op::Barrier);

@@ -35,7 +35,7 @@ int tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
 
 rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile,
                                   const choice::GpuMachine& machine) {
-  const auto [a, b, m, n, k, group, zero] = *problem.contraction;
+  const auto [a, b, m, n, k, group, zero, elements] = *problem.contraction;
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;
   const int depth = instruction_k(tile);
@@ -78,7 +78,7 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
 }
 
 GpuTile tile_of(const rkernel::RKernel& kernel) {
-  const auto [a, b, m, n, k, group, zero] = *kernel.problem->contraction;
+  const auto [a, b, m, n, k, group, zero, elements] = *kernel.problem->contraction;
   const rkernel::Move& move = kernel.layers.at(shared_layer).moves.at(0);
   GpuTile tile;
   tile.engine =

@@ -187,6 +187,23 @@ TEST_SUITE("fast") {
     });
   }
 
+  TEST_CASE("a zero point that is no code of 4 bits is refused") {
+    Options options = test_options();
+    options.random_weights = false;
+    const auto load = [&](int zero) {
+      Graph::from_text(
+          fmt::format("dyn 1\ndim M\nweight z: u8[32, 2] = splat {}\n"
+                      "weight c: u8[32, 2, 16] = splat 17\nweight s: f32[32, 2] = splat 1\n"
+                      "graph g(x: f32[M, 64]) -> (y: f32[M, 32]) {{\n"
+                      "  w = unpack_blocks(c, s, z) size=64\n"
+                      "  y = matmul(x, w) transpose_b=true\n  return y\n}}\n",
+                      zero),
+          options);
+    };
+    CHECK_NOTHROW(load(15));
+    CHECK_THROWS_WITH_AS(load(16), doctest::Contains("zero point"), Error);
+  }
+
   TEST_CASE("codes of a file that lie across the sums are numbers like others") {
     Random random("codes across");
     for (const std::string weights : {"", "i4"}) {
