@@ -85,10 +85,10 @@ using InferFunction = void (*)(InferContext&, std::vector<TensorType>& outputs);
 struct ScalarOpInfo;
 
 /// Elements along K that a contraction of narrow elements takes at once, at most: as many as four
-/// bytes hold, of integers as many as of bytes.
+/// bytes hold, of integers as many as of bytes; f16 is multiplied as f32.
 inline constexpr std::int64_t product_group = 4;
 constexpr std::int64_t product_group_of(DType left) noexcept {
-  return left == DType::bf16 ? 2 : product_group;
+  return left == DType::bf16 ? 2 : left == DType::f16 ? 1 : product_group;
 }
 /// Groups that are less than half full are no gain: products of fewer terms are computed without.
 inline constexpr std::int64_t least_grouped_depth = 3;

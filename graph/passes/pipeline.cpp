@@ -49,7 +49,7 @@ constexpr Pass passes[] = {
          const ConstantProducts products(module, group);
          fill_groups(module, [&](const Node& node) { return products.has(node) ? group : 0; });
        }
-       if (options.products == DType::bf16) narrow_products(module);
+       if (is_half(options.products)) narrow_products(module, options.products);
        if (options.products == DType::i8) quantize_products(module, options.decompose);
        narrow_windows(module);
      }},

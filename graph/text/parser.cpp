@@ -203,8 +203,7 @@ void Parser::parse_weight_line() {
     const std::int64_t seed = take_integer("the seed after `random`");
     if (seed < 0) fail(location, "a seed is not negative");
     if (!is_float(type.dtype) && type.dtype != DType::i8)
-      fail(location,
-           fmt::format("random weights are floats or i8, not {}", name_of(type.dtype)));
+      fail(location, fmt::format("random weights are floats or i8, not {}", name_of(type.dtype)));
     source.seed = static_cast<std::uint64_t>(seed);
   } else {
     fail(location, fmt::format("expected `splat` or `random`, found `{}`; a weight from a file is "

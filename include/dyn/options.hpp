@@ -37,12 +37,13 @@ struct Options {
   std::string gpu;
 
   /// Matmuls and convolutions multiply in this; sums are always f32, or exact. With "cpu": "f32",
-  /// "bf16" or "i8". "bf16": both factors of products with constant weights are rounded to bf16
-  /// where the CPU has instructions for it (AVX512-BF16) and the depth of the sums is a multiple of
-  /// 4; elsewhere the weights alone are. "i8": where the depth is such, both factors are quantised
-  /// to 8 bits, symmetric around 0 and by their greatest magnitudes: each column of the weights at
-  /// load (NaN and infinity there are an error; weights "i4" stay such), and each row of a matrix,
-  /// or each image, when it runs; other weights are kept in "i8". Every other tensor stays f32.
+  /// "bf16", "f16" or "i8". "bf16": both factors of products with constant weights are rounded to
+  /// bf16 where the CPU has instructions for it (AVX512-BF16); elsewhere the weights alone are.
+  /// "f16": both are rounded to f16, and multiplied as f32, at its speed (AVX512-FP16 would add up
+  /// in f16). "i8": both factors are quantised to 8 bits, symmetric around 0 and by their greatest
+  /// magnitudes: each column of the weights at load (NaN and infinity there are an error; weights
+  /// "i4" stay such), and each row of a matrix, or each image, when it runs; other weights are kept
+  /// in "i8". Every other tensor stays f32, but with "bf16" what goes between kernels is bf16.
   /// With "cuda" and "emulator": "f32", "tf32" (f32 in memory, tensor cores of 10 bits of
   /// mantissa), "f16" or "bf16"; weights and intermediate tensors between GPU kernels are kept so
   /// too. Models that are quantised already are computed in their own integers, whatever this says.

@@ -241,7 +241,7 @@ struct Parser : Flags {
         ->check(number_in(0.01, 60000));
     add_weights(sub);
     sub->add_option("--precision", arguments.options.precision,
-                    "What dyn multiplies in: f32 (default), bf16 or i8. Peers do not change")
+                    "What dyn multiplies in: f32 (default), bf16, f16 or i8. Peers do not change")
         ->check(CLI::IsMember(names(runtime::precisions(), [](const runtime::PrecisionInfo& each) {
           return each.on_cpu;
         })));

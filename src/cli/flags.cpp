@@ -108,10 +108,11 @@ void Flags::add_model_flags(CLI::App* sub) {
                   "described one, for inspect and explain. With emulator: "
                   "the described GPU that it imitates (default a100). dynrun devices lists both")
       ->type_name("NAME|FILE.json|INDEX");
-  sub->add_option("--precision", options.precision,
-                  "What matmuls and convolutions multiply in: f32 (default), bf16 or i8; with cuda "
-                  "and emulator "
-                  "f32, tf32, f16 or bf16. Sums are f32, or exact")
+  sub->add_option(
+         "--precision", options.precision,
+         "What matmuls and convolutions multiply in: f32 (default), bf16, f16 or i8; with cuda "
+         "and emulator "
+         "f32, tf32, f16 or bf16. Sums are f32, or exact")
       ->check(CLI::IsMember(names(runtime::precisions(), any)));
   add_weights(sub);
   sub->add_option("--isa", options.isa,

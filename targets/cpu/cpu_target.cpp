@@ -10,6 +10,7 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/drafts.hpp"
 #include "targets/cpu/measure/buffer.hpp"
+#include "targets/cpu/measure/matrix_check.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/measure/vendor_figures.hpp"
 #include "targets/cpu/move/pack.hpp"
@@ -103,7 +104,8 @@ class CpuTarget final : public rkernel::Target {
 
  private:
   static const codegen::Isa& isa_of(const TargetOptions& options) {
-    const codegen::Isa& isa = codegen::select_isa(options.isa);
+    const codegen::Isa& plain = codegen::select_isa(options.isa);
+    const codegen::Isa& isa = has_sound_matrices(plain) ? codegen::with_matrices(plain) : plain;
     const bool rounds = options.precision == DType::bf16 && cpu::multiplies_bfloats(isa);
     return rounds ? codegen::with_rounding(isa) : isa;
   }

@@ -12,10 +12,11 @@ namespace {
 
 class Narrower {
  public:
-  Narrower(Module& module, const std::function<bool(const Node&)>& chosen)
+  Narrower(Module& module, DType dtype, const std::function<bool(const Node&)>& chosen)
       : module_(module),
+        dtype_(dtype),
         chosen_(chosen),
-        products_(module, product_group_of(DType::bf16)),
+        products_(module, product_group_of(dtype)),
         rewriter_(module) {}
 
   void run() {
@@ -27,7 +28,7 @@ class Narrower {
       const bool narrows = multiplies(node);
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
         node.inputs[i] =
-            narrows && i == 0 ? narrow(node, node.inputs[0]) : number_of(node, node.inputs[i]);
+            narrows && i == 0 ? factor_of(node, node.inputs[0]) : number_of(node, node.inputs[i]);
       rewriter_.keep(node);
       for (const ValueId output : node.outputs)
         if (multiplied_.contains(output)) narrow(node, output);
@@ -36,7 +37,7 @@ class Narrower {
   }
 
  private:
-  /// A left side in bf16, and what that is in f32 for others, where they ask.
+  /// A left side in 16 bits, and what that is in f32 for others, where they ask.
   struct Narrow {
     ValueId bits, number = no_value;
   };
@@ -52,7 +53,21 @@ class Narrower {
   ValueId narrow(const Node& node, ValueId x) {
     if (const auto known = narrow_.find(x); known != narrow_.end()) return known->second.bits;
     rewriter_.begin(node, "");
-    return (narrow_[x] = {cast(x, DType::bf16)}).bits;
+    return (narrow_[x] = {cast(x, dtype_)}).bits;
+  }
+
+  /// What a product takes: pairs of bf16 as they are, other numbers as f32.
+  ValueId factor_of(const Node& node, ValueId x) {
+    const ValueId bits = narrow(node, x);
+    return dtype_ == DType::bf16 ? bits : widened(node, narrow_.at(x));
+  }
+
+  ValueId widened(const Node& node, Narrow& narrow) {
+    if (narrow.number == no_value) {
+      rewriter_.begin(node, "");
+      narrow.number = cast(narrow.bits, DType::f32);
+    }
+    return narrow.number;
   }
 
   /// The value for other readers: one that was computed lies in memory once. Inputs lie there as
@@ -60,15 +75,11 @@ class Narrower {
   ValueId number_of(const Node& node, ValueId x) {
     const auto known = narrow_.find(x);
     if (known == narrow_.end() || module_.value(x).producer < 0) return x;
-    ValueId& number = known->second.number;
-    if (number == no_value) {
-      rewriter_.begin(node, "");
-      number = cast(known->second.bits, DType::f32);
-    }
-    return number;
+    return widened(node, known->second);
   }
 
   Module& module_;
+  const DType dtype_;
   const std::function<bool(const Node&)>& chosen_;
   const ConstantProducts products_;
   Rewriter rewriter_;
@@ -78,8 +89,8 @@ class Narrower {
 
 }  // namespace
 
-void narrow_products(Module& module, const std::function<bool(const Node&)>& chosen) {
-  Narrower(module, chosen).run();
+void narrow_products(Module& module, DType dtype, const std::function<bool(const Node&)>& chosen) {
+  Narrower(module, dtype, chosen).run();
 }
 
 }  // namespace dyn::graph

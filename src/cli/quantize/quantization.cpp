@@ -58,7 +58,7 @@ ModelText Quantization::make(const std::string& file) {
 /// Left sides, and weights of i8; codes of 4 bits are made later.
 void Quantization::narrow(graph::Module& module) const {
   const auto chosen = [this](const graph::Node& node) { return is_chosen(node); };
-  if (wanted_.compute == "bf16") graph::narrow_products(module, chosen);
+  if (wanted_.compute == "bf16") graph::narrow_products(module, DType::bf16, chosen);
   if (!by_bytes()) return;
   graph::DecomposeOptions target;
   target.integer_factor = DType::u8;

@@ -13,7 +13,7 @@ constexpr DeviceInfo device_rows[] = {
 
 constexpr PrecisionInfo precision_rows[] = {{"f32", DType::f32, false, true, true},
                                             {"tf32", DType::f32, true, false, true},
-                                            {"f16", DType::f16, false, false, true},
+                                            {"f16", DType::f16, false, true, true},
                                             {"bf16", DType::bf16, false, true, true},
                                             {"i8", DType::i8, false, true, false}};
 

@@ -8,6 +8,7 @@
 #include "src/choice/cost/rest_columns.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/tile/matrix_loop.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 
 namespace dyn::cpu {
@@ -164,7 +165,8 @@ std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa
 // Strips pay for full tiles whatever the epilogue; else it must be one that fits beside the sums.
 void add_full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
                     ContractionClass& shape_class) {
-  if (rkernel::factors_of(problem).coded()) return;
+  const rkernel::Factors factors = rkernel::factors_of(problem);
+  if (factors.coded() || by_matrices(isa, factors)) return;
   const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
   const bool lies_in_strips = windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
   const double operations = operations_of(problem, isa, shape_class);

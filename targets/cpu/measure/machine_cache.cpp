@@ -12,6 +12,7 @@
 #include "targets/cpu/measure/block_speeds.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/measure/vendor_figures.hpp"
+#include "targets/cpu/tile/matrix_loop.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 #include "targets/llvm/jit/object_cache.hpp"
@@ -172,7 +173,8 @@ std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa,
                                             const std::string& cache_dir,
                                             rkernel::CompileReport& report) {
   using Tiles = std::vector<choice::TileSpeed>;
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, factors.name(),
+  const std::string name = fmt::format("machine-{}-{}{}-{:016x}.json", isa.name, factors.name(),
+                                       by_matrices(isa, factors) ? "-matrices" : "",
                                        codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
     auto tiles = value.get<Tiles>();

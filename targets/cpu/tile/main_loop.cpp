@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "targets/cpu/tile/group_instructions.hpp"
+#include "targets/cpu/tile/matrix_loop.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/jit/listing.hpp"
@@ -22,11 +23,19 @@ class MainLoopEmitter {
         tile_(tile),
         factors_(factors),
         function_(create_main_loop(builder_, module, symbol)) {
-    allow_group(*function_, isa, factors.group);
+    if (by_matrices(isa, factors))
+      allow_matrices(*function_, isa);
+    else
+      allow_group(*function_, isa, factors.group);
   }
 
   void emit() {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
+    if (by_matrices(isa_, factors_)) {
+      emit_matrix_loop(builder_, *amx_code(builder_, factors_.group), isa_, tile_);
+      builder_.CreateRetVoid();
+      return;
+    }
     TileLoop loop(builder_, isa_, tile_,
                   {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)},
                   factors_);
@@ -141,7 +150,8 @@ Tile tile_of(const rkernel::Layer& registers) {
 codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers,
                                        const Factors& factors) {
   const Tile tile = tile_of(registers);
-  return {fmt::format("main loop {} {}x{}", factors.name(), tile.rows, tile.columns),
+  return {fmt::format("main loop {}{} {}x{}", factors.name(),
+                      by_matrices(isa, factors) ? " by matrices" : "", tile.rows, tile.columns),
           [&isa, tile, factors](llvm::Module& module, const std::string& symbol) {
             MainLoopEmitter(module, symbol, isa, tile, factors).emit();
           }};

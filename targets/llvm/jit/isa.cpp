@@ -38,13 +38,27 @@ bool cpu_has(const Isa& isa) {
   return __builtin_cpu_supports("sse2");
 }
 
-const Isa& with_rounding(const Isa& isa) {
+namespace {
+
+/// All ISAs with these extras.
+template <bool rounds_bfloats, bool matrices>
+const Isa& extended(const Isa& isa) {
   static const std::array<Isa, 3> isas = [] {
     std::array<Isa, 3> all = table();
-    for (Isa& each : all) each.rounds_bfloats = true;
+    for (Isa& each : all) each.rounds_bfloats = rounds_bfloats, each.matrices = matrices;
     return all;
   }();
   return *std::ranges::find(isas, isa.name, &Isa::name);
+}
+
+}  // namespace
+
+const Isa& with_rounding(const Isa& isa) {
+  return isa.matrices ? extended<true, true>(isa) : extended<true, false>(isa);
+}
+
+const Isa& with_matrices(const Isa& isa) {
+  return isa.rounds_bfloats ? extended<true, true>(isa) : extended<false, true>(isa);
 }
 
 bool can_widen(const Isa& isa, DType dtype) {

@@ -23,6 +23,8 @@ struct Isa {
   /// What kernels may use besides, where that is wanted: the conversion of AVX512-BF16, which
   /// flushes subnormal numbers as that extension's products do.
   bool rounds_bfloats = false;
+  /// And whether main loops multiply u8 by i8, and bf16, by AMX.
+  bool matrices = false;
 };
 
 /// Best first.
@@ -33,6 +35,8 @@ const Isa& select_isa(std::string_view name);
 bool cpu_has(const Isa& isa);
 /// The same ISA where kernels round to bf16 by the instruction.
 const Isa& with_rounding(const Isa& isa);
+/// The same ISA with AMX.
+const Isa& with_matrices(const Isa& isa);
 /// True where there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can
 /// be converted.
 bool can_widen(const Isa& isa, DType dtype);

@@ -152,6 +152,34 @@ TEST_SUITE("fast") {
     });
   }
 
+  TEST_CASE("precision f16: both factors are rounded to it, sums are f32") {
+    Random random("f16 products");
+    for_each_isa(test_rounds(20, 3), [&](const codegen::Isa& isa) {
+      if (!codegen::can_widen(isa, DType::f16)) return;
+      const std::int64_t k = random.integer(3, 300), n = random.integer(1, 90), m = 5;
+      const auto model = [&](const char* left, const char* right) {
+        return fmt::format(
+            "dyn 1\ndim M\ngraph g(x: f32[M, {0}]) -> (y: f32[M, {1}]) {{\n"
+            "  y = matmul({2}, {3}) + 1\n  return y\n}}\n",
+            k, n, left, fmt::format(fmt::runtime(right), fmt::format("w: f32[{}, {}]", k, n)));
+      };
+      Options options = test_options(isa.name);
+      options.random_weights = true;
+      const std::string rounded =
+          model("cast(cast(x) dtype=f16) dtype=f32", "cast(cast({}) dtype=f16) dtype=f32");
+      Tensor x(DType::f32, {m, k});
+      fill(x, uniform(-3, 5), random);
+      const Tensor expected = Graph::from_text(rounded, on_reference(options)).run({{"x", x}})["y"];
+      options.precision = "f16";
+      const Tensor found = Graph::from_text(model("x", "{}"), options).run({{"x", x}})["y"];
+      double worst = 0;
+      for (std::int64_t i = 0; i < found.size(); ++i)
+        worst = std::max(worst, std::abs(double{found.data<float>()[static_cast<std::size_t>(i)]} -
+                                         expected.data<float>()[static_cast<std::size_t>(i)]));
+      CHECK(worst <= 3e-6 * std::sqrt(static_cast<double>(k)));
+    });
+  }
+
   TEST_CASE("tensors between kernels are bf16 under that precision: residuals, and no counts") {
     Options options = test_options();
     options.precision = "bf16";

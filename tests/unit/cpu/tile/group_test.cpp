@@ -1,6 +1,7 @@
 // Tiles that multiply groups of narrow elements, beside plain loops, on every ISA of this CPU.
 
 #include <doctest/doctest.h>
+#include <llvm/IR/Module.h>
 
 #include <cmath>
 #include <cstring>
@@ -11,10 +12,13 @@
 #include "graph/ir/scalars.hpp"
 #include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
+#include "targets/cpu/tile/matrix_loop.hpp"
+#include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/jit/compiler.hpp"
 #include "targets/llvm/jit/jit.hpp"
 #include "tests/support/held_code.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/cpu/tile/soft_tiles.hpp"
 
 using namespace dyn::cpu;
 
@@ -170,6 +174,74 @@ TEST_CASE("no tile of groups spills a vector register, and each has its tile's i
         CHECK(lines_of(assembly, name) ==
               unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
       }
+    }
+  }
+}
+
+namespace {
+
+constexpr Group matrix_groups[] = {Group::Bytes, Group::Bfloats};
+
+/// A main loop of matrix tiles in memory.
+dyn::codegen::KernelSource soft_main_loop(const dyn::codegen::Isa& isa, const Tile& tile,
+                                          Group group) {
+  return {
+      "soft main loop " + Factors(group).name() + " " + std::to_string(tile.rows) + " " +
+          std::to_string(tile.columns),
+      [&isa, tile, group](llvm::Module& module, const std::string& symbol) {
+        dyn::codegen::Builder builder(module.getContext());
+        llvm::Function* function = create_main_loop(builder, module, symbol);
+        builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+        dyn::testing::SoftTiles code(builder, group);
+        emit_matrix_loop(builder, code, isa, tile);
+        builder.CreateRetVoid();
+      }};
+}
+
+}  // namespace
+
+TEST_CASE("loops over matrix tiles: every tile's sums, on tiles in memory") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  for (const dyn::codegen::Isa& isa : dyn::codegen::all_isas()) {
+    if (!dyn::codegen::cpu_has(isa) || isa.panel_f32 % 16 != 0) continue;
+    const auto store = dyn::codegen::CodeStore::open(isa, {});
+    for (const Group group : matrix_groups) {
+      const Tile tiles[] = {{1, 16}, {5, 32}, {14, 32}, {3, 64}, {2, 128}};
+      std::vector<dyn::codegen::KernelSource> sources;
+      for (const Tile& tile : tiles) sources.push_back(soft_main_loop(isa, tile, group));
+      dyn::rkernel::CompileReport report;
+      const auto held = dyn::testing::hold(store->resolve(sources, 2, report));
+      for (std::size_t i = 0; i < std::size(tiles); ++i) {
+        for (const std::int64_t groups : {0, 1, 15, 16, 17, 32, 47}) {
+          CAPTURE(isa.name);
+          CAPTURE(tiles[i].rows);
+          CAPTURE(tiles[i].columns);
+          CAPTURE(groups);
+          check_group({isa, group, tiles[i], groups}, reinterpret_cast<MainLoop>(held[i]), random);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("AMX: each tile has its products, and no tile goes through the stack") {
+  constexpr int tile_columns = 16, whole_and_rest = 2;
+  const dyn::rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
+  const dyn::codegen::Isa& isa = dyn::codegen::with_matrices(
+      *std::ranges::find(dyn::codegen::all_isas(), "avx512", &dyn::codegen::Isa::name));
+  dyn::codegen::Compiler compiler(isa);
+  for (const Group group : matrix_groups) {
+    for (const Tile& tile : main_loop_tiles(isa)) {
+      CAPTURE(tile.rows);
+      CAPTURE(tile.columns);
+      const std::string assembly = compiler.assembly(
+          main_loop_source(isa, register_layer(tile, contraction), Factors(group)), "f");
+      const int sums = tile.columns / tile_columns;
+      CHECK(lines_of(assembly, group == Group::Bytes ? "tdpbusd" : "tdpbf16ps") ==
+            whole_and_rest * sums);
+      CHECK(lines_of(assembly, "tilestored") == sums);
+      CHECK(lines_of(assembly, "ldtilecfg") == 1);
+      CHECK(lines_of(assembly, "vpdpbusd") + lines_of(assembly, "vdpbf16ps") == 0);
     }
   }
 }
