@@ -1,6 +1,8 @@
 #include "src/peak/kernels.hpp"
 
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace dyn::peak {
 namespace {
@@ -173,6 +175,53 @@ __attribute__((target("avx512f,avx512bf16"))) std::int64_t bfloats_avx512(std::i
   return static_cast<std::int64_t>(lanes[0]);
 }
 
+/// What ldtilecfg reads (Intel, Software Developer's Manual): all tiles are of 16 rows of 64 bytes.
+struct alignas(64) TileConfig {
+  std::uint8_t palette = 1, unused[15] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// Chains of whole tiles: six, and the two factors.
+constexpr int matrix_chains = 6, matrix_rows = 16, matrix_columns = 16, matrix_depth = 16;
+
+#define DYN_MATRIX_CHAINS(name, features, instruction)                           \
+  __attribute__((target(features))) std::int64_t name(std::int64_t iterations) { \
+    const TileConfig config;                                                     \
+    alignas(64) std::int32_t sums[matrix_rows * matrix_columns] = {};            \
+    _tile_loadconfig(&config);                                                   \
+    _tile_zero(0);                                                               \
+    _tile_zero(1);                                                               \
+    _tile_zero(2);                                                               \
+    _tile_zero(3);                                                               \
+    _tile_zero(4);                                                               \
+    _tile_zero(5);                                                               \
+    _tile_zero(6);                                                               \
+    _tile_zero(7);                                                               \
+    for (std::int64_t n = 0; n < iterations; ++n) {                              \
+      instruction(0, 6, 7);                                                      \
+      instruction(1, 6, 7);                                                      \
+      instruction(2, 6, 7);                                                      \
+      instruction(3, 6, 7);                                                      \
+      instruction(4, 6, 7);                                                      \
+      instruction(5, 6, 7);                                                      \
+    }                                                                            \
+    _tile_stored(0, sums, 64);                                                   \
+    _tile_release();                                                             \
+    return sums[0];                                                              \
+  }
+
+DYN_MATRIX_CHAINS(bytes_amx, "amx-tile,amx-int8", _tile_dpbusd)
+DYN_MATRIX_CHAINS(bfloats_amx, "amx-tile,amx-bf16", _tile_dpbf16ps)
+
+/// The system saves tiles of a process that has asked for them (Linux, arch_prctl).
+bool may_use_tiles() {
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
+         __builtin_cpu_supports("amx-bf16") &&
+         syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+
 // Multiply and add count as two operations.
 constexpr double flops_of(int chains, int lanes) { return 2.0 * chains * lanes; }
 
@@ -216,12 +265,18 @@ std::vector<NarrowKernel> narrow_kernels_of(Isa isa) {
   __builtin_cpu_init();
   std::vector<NarrowKernel> kernels;
   constexpr int bytes = 4, pairs = 2;
+  const bool matrices = isa == Isa::avx512 && may_use_tiles();
+  if (matrices) {
+    constexpr double flops = flops_of(matrix_chains * matrix_rows, matrix_columns) * matrix_depth;
+    kernels.push_back({"i8", bytes_amx, bytes * flops});
+    kernels.push_back({"bf16", bfloats_amx, pairs * flops});
+  }
   if (isa == Isa::avx512) {
-    if (__builtin_cpu_supports("avx512vnni"))
+    if (!matrices && __builtin_cpu_supports("avx512vnni"))
       kernels.push_back({"i8", bytes_avx512, bytes * flops_of(avx512_chains, 16)});
     if (__builtin_cpu_supports("avx512bw"))
       kernels.push_back({"i16", shorts_avx512, pairs * flops_of(avx512_chains, 16)});
-    if (__builtin_cpu_supports("avx512bf16"))
+    if (!matrices && __builtin_cpu_supports("avx512bf16"))
       kernels.push_back({"bf16", bfloats_avx512, pairs * flops_of(avx512_chains, 16)});
   } else if (isa == Isa::avx2) {
     if (__builtin_cpu_supports("avxvnni"))

@@ -2,4 +2,4 @@
 # file: targets/cpu/move/pack.cpp
 # target: test_kernels
 # test: codes of a file are multiplied as they lie*
-s/int{source_.zeros\[place(n, block)\]} - middle_code/int{source_.zeros[place(n, block)]}/
+s/zero_at(place(n, block)) - middle_code/zero_at(place(n, block))/

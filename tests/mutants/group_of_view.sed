@@ -1,5 +1,5 @@
-# Products read views in whose rows groups are cut.
+# Products read views whose rows do not lie along K.
 # file: graph/fusion/layout.cpp
 # target: test_kernels
 # test: integer products*
-s/grouped_.contains(node.outputs\[0\]) \&\& !in_groups(\*result)/false/
+s/in_runs_.contains(node.outputs\[0\]) \&\& result->strides/false \&\& result->strides/

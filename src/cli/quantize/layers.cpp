@@ -39,7 +39,9 @@ std::string why_kept(const graph::ConstantProducts& products, const graph::Modul
   if (node.op->id == OpId::Conv && graph::attr_integer(node, "groups") != 1) return "has groups";
   if (node.op->id == OpId::Matmul && module.value(node.inputs[1]).type.rank() != 2)
     return "the weight is no matrix";
-  return "the depth is no multiple of 4";
+  if (node.op->id == OpId::Matmul)
+    return fmt::format("sums of fewer than {} products", graph::least_grouped_depth);
+  return "the channels are no multiple of 4";
 }
 
 /// Rows of weights as codes.

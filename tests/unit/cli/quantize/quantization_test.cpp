@@ -22,13 +22,13 @@ namespace dyn::testing {
 namespace {
 
 /// Matmuls by a weight and by a turned one, a convolution, a table that is multiplied too, and a
-/// depth that is no multiple of 4.
+/// depth of two.
 constexpr const char* mixed_text =
     "dyn 1\ndim B in 1..9 hint 2\nweight w: f32[36, 40] = random 1\nweight v: f32[12, 40] = random "
     "2\n"
     "weight f: f32[3, 2, 12, 20] = random 3\nweight t: f32[50, 20] = random 4\n"
-    "weight o: f32[7, 5] = random 5\n"
-    "graph g(x: f32[B, 36], i: f32[B, 5, 6, 12], ids: i64[B], u: f32[B, 7]) -> "
+    "weight o: f32[2, 5] = random 5\n"
+    "graph g(x: f32[B, 36], i: f32[B, 5, 6, 12], ids: i64[B], u: f32[B, 2]) -> "
     "(y: f32[B, 12], c: f32[B, 3, 5, 20], s: f32[B, 50], r: f32[B, 5]) {\n"
     "  h = relu(matmul(x, w))\n  y = matmul(h, v) transpose_b=true\n"
     "  c = conv(i, f)\n  e = gather(t, ids) axis=0\n  s = matmul(e, t) transpose_b=true\n"
@@ -61,7 +61,7 @@ NamedTensors mixed_inputs(std::mt19937_64& random) {
   std::uniform_real_distribution<float> number(-1, 2);
   std::uniform_int_distribution<std::int64_t> row(0, 49);
   Tensor x(DType::f32, {3, 36}), i(DType::f32, {3, 5, 6, 12}), ids(DType::i64, {3}),
-      u(DType::f32, {3, 7});
+      u(DType::f32, {3, 2});
   for (Tensor* tensor : {&x, &i, &u}) {
     for (float& element : tensor->mutable_data<float>()) element = number(random);
   }
