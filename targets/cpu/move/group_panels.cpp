@@ -263,7 +263,17 @@ void emit_group_rows(codegen::Builder& builder, const codegen::Isa& isa, rkernel
     words.close();
   };
   copy(number(0), vectors, lanes, "vector_of_words");
-  copy(vectors, whole, 1, "word");
+  if (isa.mask_registers) {
+    Value* left = builder.CreateSub(whole, vectors);
+    Value* mask = builder.CreateICmpSLT(codegen::iota(builder, builder.getInt64Ty(), lanes),
+                                        codegen::broadcast(builder, left, lanes));
+    auto* type = codegen::lanes_of(word, lanes);
+    Value* some = builder.CreateMaskedLoad(type, builder.CreateGEP(word, source, vectors), align,
+                                           mask, llvm::Constant::getNullValue(type));
+    builder.CreateMaskedStore(some, builder.CreateGEP(word, target, vectors), llvm::Align(4), mask);
+  } else {
+    copy(vectors, whole, 1, "word");
+  }
   Value* first = builder.CreateMul(whole, number(size));
   Conditional rest(builder, builder.CreateICmpSLT(first, columns), "last_word");
   Value* last = builder.getInt32(0);
