@@ -51,7 +51,7 @@ std::vector<Case> movement_cases() {
            "x: u8[A, 3, B]", "r: u8[A, B, 4]"),
       same("r = transpose(x) perm=[0, 2, 1]", "x: i16[A, 2, B]", "r: i16[A, B, 2]"),
       same("r = pad(transpose(x) perm=[0, 2, 1]) before=[0, 0, 5] after=[0, 0, 19]",
-           "x: f32[A, 13, B]", "r: f32[A, B, 37]"),
+           "x: i32[A, 13, B]", "r: i32[A, B, 37]"),
       same("r = pad(transpose(x) perm=[0, 2, 1]) before=[0, 0, 2] after=[0, 0, 1]",
            "x: bf16[A, 31, B]", "r: bf16[A, B, 34]"),
       same("r = gather(x, i) axis=0", "x: f32[9, B], i: i64[A, 3]", "r: f32[A, 3, B]", pairs,

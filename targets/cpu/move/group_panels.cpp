@@ -34,7 +34,7 @@ class GroupPanels {
   void emit(Value* panels, Value* columns, Value* to) const {
     if (!from_.unit) return emit_panels(number(0), panels, columns, to);
     Value* whole = builder_.CreateBinaryIntrinsic(
-        llvm::Intrinsic::smin, panels, builder_.CreateSDiv(columns, number(isa_.panel_f32)));
+        llvm::Intrinsic::smin, panels, builder_.CreateUDiv(columns, number(isa_.panel_f32)));
     emit_strips(whole, to);
     emit_panels(whole, panels, columns, to);
   }

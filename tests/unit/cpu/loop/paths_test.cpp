@@ -46,8 +46,25 @@ void interleaving(ProblemBuilder& b, std::int64_t outer, std::int64_t few, std::
   const int in = b.operand(dtype, apart ? mixed : parts, elements),
             out = b.operand(dtype, apart ? parts : mixed, elements, true);
   const int value = b.load(in);
-  b.problem.exprs[static_cast<std::size_t>(value)].dtype = dtype;
-  b.store(b.expr(ExprOp::Neg, {value}, dtype), out);
+  const DType computed = in_registers(dtype);
+  b.problem.exprs[static_cast<std::size_t>(value)].dtype = computed;
+  b.store(b.expr(ExprOp::Neg, {value}, computed), out);
+  b.problem.lane_axis = i;
+}
+
+/// out[o, j, i] = in[o, i - before, j], and 0 where the input has no such row.
+void padded_transposition(ProblemBuilder& b, std::int64_t rows, std::int64_t columns,
+                          std::int64_t before, std::int64_t after, DType dtype) {
+  constexpr std::int64_t outer = 2;
+  const int o = b.axis(outer), j = b.axis(columns), i = b.axis(before + rows + after);
+  const auto width = b.symbol(columns), height = b.symbol(rows), first = b.symbol(before);
+  const int in = b.operand(dtype, {width * height, b.constant(1), width}, outer * rows * columns);
+  dyn::rkernel::Operand& operand = b.problem.operands[static_cast<std::size_t>(in)];
+  operand.offset = b.constant(0) - first * width;
+  operand.guards = {dyn::rkernel::range_of(i, first, first + height)};
+  const int value = b.load(in);
+  b.problem.exprs[static_cast<std::size_t>(value)].dtype = in_registers(dtype);
+  b.store(value, b.dense(dtype, {o, j, i}, true));
   b.problem.lane_axis = i;
 }
 
@@ -77,6 +94,9 @@ TEST_CASE("elements that lie two, three or four apart, read and written, around 
         interleaving(integers, 1, few, count, apart, DType::i32);
         check_problem(floats, seed, 0, seed % 2 == 0);
         check_problem(integers, seed + 1, 0);
+        ProblemBuilder narrow("interleaving");
+        interleaving(narrow, 2, few, count, apart, seed % 4 < 2 ? DType::i8 : DType::f16);
+        check_problem(narrow, seed, 0);
         seed += 2;
       }
       ProblemBuilder sums("magnitudes");
@@ -98,6 +118,18 @@ TEST_CASE("transposed blocks of every size of element, around the sizes of tiles
       check_problem(sum, seed + 1, 1e-4, true);
       seed += 3;
     }
+}
+
+TEST_CASE("transposed blocks of padded lanes") {
+  unsigned seed = 500;
+  for (const std::int64_t rows : {0, 1, 3, 13, 16, 33})
+    for (const std::int64_t columns : {1, 16, 31, 66})
+      for (const auto& [before, after] : {std::pair{0, 1}, {1, 0}, {5, 19}}) {
+        ProblemBuilder b("padded_transposition");
+        padded_transposition(b, rows, columns, before, after,
+                             element_types[seed % element_types.size()]);
+        check_problem(b, seed++);
+      }
 }
 
 TEST_CASE("transposed blocks of more than one ticket") {
