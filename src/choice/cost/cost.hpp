@@ -67,7 +67,7 @@ struct ContractionShape {
       true;  ///< constant, packed at load; else packed by each ticket, or read as it lies
   bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1
   std::int64_t b_row_bytes = 0;  ///< distance of a fresh B's rows
-  bool must_copy_a = false;      ///< A's stride along k is not 1
+  bool must_copy_a = false;      ///< A's stride along k is not 1, or rows are no whole groups
   std::int64_t a_row_bytes = 0;  ///< distance of A's rows, for the risk that they share cache sets
   bool a_slides = false;         ///< A's rows are windows of a tensor, and copied run by run
   float a_distinct = 1;  ///< of their elements, the share that a copy reads for the first time; the
