@@ -87,6 +87,22 @@ double Peak::bytes_per_second(double bytes, int threads) const {
   return here.dram_gb_per_s * 1e9;
 }
 
+namespace {
+
+/// No core computes faster because others compute too: where a few threads were disturbed, each
+/// reaches what it does among more.
+void mend_rates(std::vector<PeakFigures>& figures) {
+  for (double PeakFigures::* const rate : {&PeakFigures::gflops, &PeakFigures::i8_gflops,
+                                           &PeakFigures::i16_gflops, &PeakFigures::bf16_gflops}) {
+    for (std::size_t i = figures.size() - 1; i-- > 0;) {
+      const PeakFigures& more = figures[i + 1];
+      figures[i].*rate = std::max(figures[i].*rate, more.*rate * figures[i].threads / more.threads);
+    }
+  }
+}
+
+}  // namespace
+
 Peak parse_peak(const std::string& json) {
   try {
     const nlohmann::json document = nlohmann::json::parse(json);
@@ -110,6 +126,7 @@ Peak parse_peak(const std::string& json) {
     if (peak.figures.empty() || std::any_of(peak.figures.begin(), peak.figures.end(), bad)) {
       throw Error(ErrorKind::device, "dyn-peak gave no usable figures");
     }
+    mend_rates(peak.figures);
     return peak;
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::device, fmt::format("dyn-peak gave no valid figures: {}", error.what()));

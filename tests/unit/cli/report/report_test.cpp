@@ -65,6 +65,15 @@ TEST_CASE("limits: the larger of computing and streaming, at this many threads")
   CHECK(peak.at(4).l2_gb_per_s == 0);
 }
 
+TEST_CASE("limits: a rate that was disturbed is no lower than each thread's among more") {
+  const dyn::cli::Peak peak = dyn::cli::parse_peak(
+      R"({"isa": "avx2", "figures": [{"threads": 1, "gflops": 100, "i8_gflops": 370, "dram_gb_per_s": 20},
+                                     {"threads": 4, "gflops": 360, "i8_gflops": 1600, "dram_gb_per_s": 32}]})");
+  CHECK(peak.at(1).i8_gflops == doctest::Approx(400));
+  CHECK(peak.at(1).gflops == doctest::Approx(100));
+  CHECK(peak.at(1).bf16_gflops == 0);
+}
+
 TEST_CASE("limits: bytes that a cache holds stream from there") {
   const dyn::cli::Peak peak = dyn::cli::parse_peak(
       R"({"isa": "avx2", "cache_bytes": [1000, 10000, 100000], "figures": [
