@@ -131,14 +131,13 @@ class Widener {
         !may_have_groups(module_, node, product_group_of(DType::bf16)))
       return false;
     const Value &x = module_.value(node.inputs[0]), &w = module_.value(node.inputs[1]);
-    if (x.type.dtype == DType::bf16 && w.type.dtype == DType::bf16 && node.op->id == OpId::Matmul &&
-        is_fresh(node.inputs[1]))
-      return true;
-    const bool is_conv = node.op->id == OpId::Conv;
-    return x.type.dtype == DType::bf16 && w.type.dtype == DType::bf16 &&
-           w.kind == ValueKind::Weight && products_.weight_of(node.inputs[1]) != no_value &&
-           (is_conv ? attr_integer(node, "groups") == 1 : w.type.rank() == 2) &&
-           (node.op->id != OpId::Matmul || !attr_boolean(node, "transpose_a"));
+    if (x.type.dtype != DType::bf16 || w.type.dtype != DType::bf16) return false;
+    const bool is_matmul = node.op->id == OpId::Matmul;
+    if (is_matmul && is_fresh(node.inputs[1])) return true;
+    const bool is_one =
+        node.op->id == OpId::Conv ? attr_integer(node, "groups") == 1 : w.type.rank() == 2;
+    return w.kind == ValueKind::Weight && products_.weight_of(node.inputs[1]) != no_value &&
+           is_one && !(is_matmul && attr_boolean(node, "transpose_a"));
   }
 
   void widen(const std::vector<Node>& nodes, Node node) {

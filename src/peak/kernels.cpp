@@ -175,7 +175,8 @@ __attribute__((target("avx512f,avx512bf16"))) std::int64_t bfloats_avx512(std::i
   return static_cast<std::int64_t>(lanes[0]);
 }
 
-/// What ldtilecfg reads (Intel, Software Developer's Manual): all tiles are of 16 rows of 64 bytes.
+/// The operand of ldtilecfg (Intel, Software Developer's Manual): all tiles are of 16 rows of 64
+/// bytes.
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1, unused[15] = {};
   std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -13,14 +12,9 @@ namespace {
 struct Row {
   const char* name;
   Element element;
-  std::size_t bytes;
-  bool is_float;
 };
-constexpr Row rows[] = {{"f32", Element::F32, 4, true},   {"f16", Element::F16, 2, true},
-                        {"bf16", Element::Bf16, 2, true}, {"i32", Element::I32, 4, false},
-                        {"i8", Element::I8, 1, false},    {"u8", Element::U8, 1, false}};
-
-const Row& row_of(Element element) { return *std::ranges::find(rows, element, &Row::element); }
+constexpr Row rows[] = {{"f32", Element::F32}, {"f16", Element::F16}, {"bf16", Element::Bf16},
+                        {"i32", Element::I32}, {"i8", Element::I8},   {"u8", Element::U8}};
 
 constexpr int half_fraction = 10, half_bias = 15;
 
@@ -63,8 +57,6 @@ Element element_named(const std::string& dtype) {
   if (row == std::end(rows)) throw Unsupported(fmt::format("no elements of {}", dtype));
   return row->element;
 }
-
-std::size_t bytes_of(Element element) { return row_of(element).bytes; }
 
 Buffer random_elements(Element element, std::int64_t count, std::uint32_t seed) {
   Buffer floats = random_floats(count, seed);

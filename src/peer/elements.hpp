@@ -13,7 +13,6 @@ enum class Element : std::uint8_t { F32, F16, Bf16, I32, I8, U8 };
 
 /// Throws Unsupported for other types.
 Element element_named(const std::string& dtype);
-std::size_t bytes_of(Element element);
 
 /// Floats in [-1, 1), u8 in [0, 255] and others in [-127, 127], not symmetric, different for each
 /// seed.

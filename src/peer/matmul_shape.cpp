@@ -12,7 +12,7 @@ namespace {
 constexpr int checked_elements = 16;
 constexpr double epsilon = 0x1p-23;
 
-/// What rounding to the type may move, as a share of the number.
+/// The share of a number that rounding to the type may move.
 double step_of(Element element) {
   switch (element) {
     case Element::F16: return 0x1p-11;

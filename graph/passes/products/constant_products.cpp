@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
+#include "graph/passes/products/fill_groups.hpp"
 
 namespace dyn::graph {
 
@@ -35,11 +36,8 @@ ValueId ConstantProducts::weight_of(ValueId id) const {
 
 bool ConstantProducts::contains(const Node& node) const {
   if (!has(node)) return false;
-  const std::optional<std::int64_t> depth =
-      module_.value(node.inputs[0]).type.dims.back().constant();
-  if (!depth) return false;
-  return node.op->id == OpId::Matmul ? *depth >= least_grouped_depth
-                                     : *depth > 0 && *depth % group_ == 0;
+  const Dim depth = module_.value(node.inputs[0]).type.dims.back();
+  return depth.constant() && has_groups(node, depth, group_);
 }
 
 bool ConstantProducts::has(const Node& node) const {

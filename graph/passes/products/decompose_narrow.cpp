@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "graph/ops/sliding_window.hpp"
 #include "graph/passes/products/constant_products.hpp"
+#include "graph/passes/products/fill_groups.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -112,7 +113,7 @@ class NarrowProduct {
     emit_product({number, node_.inputs[1]}, attrs, DType::f32, output());
   }
 
-  /// Of integers by others that are no weight.
+  /// A product of integers by others that are no weight.
   bool is_contracted_fresh(ValueId x) const {
     return options_.integer_factor != DType::f32 && type(node_.inputs[1]).dtype == DType::i8 &&
            has_fresh_groups(x) && reaches_factor(x);
@@ -140,11 +141,8 @@ class NarrowProduct {
         w.kind == ValueKind::Weight || (is_conv && rows_of(node_.inputs[1]) != no_value);
     return is_weight && is_one && has_groups_along(x);
   }
-  /// A row of a matmul may end with part of a group.
   bool has_groups_along(ValueId x) const {
-    const std::optional<std::int64_t> depth = type(x).dims.back().constant();
-    if (is_matmul()) return depth.value_or(least_grouped_depth) >= least_grouped_depth;
-    return depth && *depth % product_group_of(type(x).dtype) == 0;
+    return has_groups(node_, type(x).dims.back(), product_group_of(type(x).dtype));
   }
 
   /// The weight [results, taps..., channels], or [results, taps * channels], of filters [taps...,

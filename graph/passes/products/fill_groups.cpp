@@ -114,13 +114,15 @@ class Filler {
 
 }  // namespace
 
+bool has_groups(const Node& node, Dim depth, std::int64_t group) {
+  const std::optional<std::int64_t> count = depth.constant();
+  if (node.op->id == OpId::Matmul)
+    return count.value_or(least_grouped_depth) >= least_grouped_depth;
+  return count && *count > 0 && *count % group == 0;
+}
+
 bool may_have_groups(const Module& module, const Node& node, std::int64_t group) {
-  const OpId op = node.op->id;
-  const std::optional<std::int64_t> depth =
-      module.value(node.inputs[0]).type.dims.back().constant();
-  if (op == OpId::Matmul) return depth.value_or(least_grouped_depth) >= least_grouped_depth;
-  if ((op != OpId::Conv && op != OpId::WindowMatmul) || !depth) return false;
-  if (*depth > 0 && *depth % group == 0) return true;
+  if (has_groups(node, module.value(node.inputs[0]).type.dims.back(), group)) return true;
   const std::optional<Channels> channels = channels_of(module, node);
   return channels && channels->count >= least_grouped_depth;
 }

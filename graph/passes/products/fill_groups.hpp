@@ -7,6 +7,10 @@
 
 namespace dyn::graph {
 
+/// True where a product whose depth (of a conv or window_matmul: channels) is this one can be
+/// multiplied in groups of so many elements: rows of a matmul may end with part of one.
+bool has_groups(const Node& node, Dim depth, std::int64_t group);
+
 /// True where a target can multiply the left side of a product in groups of so many elements: a
 /// matmul, whose rows may end with part of one, or a window_matmul or conv whose channels are whole
 /// groups, or are filled up by fill_groups().

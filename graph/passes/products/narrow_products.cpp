@@ -56,7 +56,7 @@ class Narrower {
     return (narrow_[x] = {cast(x, dtype_)}).bits;
   }
 
-  /// What a product takes: pairs of bf16 as they are, other numbers as f32.
+  /// The left side as a product takes it: pairs of bf16 as they are, other numbers as f32.
   ValueId factor_of(const Node& node, ValueId x) {
     const ValueId bits = narrow(node, x);
     return dtype_ == DType::bf16 ? bits : widened(node, narrow_.at(x));

@@ -26,8 +26,8 @@ struct NormalSpread {
 NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> shape);
 
 /// Elements [first, first + count): floats normal, i8 uniform in [-127, 127], other integers and
-/// bool 0 or 1 (indices that every table with two rows has). f16 and bf16 are
-/// those of f32, rounded.
+/// bool 0 or 1 (indices that every table with two rows has). f16 and bf16 are those of f32,
+/// rounded.
 void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first,
                  std::int64_t count, void* out);
 

@@ -30,7 +30,7 @@ bool must_be_unit(graph::Dim stride) {
   return may_be_unit(stride) && codegen::possible_classes(stride).size() == 1;
 }
 
-// Whether tiles may read B where it is: neither packed at load nor always copied.
+// True where tiles may read B where it is: neither packed at load nor always copied.
 bool is_read_as_it_lies(const rkernel::Problem& problem) {
   return problem.contraction->group == rkernel::Group::None &&
          problem.operands[static_cast<std::size_t>(problem.contraction->b)].form !=

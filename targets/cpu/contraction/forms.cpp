@@ -156,7 +156,7 @@ std::int64_t ContractionForms::elements_of_a(const ContractionForm& form,
   return elements * codegen::value_of(slots_.table.window(contraction.a).channels, ints);
 }
 
-// Whether the rows of A consist of whole groups, where nobody could know it before.
+// True where the rows of A consist of whole groups; of ragged ones only the sizes tell.
 bool ContractionForms::has_whole_groups(std::span<const std::int64_t> ints) const {
   const rkernel::Contraction& contraction = *forms_.front().form.problem.contraction;
   if (!contraction.is_ragged()) return true;

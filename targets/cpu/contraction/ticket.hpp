@@ -31,7 +31,7 @@ struct ContractionSource {
   /// As wide as what one step of K reads of a row of A, and of a column of B.
   DType a_step() const { return grouped() ? DType::i32 : a().dtype; }
   DType b_step() const { return factors().step_dtype(); }
-  /// What the strides of a right side that is not packed count, and those of the left one.
+  /// The elements that strides count: of a right side that is not packed, and of the left one.
   DType b_element() const { return grouped() ? b().dtype : DType::f32; }
   DType a_element() const { return contraction().is_ragged() ? a().dtype : DType::f32; }
   rkernel::Factors factors() const { return rkernel::factors_of(problem()); }

@@ -55,7 +55,8 @@ std::optional<StrideClass> class_of_few(const codegen::Isa& isa, const rkernel::
   return std::nullopt;
 }
 
-/// Whether lanes outside of a range of theirs are all that guards keep from an operand, and 0.
+/// True where guards keep nothing from an operand but lanes outside of a range of theirs, where it
+/// is 0.
 bool has_zeros_beside(const rkernel::Operand& operand, int lane_axis) {
   return operand.fill == 0 && !operand.absent_outside &&
          std::ranges::all_of(operand.guards, [&](const rkernel::Guard& guard) {

@@ -1,7 +1,6 @@
 #include "targets/cpu/measure/matrix_check.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include <bit>
 #include <vector>
 
 #include "targets/cpu/tile/main_loop.hpp"
@@ -21,10 +20,7 @@ std::vector<std::uint32_t> words_of(Group group, std::size_t count, std::uint32_
       return (static_cast<std::uint32_t>(i) * step + part * 5) % 7;
     };
     const auto bfloat = [&](std::uint32_t part) {
-      const auto number = static_cast<float>(small(part));
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, &number, sizeof bits);
-      return bits >> 16;
+      return std::bit_cast<std::uint32_t>(static_cast<float>(small(part))) >> 16;
     };
     words[i] = group == Group::Bytes ? small(0) | small(1) << 8 | small(2) << 16 | small(3) << 24
                                      : bfloat(0) | bfloat(1) << 16;
@@ -41,10 +37,7 @@ double sum_of(Group group, const std::uint32_t* a, const std::uint32_t* b, std::
       const auto element = [&](std::uint32_t word) -> double {
         const std::uint32_t code = word >> (part * bits) & ((1U << bits) - 1);
         if (group == Group::Bytes) return code;
-        const std::uint32_t whole = code << 16;
-        float number = 0;
-        std::memcpy(&number, &whole, sizeof number);
-        return number;
+        return std::bit_cast<float>(code << 16);
       };
       sum += element(a[k]) * element(b[k * b_row]);
     }
@@ -69,11 +62,10 @@ bool agrees(const codegen::Isa& isa, Group group) {
       reinterpret_cast<float*>(sums.data()), panel, 0, 0, 0);
   for (std::int64_t i = 0; i < tile.rows * panel; ++i) {
     const std::uint32_t found = sums[static_cast<std::size_t>(i)];
-    float number = 0;
-    std::memcpy(&number, &found, sizeof number);
     const double expected =
         sum_of(group, a.data() + i / panel * groups, b.data() + i % panel, panel);
-    if (expected != (group == Group::Bytes ? static_cast<double>(found) : double{number}))
+    if (expected !=
+        (group == Group::Bytes ? static_cast<double>(found) : double{std::bit_cast<float>(found)}))
       return false;
   }
   return true;

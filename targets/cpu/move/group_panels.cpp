@@ -17,6 +17,24 @@ using llvm::Value;
 /// foresees.
 constexpr int strip_panels = 8;
 
+/// The elements of one group, of which only the first `count` exist, as a word: `load` gives that
+/// of an index in the memory's type, `element` is the group's.
+template <class Load>
+Value* word_of_elements(codegen::Builder& builder, int size, llvm::Type* element, Value* count,
+                        const Load& load) {
+  Value* word = builder.getInt32(0);
+  for (int i = 0; i < size; ++i) {
+    Value* index = builder.getInt64(static_cast<std::uint64_t>(i));
+    Value* exists = builder.CreateICmpSLT(index, count);
+    Value* one = load(builder.CreateSelect(exists, index, builder.getInt64(0)));
+    one = builder.CreateSelect(exists, one, llvm::ConstantInt::get(one->getType(), 0));
+    Value* bits = builder.CreateZExt(builder.CreateSExt(one, element), builder.getInt32Ty());
+    word = builder.CreateOr(word,
+                            builder.CreateShl(bits, static_cast<std::uint64_t>(i * (32 / size))));
+  }
+  return word;
+}
+
 class GroupPanels {
  public:
   GroupPanels(codegen::Builder& builder, const codegen::Isa& isa, rkernel::Group group,
@@ -200,19 +218,13 @@ class GroupPanels {
     CountedLoop lane(builder_, number(0), count, number(1), "word");
     Value* first = builder_.CreateMul(group.index(), number(size_));
     Value* at = builder_.CreateMul(lane.index(), from_.column_stride);
-    Value* word = builder_.getInt32(0);
-    for (int i = 0; i < size_; ++i) {
-      Value* row = builder_.CreateAdd(first, number(i));
-      Value* exists = builder_.CreateICmpSLT(row, elements_);
-      Value* place =
-          builder_.CreateMul(builder_.CreateSelect(exists, row, first), from_.row_stride);
-      Value* one = builder_.CreateAlignedLoad(
-          memory_type(), element(column, builder_.CreateAdd(at, place)), alignment());
-      one = builder_.CreateSelect(exists, one, llvm::ConstantInt::get(memory_type(), 0));
-      Value* bits = builder_.CreateZExt(builder_.CreateSExt(one, element_), builder_.getInt32Ty());
-      word = builder_.CreateOr(
-          word, builder_.CreateShl(bits, static_cast<std::uint64_t>(i * (32 / size_))));
-    }
+    Value* word = word_of_elements(
+        builder_, size_, element_, builder_.CreateSub(elements_, first),
+        [&](Value* index) -> Value* {
+          Value* place = builder_.CreateMul(builder_.CreateAdd(first, index), from_.row_stride);
+          return builder_.CreateAlignedLoad(
+              memory_type(), element(column, builder_.CreateAdd(at, place)), alignment());
+        });
     builder_.CreateAlignedStore(
         word, builder_.CreateGEP(builder_.getInt32Ty(), row_of(to, group.index()), lane.index()),
         llvm::Align(4));
@@ -276,18 +288,11 @@ void emit_group_rows(codegen::Builder& builder, const codegen::Isa& isa, rkernel
   }
   Value* first = builder.CreateMul(whole, number(size));
   Conditional rest(builder, builder.CreateICmpSLT(first, columns), "last_word");
-  Value* last = builder.getInt32(0);
-  for (int i = 0; i + 1 < size; ++i) {
-    Value* at = builder.CreateAdd(first, number(i));
-    Value* exists = builder.CreateICmpSLT(at, columns);
-    Value* one = builder.CreateAlignedLoad(
-        bits, element_of(builder, from.dtype, source, builder.CreateSelect(exists, at, first)),
-        align);
-    one = builder.CreateZExt(builder.CreateSelect(exists, one, llvm::ConstantInt::get(bits, 0)),
-                             word);
-    last =
-        builder.CreateOr(last, builder.CreateShl(one, static_cast<std::uint64_t>(i * (32 / size))));
-  }
+  Value* last = word_of_elements(
+      builder, size, bits, builder.CreateSub(columns, first), [&](Value* index) -> Value* {
+        return builder.CreateAlignedLoad(
+            bits, element_of(builder, from.dtype, source, builder.CreateAdd(first, index)), align);
+      });
   builder.CreateAlignedStore(last, builder.CreateGEP(word, target, whole), llvm::Align(4));
   rest.close();
   row.close();
