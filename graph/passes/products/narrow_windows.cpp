@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/ir/scalars.hpp"
 #include "graph/ops/sliding_window.hpp"
 #include "graph/passes/remove_dead.hpp"
 #include "graph/passes/rewriter.hpp"
