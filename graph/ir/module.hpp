@@ -67,6 +67,7 @@ struct WeightSource {
   /// Blocks: elements along the last axis that share a scale. Codes, Scales, Sums: elements of a
   /// column that follow each other; 0: columns are the last axis.
   std::int64_t block = 0;
+  int bits = 4;  ///< Blocks: of a code, or 8
 };
 
 struct Value {

@@ -111,8 +111,8 @@ void verify_blocks(const Module& module, const Value& value) {
   };
   const std::vector<ValueId>& parts = value.weight.parts;
   require(value.kind == ValueKind::Weight && value.type.dtype == DType::f32 &&
-              value.weight.block > 0 && (parts.size() == 2 || parts.size() == 3) &&
-              std::ranges::all_of(parts, is_weight),
+              value.weight.block > 0 && (value.weight.bits == 4 || value.weight.bits == 8) &&
+              (parts.size() == 2 || parts.size() == 3) && std::ranges::all_of(parts, is_weight),
           fmt::format("{} cannot have blocks", value.name));
 }
 

@@ -222,7 +222,8 @@ void Printer::print_header(bool names_files) {
 /// How a weight is made of others.
 std::string kind_text(const WeightSource& source) {
   switch (source.kind) {
-    case WeightSource::Kind::Blocks: return fmt::format("blocks of {}", source.block);
+    case WeightSource::Kind::Blocks:
+      return fmt::format("blocks of {} codes of {} bits", source.block, source.bits);
     case WeightSource::Kind::Padded: return "padded";
     case WeightSource::Kind::Codes: return "codes";
     case WeightSource::Kind::Scales: return "scales";

@@ -115,7 +115,9 @@ std::vector<Array> silu(const OpCall& call) {
 
 std::vector<Array> unpack_blocks(const OpCall& call) {
   const Array &codes = call.input(0), &scales = call.input(1);
-  const auto bytes = static_cast<std::size_t>(codes.dims.back()), block = 2 * bytes,
+  const std::int64_t bits = call.integer("bits"), base = std::int64_t{1} << bits;
+  const auto bytes = static_cast<std::size_t>(codes.dims.back()),
+             codes_of_byte = static_cast<std::size_t>(8 / bits), block = codes_of_byte * bytes,
              blocks = static_cast<std::size_t>(scales.dims.back());
   std::vector<std::int64_t> dims = scales.dims;
   dims.back() = call.dim("size");
@@ -123,9 +125,9 @@ std::vector<Array> unpack_blocks(const OpCall& call) {
   const auto size = static_cast<std::size_t>(result.dims.back());
   for (std::size_t i = 0; i < result.floats.size(); ++i) {
     const std::size_t line = i / size, k = i % size, at = line * blocks + k / block;
-    const std::int64_t byte = codes.integers[line * blocks * bytes + k / 2];
-    const std::int64_t code = k % 2 == 0 ? byte % 16 : byte / 16;
-    const std::int64_t zero = call.inputs.size() > 2 ? call.input(2).integers[at] : 8;
+    const std::int64_t byte = codes.integers[line * blocks * bytes + k / codes_of_byte];
+    const std::int64_t code = k % codes_of_byte == 0 ? byte % base : byte / base;
+    const std::int64_t zero = call.inputs.size() > 2 ? call.input(2).integers[at] : base / 2;
     result.floats[i] = static_cast<double>(code - zero) * scales.floats[at];
   }
   return {result};

@@ -2,4 +2,4 @@
 # file: targets/cpu/move/pack.cpp
 # target: test_kernels
 # test: codes of a file are multiplied as they lie*
-s/zero_at(place(n, block)) - middle_code/zero_at(place(n, block))/
+s/zero_at(place(n, block)) - middle_/zero_at(place(n, block))/

@@ -2,4 +2,4 @@
 # file: targets/cpu/move/pack.cpp
 # target: test_kernels
 # test: codes of a file are multiplied as they lie*
-s/if (group == rkernel::Group::None) return word;/if (group <= rkernel::Group::Bfloats) return word;/
+s/if (group == rkernel::Group::None || bits_/if (group <= rkernel::Group::Bfloats || bits_/

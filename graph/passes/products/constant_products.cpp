@@ -10,6 +10,9 @@ namespace dyn::graph {
 bool multiplies_codes(const Module& module, const Node& node, const DecomposeOptions& target) {
   if (target.codes_weights) return node.op->id != OpId::Conv;
   const WeightSource& source = module.value(node.inputs[1]).weight;
+  // A byte less a zero point is no byte.
+  if (target.integer_factor == DType::u8 && source.bits == 8 && source.parts.size() > 2)
+    return false;
   return source.kind == WeightSource::Kind::Blocks && node.op->id == OpId::Matmul &&
          attr_boolean(node, "transpose_b") &&
          std::ranges::find(target.code_blocks, source.block) != target.code_blocks.end();

@@ -9,8 +9,8 @@
 namespace dyn::graph {
 
 /// True where the target multiplies integers by the right side of the product, a matrix of f32 of
-/// the file, as codes of 4 bits: by the model's own, as they lie, or by those that it makes of all
-/// weights.
+/// the file, as codes of few bits: by the model's own, as they lie, or by those that it makes of
+/// all weights.
 bool multiplies_codes(const Module& module, const Node& node, const DecomposeOptions& target);
 
 class ConstantProducts {

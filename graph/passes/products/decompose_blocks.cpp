@@ -14,7 +14,8 @@ class BlockUnpacker {
   void compute() {
     rewriter_.begin(node_, "unpack_blocks");
     std::vector<Dim> leading = type(node_.inputs[1]).dims;
-    const Dim blocks = leading.back(), bytes = type(node_.inputs[0]).dims.back(), block = bytes * 2;
+    const Dim blocks = leading.back(), bytes = type(node_.inputs[0]).dims.back(),
+              block = bytes * codes_of_byte();
     leading.pop_back();
     const auto shaped = [&](std::initializer_list<Dim> last) {
       std::vector<Dim> dims = leading;
@@ -22,11 +23,13 @@ class BlockUnpacker {
       return dims;
     };
     const ValueId whole =
-        reshape(digits(shaped({blocks, bytes, integer(1)})), shaped({blocks, block}));
+        codes_of_byte() == 1
+            ? node_.inputs[0]
+            : reshape(digits(shaped({blocks, bytes, integer(1)})), shaped({blocks, block}));
     const std::vector<Dim> of_blocks = shaped({blocks, integer(1)});
     const ValueId zero = node_.inputs.size() > 2
                              ? reshape(cast(node_.inputs[2], DType::f32), of_blocks)
-                             : rewriter_.number(DType::f32, usual_zero);
+                             : rewriter_.number(DType::f32, codes_of_byte() == 1 ? 128 : 8);
     const ValueId scale = reshape(cast(node_.inputs[1], DType::f32), of_blocks);
     const ValueId numbers = map("mul", map("sub", cast(whole, DType::f32), zero), scale);
     const Dim size = type(node_.outputs[0]).dims.back();
@@ -42,8 +45,8 @@ class BlockUnpacker {
 
  private:
   static constexpr std::int64_t base = 16;
-  static constexpr double usual_zero = 8;
 
+  std::int64_t codes_of_byte() const { return 8 / attr_integer(node_, "bits"); }
   const TensorType& type(ValueId id) const { return rewriter_.type(id); }
   ValueId output() const { return node_.outputs[0]; }
   Dim integer(std::int64_t value) { return rewriter_.module().dims->constant(value); }
@@ -95,7 +98,9 @@ void decompose_blocks(Module& module) {
       WeightSource source;
       source.kind = WeightSource::Kind::Blocks;
       source.parts = node.inputs;
-      source.block = 2 * module.value(node.inputs[0]).type.dims.back().constant().value();
+      source.bits = static_cast<int>(attr_integer(node, "bits"));
+      source.block =
+          module.value(node.inputs[0]).type.dims.back().constant().value() * 8 / source.bits;
       rewriter.becomes_weight(node.outputs[0], std::move(source));
     } else {
       BlockUnpacker(rewriter, node).compute();

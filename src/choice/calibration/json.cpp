@@ -28,8 +28,10 @@ struct nlohmann::adl_serializer<dyn::rkernel::Factors> {
       for (const int block : dyn::rkernel::coding_blocks) {
         for (const dyn::DType scale : {dyn::DType::f16, dyn::DType::f32}) {
           for (const bool zeros : {false, true}) {
-            factors = Factors(dyn::rkernel::Coding{block, scale, zeros}, group);
-            if (json == factors.name()) return;
+            for (const int bits : dyn::rkernel::coding_bits) {
+              factors = Factors(dyn::rkernel::Coding{block, scale, zeros, bits}, group);
+              if (json == factors.name()) return;
+            }
           }
         }
       }

@@ -62,7 +62,7 @@ struct ContractionShape {
   DType a_dtype = DType::f32, b_dtype = DType::f32;  ///< in memory; computing is in f32
   rkernel::Group group = rkernel::Group::None;       ///< then k counts groups, and both dtypes are
                                                      ///< as wide as one
-  rkernel::Coding coding = {};                       ///< of b in i4
+  rkernel::Coding coding = {};                       ///< of b in blocks
   bool b_packed =
       true;  ///< constant, packed at load; else packed by each ticket, or read as it lies
   bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1

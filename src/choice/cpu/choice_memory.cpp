@@ -19,7 +19,7 @@ std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& sha
               static_cast<std::uint64_t>(shape.b_level) << 40 |
               static_cast<std::uint64_t>(shape.group) << 48 |
               static_cast<std::uint64_t>(shape.coding.scale) << 52 |
-              word(shape.coding.zero_points) << 60,
+              word(shape.coding.zero_points) << 60 | word(shape.coding.bits == 8) << 61,
           word(threads) << 32 | word(shape.coding.block) << 16 | word(shape.inlined_rows),
           word(shape.batch),
           word(shape.m),

@@ -26,34 +26,37 @@ constexpr int elements_of(Group group) noexcept {
   return group == Group::Bytes ? 4 : group == Group::None ? 1 : 2;
 }
 
-/// Weights of 4 bits in blocks along K. In a block the elements of a column are codes of i4, less
-/// its zero point where blocks have such, times its scale; the last block of a panel may have fewer
-/// than it has room for.
+/// Weights of 4 or 8 bits in blocks along K. In a block the elements of a column are codes of i4 or
+/// i8, less its zero point where blocks have such, times its scale; the last block of a panel may
+/// have fewer than it has room for.
 struct Coding {
   int block = 0;             ///< elements (coding_blocks); 0: weights are not coded
   DType scale = DType::f32;  ///< or f16; zero points lie so too
   bool zero_points = false;
+  int bits = 4;  ///< of a code, or 8
 
   auto operator<=>(const Coding&) const = default;
   explicit operator bool() const { return block != 0; }
   /// Bytes of one column's part of a block: its scale, its zero point, its codes.
-  std::int64_t block_bytes() const { return number_bytes() + block / 2; }
+  std::int64_t block_bytes() const { return number_bytes() + std::int64_t{block} * bits / 8; }
   std::int64_t number_bytes() const {
     return static_cast<std::int64_t>(size_of(scale)) * (zero_points ? 2 : 1);
   }
+  DType codes() const { return bits == 4 ? DType::i4 : DType::i8; }
+  /// Codes of one column that lie side by side in four bytes, along K.
+  int codes_of_word() const { return 32 / bits; }
 };
 
 /// The sizes that blocks may have.
 inline constexpr int coding_blocks[] = {16, 32, 64, 128, 256};
 inline constexpr int usual_coding_block = 32;  ///< Options::weight_group where nobody sets it
 
-/// Codes of one column that lie side by side in four bytes, along K.
-inline constexpr int codes_of_word = 8;
+/// The numbers of bits that codes may have.
+inline constexpr int coding_bits[] = {4, 8};
 
 /// The lowest bit of a word's code of number `index`: each element of a group has its own part of
-/// the word, from whose lowest bits on its codes lie.
-constexpr int bit_of_code(Group group, int index) noexcept {
-  constexpr int bits = 32 / codes_of_word;
+/// the word, from whose lowest bits on its codes of `bits` lie.
+constexpr int bit_of_code(Group group, int bits, int index) noexcept {
   const int parts = elements_of(group);
   return index % parts * (32 / parts) + index / parts * bits;
 }
@@ -64,13 +67,13 @@ constexpr int bit_of_code(Group group, int index) noexcept {
 struct Factors {
   Group group = Group::None;
   DType weights = DType::f32;
-  Coding coding = {};  ///< of weights in i4
+  Coding coding = {};  ///< of weights in blocks
 
   Factors() = default;
   Factors(DType narrow) : weights(narrow) {}  // NOLINT(google-explicit-constructor)
   explicit Factors(Group grouped) : group(grouped) {}
   explicit Factors(const Coding& codes, Group grouped = Group::None)
-      : group(grouped), weights(DType::i4), coding(codes) {}
+      : group(grouped), weights(codes.codes()), coding(codes) {}
   auto operator<=>(const Factors&) const = default;
 
   bool grouped() const { return group != Group::None; }

@@ -50,7 +50,8 @@ Coding held_coding(const graph::Module& module, ValueId id) {
   const DType scale = module.value(value.weight.parts[1]).type.dtype;
   return {.block = static_cast<int>(value.weight.block),
           .scale = scale == DType::f16 ? DType::f16 : DType::f32,
-          .zero_points = value.weight.parts.size() > 2};
+          .zero_points = value.weight.parts.size() > 2,
+          .bits = value.weight.bits};
 }
 
 }  // namespace

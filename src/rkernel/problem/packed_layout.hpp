@@ -17,7 +17,7 @@ namespace dyn::rkernel {
 /// the weight is the element times the f32 scale of its column; the scales, one for each column of
 /// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
 /// contiguous along k; and behind groups of bytes the sums of all columns of each panel, i32, or of
-/// codes f32. In i4 a panel is one block of K after the other (Coding): the scales of all columns,
+/// codes f32. With a coding a panel is one block of K after the other: the scales of all columns,
 /// their zero points where they have such, and row by row the words of all columns, each of
 /// codes_of_word elements along k as the group takes them (bit_of_code).
 struct PackedLayout {
@@ -27,10 +27,10 @@ struct PackedLayout {
       0;  ///< so many of the last columns, at most a panel's, are stored as rows as well; f32 only
   Group group = Group::None;  ///< of what contracts it; then there are neither scales nor rows
   bool sums = false;          ///< of columns, behind the panels; Group::Bytes only
-  Coding coding = {};         ///< of i4, whose scales lie in its blocks
+  Coding coding = {};         ///< whose scales lie in its blocks
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
-  bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None; }
+  bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None && !coding; }
   /// Rows of a panel.
   std::int64_t depth() const noexcept {
     return round_up(k, coding ? coding.block : elements_of(group));
@@ -63,8 +63,8 @@ struct PackedLayout {
   }
 };
 
-/// Weights as a file has them, column by column: codes of 4 bits along k, two in a byte, the first
-/// in the lower bits, each less the zero point of its block (8 without) times its scale.
+/// Weights as a file has them, column by column: codes along k, of 4 bits two in a byte, the first
+/// in the lower bits, each less the zero point of its block (the middle without) times its scale.
 struct CodedColumns {
   const std::uint8_t* codes;
   const float* scales;

@@ -84,7 +84,7 @@ struct Operand {
   DType dtype = DType::f32;
   DType held = DType::f32;  ///< f16 or bf16 of a constant f32 operand: a dtype that holds all its
                             ///< elements as they are
-  Coding coding = {};       ///< of packed weights in i4
+  Coding coding = {};       ///< of packed weights in blocks
   Coding held_coding = {};  ///< of a constant f32 operand whose elements lie so as they are, each
                             ///< block along the last axis of its buffer
   graph::ValueId buffer = graph::no_value;  ///< the base value whose memory this is

@@ -87,7 +87,8 @@ std::string WeightLayout::describe(const graph::Module& module,
     } else if (value.weight.kind == graph::WeightSource::Kind::Parts) {
       content = fmt::format("of {} parts:", value.weight.parts.size());
     } else if (value.weight.kind == graph::WeightSource::Kind::Blocks) {
-      content = fmt::format("blocks of {} in {}:", value.weight.block, value.weight.parts.size());
+      content = fmt::format("blocks of {} codes of {} bits in {}:", value.weight.block,
+                            value.weight.bits, value.weight.parts.size());
     } else if (!value.weight.parts.empty()) {
       content =
           fmt::format("quantised {} {}:", static_cast<int>(value.weight.kind), value.weight.block);

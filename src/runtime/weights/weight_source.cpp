@@ -313,9 +313,11 @@ void WeightSources::fill_from_blocks(const graph::Value& weight, std::int64_t fi
     return *module_.value(id).type.dims.back().constant();
   };
   const std::int64_t size = *weight.type.dims.back().constant(), block = weight.weight.block,
-                     blocks = last_dim(parts[1]), row_bytes = blocks * block / 2;
+                     blocks = last_dim(parts[1]);
+  const int bits = weight.weight.bits;
+  const std::int64_t row_bytes = blocks * block * bits / 8;
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(row_bytes)),
-      zeros(static_cast<std::size_t>(blocks), 8);
+      zeros(static_cast<std::size_t>(blocks), static_cast<std::uint8_t>(1 << (bits - 1)));
   std::vector<float> scales(static_cast<std::size_t>(blocks));
   const std::int64_t last = first + count;
   for (std::int64_t row = first / size; row * size < last; ++row) {
@@ -325,8 +327,9 @@ void WeightSources::fill_from_blocks(const graph::Value& weight, std::int64_t fi
     if (parts.size() > 2) fill(parts[2], row * blocks, blocks, zeros.data());
     const std::int64_t end = std::min(size, last - row * size);
     for (std::int64_t k = std::max<std::int64_t>(0, first - row * size); k < end; ++k) {
-      const auto byte = static_cast<std::size_t>(k / 2), at = static_cast<std::size_t>(k / block);
-      const int code = k % 2 == 0 ? codes[byte] & 15 : codes[byte] >> 4;
+      const std::int64_t bit = k * bits;
+      const auto at = static_cast<std::size_t>(k / block);
+      const int code = codes[static_cast<std::size_t>(bit / 8)] >> (bit % 8) & ((1 << bits) - 1);
       *out++ = static_cast<float>(code - int{zeros[at]}) * scales[at];
     }
   }

@@ -119,7 +119,8 @@ struct Filler {
     const std::int64_t blocks = *module.value(parts[1]).type.dims.back().constant();
     const rkernel::CodedColumns columns{
         reinterpret_cast<const std::uint8_t*>(aligned_elements(parts[0])), scales.data(),
-        zeros.empty() ? nullptr : zeros.data(), blocks * view.coding.block / 2, blocks};
+        zeros.empty() ? nullptr : zeros.data(), blocks * view.coding.block * view.coding.bits / 8,
+        blocks};
     const std::int64_t panel_bytes = std::max(packed.bytes() / packed.panels(), std::int64_t{1});
     timed(times.other, [&] {
       parallel_for(packed.panels(), part_bytes / panel_bytes, threads,

@@ -80,6 +80,10 @@ void multiply_by_scales(Problem& problem) {
 bool keeps_codes(const Problem& problem, const Operand& operand) {
   if (!operand.held_coding || !problem.contraction) return false;
   const rkernel::Contraction& contraction = *problem.contraction;
+  // A byte less a zero point is no byte.
+  if (contraction.group == rkernel::Group::Bytes && operand.held_coding.bits == 8 &&
+      operand.held_coding.zero_points)
+    return false;
   const auto k = static_cast<std::size_t>(contraction.k);
   const graph::Dim depth = problem.axes[k].extent;
   return &operand == &problem.operands[static_cast<std::size_t>(contraction.b)] &&
@@ -108,7 +112,7 @@ void choose_codes(const Problem& problem, Operand& operand, const rkernel::Facto
     operand.coding = weights.coding;
   }
   if (!operand.coding) return;
-  operand.dtype = DType::i4;
+  operand.dtype = operand.coding.codes();
   if (!codegen::can_widen(isa, operand.coding.scale)) operand.coding.scale = DType::f32;
 }
 
@@ -130,9 +134,9 @@ void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weig
       const DType wanted = has_scales && !scaled ? DType::bf16 : dtype;
       operand.dtype = stays ? operand.held : wanted;
     }
-    if (problem.contraction &&
-        problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8)
-      multiply_by_scales(problem);
+    if (!problem.contraction) continue;
+    const Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
+    if (b.dtype == DType::i8 && !b.coding) multiply_by_scales(problem);
   }
 }
 

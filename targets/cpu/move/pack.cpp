@@ -165,11 +165,12 @@ void pack_block(rkernel::BlockCoder& coder, const rkernel::PackedLayout& layout,
   const auto width = static_cast<std::size_t>(layout.panel);
   std::vector<std::int32_t> codes(width);
   std::vector<std::uint32_t> words(width);
-  for (int row = 0; row < layout.coding.block; row += rkernel::codes_of_word) {
+  const int codes_of_word = layout.coding.codes_of_word();
+  for (int row = 0; row < layout.coding.block; row += codes_of_word) {
     std::ranges::fill(words, 0);
-    for (int i = 0; i < rkernel::codes_of_word && row + i < count; ++i) {
+    for (int i = 0; i < codes_of_word && row + i < count; ++i) {
       coder.code(rows + (row + i) * layout.panel, codes.data());
-      const int bit = rkernel::bit_of_code(layout.group, i);
+      const int bit = rkernel::bit_of_code(layout.group, layout.coding.bits, i);
       for (std::size_t n = 0; n < width; ++n)
         words[n] |= (static_cast<std::uint32_t>(codes[n]) & 15U) << bit;
       for (std::size_t n = 0; sums != nullptr && n < width; ++n)
@@ -248,10 +249,6 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
 
 namespace {
 
-/// The source's codes count from 0 up, panels hold them less this.
-constexpr int middle_code = 8;
-constexpr std::uint32_t middle_codes = 0x8888'8888;
-
 /// Numbers of a block's columns as memory holds them; 0 behind the last column.
 template <class Number>
 void store_numbers(DType dtype, std::int64_t count, std::int64_t width, std::byte* out,
@@ -261,22 +258,32 @@ void store_numbers(DType dtype, std::int64_t count, std::int64_t width, std::byt
   rkernel::convert(DType::f32, numbers.data(), dtype, out, width);
 }
 
-/// A word whose codes lie one above the other, as its group takes them.
-std::uint32_t word_of_group(rkernel::Group group, std::uint32_t word) {
-  if (group == rkernel::Group::None) return word;
-  std::uint32_t placed = 0;
-  for (int i = 0; i < rkernel::codes_of_word; ++i)
-    placed |= (word >> rkernel::bit_of_code(rkernel::Group::None, i) & 15U)
-              << rkernel::bit_of_code(group, i);
-  return placed;
-}
+/// The codes of a word, which lie one above the other and count from 0 up.
+class WordOfCodes {
+ public:
+  WordOfCodes(int bits, std::uint32_t word)
+      : bits_(bits), greatest_((1U << bits) - 1), word_(word) {}
 
-/// The sum of a word's codes, which count from 0 up.
-int sum_of_codes(std::uint32_t word) {
-  constexpr std::uint32_t every_other = 0x0f0f'0f0f;
-  const std::uint32_t pairs = (word & every_other) + (word >> 4 & every_other);
-  return static_cast<int>(pairs * 0x0101'0101U >> 24);
-}
+  /// As its group takes them.
+  std::uint32_t placed(rkernel::Group group) const {
+    if (group == rkernel::Group::None || bits_ * rkernel::elements_of(group) == 32) return word_;
+    std::uint32_t placed = 0;
+    for (int i = 0; i < 32 / bits_; ++i) placed |= code(i) << rkernel::bit_of_code(group, bits_, i);
+    return placed;
+  }
+  /// The sum of the first of them.
+  int sum(int count) const {
+    std::uint32_t all = 0;
+    for (int i = 0; i < count; ++i) all += code(i);
+    return static_cast<int>(all);
+  }
+
+ private:
+  std::uint32_t code(int index) const { return word_ >> (index * bits_) & greatest_; }
+
+  const int bits_;
+  const std::uint32_t greatest_, word_;
+};
 
 /// A file's columns in one panel.
 class CodedPanel {
@@ -287,6 +294,10 @@ class CodedPanel {
         source_(source),
         first_(panel * layout.panel),
         count_(std::min(layout.panel, layout.n - first_)),
+        middle_(1 << (layout.coding.bits - 1)),
+        // One in each place of a word, times the middle.
+        middles_(static_cast<std::uint32_t>(middle_) *
+                 (~std::uint32_t{0} / ((1U << layout.coding.bits) - 1))),
         sums_(sums) {
     if (sums_ != nullptr) std::fill_n(sums_, layout_.panel, 0.0F);
   }
@@ -301,7 +312,7 @@ class CodedPanel {
       out += number_bytes;
       if (coding.zero_points) {
         store_numbers(coding.scale, count_, layout_.panel, out, [&](std::int64_t n) {
-          return static_cast<float>(zero_at(place(n, block)) - middle_code);
+          return static_cast<float>(zero_at(place(n, block)) - middle_);
         });
         out += number_bytes;
       }
@@ -316,27 +327,28 @@ class CodedPanel {
 
   int zero_at(std::int64_t at) const {
     const int zero = source_.zeros[at];
-    if (zero >= 2 * middle_code)
+    if (zero >= 2 * middle_)
       throw Error(ErrorKind::model,
-                  fmt::format("the zero point of a block of codes of 4 bits is {}; it must be a "
+                  fmt::format("the zero point of a block of codes of {} bits is {}; it must be a "
                               "code, at most {}",
-                              zero, 2 * middle_code - 1));
+                              layout_.coding.bits, zero, 2 * middle_ - 1));
     return zero;
   }
 
   std::byte* store_words(std::int64_t block, std::byte* out) const {
-    const int size = layout_.coding.block;
-    for (int k = 0; k < size; k += rkernel::codes_of_word) {
+    const int size = layout_.coding.block, bits = layout_.coding.bits;
+    for (int k = 0; k < size; k += layout_.coding.codes_of_word()) {
       const std::int64_t left = layout_.k - block * size - k;
       for (std::int64_t n = 0; n < layout_.panel; ++n) {
-        std::uint32_t word = middle_codes;
+        std::uint32_t word = middles_;
         if (n < count_) {
-          std::memcpy(&word,
-                      source_.codes + (first_ + n) * source_.column_bytes + (block * size + k) / 2,
-                      sizeof word);
+          std::memcpy(
+              &word,
+              source_.codes + (first_ + n) * source_.column_bytes + (block * size + k) * bits / 8,
+              sizeof word);
           if (sums_ != nullptr) sums_[n] += sum_of_word(word, left, place(n, block));
         }
-        word = word_of_group(layout_.group, word ^ middle_codes);
+        word = WordOfCodes(bits, word ^ middles_).placed(layout_.group);
         std::memcpy(out, &word, sizeof word);
         out += sizeof word;
       }
@@ -346,17 +358,19 @@ class CodedPanel {
 
   /// Its first `left` elements count.
   float sum_of_word(std::uint32_t word, std::int64_t left, std::int64_t at) const {
-    const auto count = std::clamp<std::int64_t>(left, 0, rkernel::codes_of_word);
-    if (count == 0) return 0;
-    const std::uint32_t there = word & (~std::uint32_t{0} >> (32 - 4 * count));
-    const int zero = source_.zeros == nullptr ? middle_code : int{source_.zeros[at]};
-    return static_cast<float>(sum_of_codes(there) - zero * static_cast<int>(count)) *
+    const rkernel::Coding& coding = layout_.coding;
+    const auto count = static_cast<int>(std::clamp<std::int64_t>(left, 0, coding.codes_of_word()));
+    const int zero = source_.zeros == nullptr ? middle_ : int{source_.zeros[at]};
+    return static_cast<float>(WordOfCodes(coding.bits, word).sum(count) - zero * count) *
            source_.scales[at];
   }
 
   const rkernel::PackedLayout& layout_;
   const rkernel::CodedColumns& source_;
   const std::int64_t first_, count_;
+  /// The source's codes count from 0 up, panels hold them less the middle.
+  const int middle_;
+  const std::uint32_t middles_;  ///< of a word
   float* const sums_;
 };
 

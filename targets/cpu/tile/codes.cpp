@@ -9,7 +9,8 @@ namespace {
 
 using rkernel::Group;
 
-constexpr int bits = 32 / rkernel::codes_of_word, table_lanes = 1 << bits;
+/// Tables have all codes of 4 bits.
+constexpr int table_bits = 4, table_lanes = 1 << table_bits;
 
 llvm::Value* number_of(codegen::Builder& builder, int value) {
   return builder.getInt32(static_cast<std::uint32_t>(value));
@@ -38,8 +39,8 @@ llvm::Constant* bfloats(codegen::Builder& builder, bool less_zeros) {
   return llvm::ConstantDataVector::get(builder.getContext(), all);
 }
 
-/// The first bit of group or code `index` in its part of a word.
-llvm::Value* first_bit(codegen::Builder& builder, llvm::Value* index) {
+/// The first of the bits of group or code `index` in its part of a word.
+llvm::Value* first_bit(codegen::Builder& builder, int bits, llvm::Value* index) {
   return builder.CreateMul(builder.CreateTrunc(index, builder.getInt32Ty()),
                            number_of(builder, bits));
 }
@@ -70,16 +71,30 @@ class Elements {
   llvm::Type *words_, *type_;
 };
 
+/// Two integers of i16 in each word as bf16, which holds them exactly: at most 256 in magnitude.
+llvm::Value* bfloats_of_shorts(codegen::Builder& builder, const codegen::Isa& isa,
+                               llvm::Value* words) {
+  constexpr int half = 16;
+  llvm::Type *const integers = words->getType(), *const floats = codegen::lanes_of(
+                                                     builder.getFloatTy(), isa.f32_lanes);
+  const auto wide = [&](llvm::Value* whole) {
+    return builder.CreateBitCast(builder.CreateSIToFP(whole, floats), integers);
+  };
+  llvm::Value* low = wide(builder.CreateAShr(builder.CreateShl(words, half), half));
+  llvm::Value* high = wide(builder.CreateAShr(words, half));
+  return builder.CreateOr(high, builder.CreateLShr(low, half));
+}
+
 }  // namespace
 
-llvm::Value* numbers_of_codes(codegen::Builder& builder, const codegen::Isa& isa,
+llvm::Value* numbers_of_codes(codegen::Builder& builder, const codegen::Isa& isa, int bits,
                               llvm::Value* words, llvm::Value* index) {
   const auto all = [&](llvm::Value* number) {
     return codegen::broadcast(builder, number, isa.f32_lanes);
   };
-  llvm::Value* first = first_bit(builder, index);
+  llvm::Value* first = first_bit(builder, bits, index);
   // A table of all codes is one vector, whose index is the lowest bits of a lane.
-  if (isa.f32_lanes == table_lanes)
+  if (bits == table_bits && isa.f32_lanes == table_lanes)
     return builder.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
                                    {numbers(builder), builder.CreateLShr(words, all(first))});
   llvm::Value* above = builder.CreateSub(number_of(builder, 32 - bits), first);
@@ -102,10 +117,15 @@ llvm::Value* zeros_of_group(codegen::Builder& builder, const codegen::Isa& isa, 
   return joint;
 }
 
-llvm::Value* group_of_codes(codegen::Builder& builder, const codegen::Isa& isa, Group group,
-                            llvm::Value* words, llvm::Value* index, llvm::Value* zeros) {
+llvm::Value* group_of_codes(codegen::Builder& builder, const codegen::Isa& isa,
+                            const rkernel::Factors& factors, llvm::Value* words, llvm::Value* index,
+                            llvm::Value* zeros) {
+  const Group group = factors.group;
+  const int bits = factors.coding.bits;
   Elements elements(builder, isa, group);
-  llvm::Value* first = first_bit(builder, index);
+  if (bits == elements.width()) return words;
+  const bool has_table = bits == table_bits;
+  llvm::Value* first = first_bit(builder, bits, index);
   const auto less_zeros = [&](llvm::Value* whole) {
     return zeros == nullptr ? whole : builder.CreateSub(whole, elements.split(zeros));
   };
@@ -119,7 +139,7 @@ llvm::Value* group_of_codes(codegen::Builder& builder, const codegen::Isa& isa, 
         builder.CreateXor(builder.CreateAnd(shifted, elements.all(greatest)), elements.all(middle));
     return elements.join(builder.CreateSub(less_zeros(above_least), elements.all(middle)));
   }
-  if (group == Group::Bfloats && zeros == nullptr) {
+  if (group == Group::Bfloats && zeros == nullptr && has_table) {
     llvm::Value* codes = builder.CreateLShr(elements.split(words), elements.all(first));
     return elements.join(builder.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_hi_512, {},
                                                  {bfloats(builder, false), codes}));
@@ -128,6 +148,8 @@ llvm::Value* group_of_codes(codegen::Builder& builder, const codegen::Isa& isa, 
   llvm::Value* whole =
       less_zeros(builder.CreateAShr(builder.CreateShl(elements.split(words), elements.all(above)),
                                     elements.all(elements.width() - bits)));
+  if (group == Group::Bfloats && !has_table)
+    return bfloats_of_shorts(builder, isa, elements.join(whole));
   if (group == Group::Bfloats)
     whole = builder.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_hi_512, {},
                                     {bfloats(builder, true), whole});

@@ -184,15 +184,16 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   return {phis.begin(), phis.end()};
 }
 
-// Where the next steps of K begin in B: codes have a word for several, which single steps share.
+int TileLoop::steps_of_words() const { return std::max(steps_of_word(), k_unroll); }
+
+// Where the next steps of K begin in B: single steps find their codes by themselves.
 llvm::Value* TileLoop::bytes_of_steps(int steps) {
   if (!factors_.coded()) return steps == 1 ? step_offsets_[1] : unrolled_bytes_;
-  return builder_.getInt64(steps == 1 ? 0
-                                      : static_cast<std::uint64_t>(isa_.panel_f32) * sizeof(float));
+  return builder_.getInt64(
+      static_cast<std::uint64_t>(steps == 1 ? 0 : bytes_of_words(steps / steps_of_word())));
 }
 
-// One block of K after the other: the scales of its columns, then whole words, then the steps of a
-// last word that is not full.
+// One block of K after the other: the scales of its columns, then whole words, then single steps.
 TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
   const auto number = [&](std::int64_t value) {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
@@ -211,10 +212,10 @@ TileLoop::Values TileLoop::emit_blocks(const Values& first, llvm::Value* k) {
   if (scales_sums()) start_sums(state);
   llvm::Value* left = builder_.CreateSub(k, builder_.CreateMul(blocks.index(), number(block)));
   llvm::Value* is_whole = builder_.CreateICmpSGE(left, number(block));
-  llvm::Value* rest = builder_.CreateAnd(left, number(steps_of_word() - 1));
+  llvm::Value* rest = builder_.CreateAnd(left, number(steps_of_words() - 1));
   state = emit_loop(state,
                     builder_.CreateSelect(is_whole, number(block), builder_.CreateSub(left, rest)),
-                    steps_of_word(), "word");
+                    steps_of_words(), "words");
   state = emit_loop(state, builder_.CreateSelect(is_whole, number(0), rest), 1, "k1");
   code_ = nullptr;
   if (scales_sums()) {
@@ -262,15 +263,20 @@ llvm::Value* TileLoop::load_codes(const Values& state, int step, int vector) {
   const int column = vector * isa_.f32_lanes;
   llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
   llvm::Type* words = codegen::lanes_of(builder_.getInt32Ty(), isa_.f32_lanes);
-  llvm::Value* word = builder_.CreateAlignedLoad(words, advance(panel, column % isa_.panel_f32),
-                                                 llvm::Align(sizeof(float)));
-  llvm::Value* code =
-      code_ == nullptr ? builder_.getInt64(static_cast<std::uint64_t>(step)) : code_;
+  const auto number = [&](std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  };
+  llvm::Value* at = code_ == nullptr ? number(step) : code_;
+  llvm::Value* first = builder_.CreateMul(builder_.CreateUDiv(at, number(steps_of_word())),
+                                          number(bytes_of_words(1)));
+  llvm::Value* code = builder_.CreateURem(at, number(steps_of_word()));
+  llvm::Value* word = builder_.CreateAlignedLoad(
+      words, advance(add_bytes(panel, first), column % isa_.panel_f32), llvm::Align(sizeof(float)));
   const auto i = static_cast<std::size_t>(vector);
   if (factors_.grouped())
-    return group_of_codes(builder_, isa_, factors_.group, word, code,
+    return group_of_codes(builder_, isa_, factors_, word, code,
                           factors_.coding.zero_points ? zeros_[i] : nullptr);
-  llvm::Value* whole = numbers_of_codes(builder_, isa_, word, code);
+  llvm::Value* whole = numbers_of_codes(builder_, isa_, factors_.coding.bits, word, code);
   if (factors_.coding.zero_points) whole = builder_.CreateFSub(whole, zeros_[i]);
   return scales_sums() ? whole : builder_.CreateFMul(whole, scales_[i]);
 }
@@ -322,9 +328,9 @@ void TileLoop::prefetch_rows(const Values& state, llvm::Value* remaining) {
 
 // Hardware follows the words of a panel, but stops at pages.
 void TileLoop::prefetch_codes(const Values& state) {
-  const auto row_bytes = static_cast<std::int64_t>(sizeof(float)) * isa_.panel_f32;
+  const std::int64_t bytes = bytes_of_words(steps_of_words() / steps_of_word());
   for (std::size_t i = row_groups(); i < first_asked(); ++i) {
-    for (std::int64_t line = 0; line < row_bytes; line += line_bytes)
+    for (std::int64_t line = 0; line < bytes; line += line_bytes)
       codegen::prefetch(builder_,
                         builder_.CreateConstGEP1_64(
                             builder_.getInt8Ty(), state[i],

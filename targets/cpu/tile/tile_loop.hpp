@@ -73,7 +73,13 @@ class TileLoop {
   /// Groups multiply codes alone. One row has registers for the sums of a block, and no other row
   /// to share a product of a code and its scale with.
   bool scales_sums() const { return factors_.coded() && (rows_ == 1 || factors_.grouped()); }
-  int steps_of_word() const { return rkernel::codes_of_word / elements_of(factors_.group); }
+  int steps_of_word() const {
+    return factors_.coding.codes_of_word() / elements_of(factors_.group);
+  }
+  int steps_of_words() const;  ///< whole words of codes, in one iteration
+  std::int64_t bytes_of_words(int words) const {
+    return static_cast<std::int64_t>(sizeof(float)) * isa_.panel_f32 * words;
+  }
   std::size_t row_groups() const;
   std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
   std::size_t pointer_count() const { return first_asked() + (shares_asking() ? 1 : 0); }

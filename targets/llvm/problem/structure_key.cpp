@@ -15,8 +15,8 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
     key += presence(slots.stride(index, axis));
   if (operand.coding)
-    key += fmt::format("c{}{}{}", operand.coding.block, name_of(operand.coding.scale),
-                       operand.coding.zero_points ? "z" : "");
+    key += fmt::format("c{}x{}{}{}", operand.coding.bits, operand.coding.block,
+                       name_of(operand.coding.scale), operand.coding.zero_points ? "z" : "");
   for (int guard = 0; guard < static_cast<int>(operand.guards.size()); ++guard) {
     key += fmt::format("g{}{}", presence(slots.guard_low(index, guard)),
                        presence(slots.guard_high(index, guard)));

@@ -86,7 +86,10 @@ def MatMulNBits(draw):
     c.put(c.floats(*batch, c.size(), k), fixed=(-1,)).put(c.whole(numpy.uint8, n, blocks, block * bits // 8), constant=True).put(scale_of(c, n, blocks) if NEWER else scale_of(c, n * blocks), constant=True)
     row = -(-blocks * bits // 8)
     packed = c.whole(numpy.uint8, *([n, row] if NEWER else [n * row]))
-    c.put(draw.choice([None, packed]), constant=True).put(None).maybe(c.floats(n), fixed=(0,))
+    zeros = draw.choice([None, packed])
+    # Whole blocks in any order, as quantisers that sort by activations write them. ONNX Runtime has them for 4 bits alone, and then leaves zero points out.
+    order = draw.sample([i // block for i in range(k)], k) if bits == 4 and zeros is None and c.flip() else None
+    c.put(zeros, constant=True).put(None if order is None else numpy.array(order, numpy.int32), constant=True).maybe(c.floats(n), fixed=(0,))
     return c.set(N=n, K=k, block_size=block, bits=bits)
 
 

@@ -1,5 +1,6 @@
 // Weights in codes of 4 bits (Options::weights "i4"): what they are is read from products with unit
-// rows, is compared with the weights of the model, and multiplied by plain loops.
+// rows, is compared with the weights of the model, and multiplied by plain loops. Codes of a file,
+// of 4 and 8 bits, beside the reference.
 
 #include <algorithm>
 #include <cmath>
@@ -148,12 +149,15 @@ TEST_SUITE("fast") {
                          n = random.pick(code_widths);
       const std::string scale = random.chance(0.5) ? "f16" : "f32";
       const bool has_zeros = random.chance(0.5), are_inputs = random.chance(0.3);
+      const std::int64_t bits = random.chance(0.5) ? 4 : 8, bytes = block * bits / 8;
       constexpr DType lefts[] = {DType::f32, DType::u8, DType::i16};
       const DType left = random.pick(lefts);
       const std::int64_t zero = left == DType::u8    ? random.integer(0, 255)
                                 : left == DType::i16 ? random.integer(-300, 300)
                                                      : 0;
-      const std::string codes = fmt::format("c: u8[{}, {}, {}]", n, count, block / 2),
+      if (!are_inputs && left == DType::f32 && block != 20 && random.chance(0.4))
+        options.precision = "bf16";
+      const std::string codes = fmt::format("c: u8[{}, {}, {}]", n, count, bytes),
                         scales = fmt::format("s: {}[{}, {}]", scale, n, count),
                         zeros = has_zeros ? fmt::format("z: u8[{}, {}]", n, count) : "";
       const std::string inputs =
@@ -161,29 +165,31 @@ TEST_SUITE("fast") {
                      : "";
       const std::string text = fmt::format(
           "dyn 1\ndim M in 0..999\ngraph g(x: {7}[M, {0}]{1}) -> (y: f32[M, {2}]) {{\n"
-          "  w = unpack_blocks({3}, {4}{5}{6}) size={0}\n"
+          "  w = unpack_blocks({3}, {4}{5}{6}) size={0} bits={9}\n"
           "  y = matmul(x, w) transpose_b=true zero={8}\n  return y\n}}\n",
           k, inputs, n, are_inputs ? "c" : codes, are_inputs ? "s" : scales, has_zeros ? ", " : "",
-          are_inputs && has_zeros ? "z" : zeros, name_of(left), zero);
+          are_inputs && has_zeros ? "z" : zeros, name_of(left), zero, bits);
       CAPTURE(text);
       const Graph graph = Graph::from_text(text, options);
-      Tensor x(left, {random.pick(code_heights), k}), c(DType::u8, {n, count, block / 2}),
+      Tensor x(left, {random.pick(code_heights), k}), c(DType::u8, {n, count, bytes}),
           s(scale == "f16" ? DType::f16 : DType::f32, {n, count}), z(DType::u8, {n, count});
-      fill(x,
-           left == DType::u8    ? uniform(0, 255)
-           : left == DType::i16 ? uniform(-200, 300)
-                                : uniform(-1, 2),
-           random);
+      fill(x, left == DType::u8 ? uniform(0, 255) : uniform(-200, 300), random);
+      // Those that bf16 holds too.
+      if (left == DType::f32)
+        for (float& each : x.mutable_data<float>())
+          each = static_cast<float>(random.integer(-128, 255)) / 128;
       fill(c, uniform(0, 255), random);
-      fill(s, uniform(-0.1, 0.2), random), fill(z, uniform(0, 15), random);
+      fill(s, uniform(-0.1, 0.2), random), fill(z, uniform(0, bits == 4 ? 15 : 255), random);
       NamedTensors given{{"x", x}};
       if (are_inputs) given.insert(given.end(), {{"c", c}, {"s", s}});
       if (are_inputs && has_zeros) given.push_back({"z", z});
-      check_close_to(graph.run(given)["y"],
-                     Graph::from_text(text, on_reference(options)).run(given)["y"]);
-      if (!are_inputs && block != 20 && k >= 64 && n >= 32)
+      Options reference = on_reference(options);
+      reference.precision = "f32";
+      check_close_to(graph.run(given)["y"], Graph::from_text(text, reference).run(given)["y"]);
+      const bool is_kept = !(left == DType::u8 && bits == 8 && has_zeros);
+      if (!are_inputs && is_kept && block != 20 && k >= 64 && n >= 32)
         CHECK(graph.load_report().weight_bytes <
-              static_cast<std::size_t>(2 * round_up(n, 32) * (k + block)));
+              static_cast<std::size_t>(round_up(n, 32) * (k + block) * (bits + 4) / 4));
     });
   }
 

@@ -1,7 +1,10 @@
-// MatMulNBits and GatherBlockQuantized: weights of few bits in blocks. Those of 4 bits stay as they
-// are, others become floats when the model is imported.
+// MatMulNBits and GatherBlockQuantized: weights of few bits in blocks, which stay as they are
+// (those of 2 bits as 4); where unpack_blocks cannot say it, they become floats when the model is
+// imported.
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -120,37 +123,87 @@ TensorExpr kept_scales(NodeContext& node, const std::vector<double>& scales, con
   return are_halves ? constant_expr(node, DType::f16, dims, halves) : floats(node, dims, wide);
 }
 
-/// Zero points as bytes, where they are whole numbers of 4 bits.
-std::optional<std::vector<std::uint8_t>> whole_zeros(const std::vector<double>& zeros) {
-  std::vector<std::uint8_t> whole;
-  for (const double zero : zeros) {
-    if (!(zero >= 0 && zero <= 15) || zero != std::trunc(zero)) return std::nullopt;
-    whole.push_back(static_cast<std::uint8_t>(zero));
+/// Codes as unpack_blocks takes them. Those of 2 bits become such of 4, whose middle is theirs.
+struct Codes {
+  explicit Codes(std::int64_t held)
+      : bits(held == 8 ? 8 : 4), added(held == 2 ? (1 << 3) - (1 << 1) : 0) {}
+
+  std::int64_t bits;
+  int added;  ///< to each code and zero point
+
+  /// Integers of the held bits, one in a byte, as bytes of codes.
+  std::string packed(const std::string& integers) const {
+    if (bits == 8) return integers;
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < integers.size(); i += 2)
+      bytes.push_back(static_cast<char>((integers[i] + added) | (integers[i + 1] + added) << 4));
+    return bytes;
   }
-  return whole;
-}
+  /// Zero points as bytes, where they are whole numbers of the held bits.
+  std::optional<std::vector<std::uint8_t>> whole(const std::vector<double>& zeros) const {
+    const int greatest = (1 << bits) - 1 - 2 * added;
+    std::vector<std::uint8_t> bytes;
+    for (const double zero : zeros) {
+      if (!(zero >= 0 && zero <= greatest) || zero != std::trunc(zero)) return std::nullopt;
+      bytes.push_back(static_cast<std::uint8_t>(static_cast<int>(zero) + added));
+    }
+    return bytes;
+  }
+};
 
 /// Scales and zero points of blocks, for unpack_blocks; without zeros it takes the usual ones.
 struct BlockNumbers {
   TensorExpr scales;
   std::optional<TensorExpr> zeros;
 };
-std::optional<BlockNumbers> block_numbers(NodeContext& node, const std::vector<double>& scales,
+std::optional<BlockNumbers> block_numbers(NodeContext& node, const Codes& codes,
+                                          const std::vector<double>& scales,
                                           const std::vector<double>& zeros, bool has_zeros,
                                           const Integers& dims) {
   BlockNumbers numbers{kept_scales(node, scales, dims), std::nullopt};
   if (!has_zeros) return numbers;
-  const std::optional<std::vector<std::uint8_t>> whole = whole_zeros(zeros);
+  const std::optional<std::vector<std::uint8_t>> whole = codes.whole(zeros);
   if (!whole) return std::nullopt;
   numbers.zeros = constant_expr(node, DType::u8, dims, *whole);
   return numbers;
 }
 
-TensorExpr unpack_blocks(const TensorExpr& codes, const BlockNumbers& numbers, Dim size) {
+TensorExpr unpack_blocks(const TensorExpr& codes, const BlockNumbers& numbers, Dim size, Dim bits) {
   std::vector<TensorExpr> inputs{codes, numbers.scales};
   if (numbers.zeros) inputs.push_back(*numbers.zeros);
-  return apply("unpack_blocks", inputs, {{"size", size}});
+  return apply("unpack_blocks", inputs, {{"size", size}, {"bits", bits}});
 }
+
+/// The elements of a row in the order of their blocks; none where these are not full, but for the
+/// last one.
+std::vector<std::int64_t> order_by_block(const std::vector<std::size_t>& which,
+                                         std::int64_t block) {
+  std::vector<std::int64_t> order(which.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return which[places(i)]; });
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (which[places(order[i])] != i / places(block)) return {};
+  return order;
+}
+
+/// The weights of a MatMulNBits.
+struct PackedMatrix {
+  Packing packing;
+  std::int64_t n, k;
+  std::size_t blocks, row;  ///< bytes of a row
+
+  /// Codes of rows of whole blocks, whose elements are taken in this order.
+  std::string codes_in(const std::vector<std::int64_t>& order, const std::string& packed) const {
+    const std::size_t width = blocks * places(packing.block);
+    std::string integers = unpacked_rows(packed, row, width, packing.bits);
+    const std::string given = integers;
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      const std::size_t at = i % width;
+      if (at < order.size()) integers[i] = given[i - at + places(order[at])];
+    }
+    return Codes(packing.bits).packed(integers);
+  }
+};
 
 /// Y = A * B^T + bias, where B is [N, K], each row in blocks of K.
 void convert_matmul_n_bits(NodeContext& node) {
@@ -161,33 +214,47 @@ void convert_matmul_n_bits(NodeContext& node) {
     node.fail_unsupported("weights in the order of one GPU are not supported");
   const std::size_t blocks = places((k + packing.block - 1) / packing.block),
                     row = blocks * places(packing.block * packing.bits / 8);
+  const PackedMatrix matrix{packing, n, k, blocks, row};
   const Tensor& packed = constant_of_size(node, b, places(n) * row, "its packed weights");
   const std::vector<double> scales = numbers_of(constant_of_size(node, scales_input,
                                                                  places(n) * blocks, "its scales")),
                             zeros = zero_points(node, zeros_input, places(n), blocks, packing.bits);
   const Integers of_blocks{n, static_cast<std::int64_t>(blocks)};
-  const auto finish = [&](const TensorExpr& factor) {
-    TensorExpr y = numpy_matmul(input_expr(node, 0), factor, false, true);
+  const auto finish = [&](const TensorExpr& a, const TensorExpr& factor) {
+    TensorExpr y = numpy_matmul(a, factor, false, true);
     if (node.has(bias)) y = y + input_expr(node, bias);
     node.give(y.id());
   };
-  if (packing.bits == 4 && !node.has(groups)) {
-    if (const auto numbers = block_numbers(node, scales, zeros, node.has(zeros_input), of_blocks)) {
-      const Integers of_codes{n, of_blocks[1], packing.block / 2};
-      const TensorExpr codes = packed.dims == of_codes
-                                   ? input_expr(node, b)
-                                   : weight(node, {DType::u8, of_codes, packed.bytes}, b);
-      return finish(unpack_blocks(codes, *numbers, node.dims().constant(k)));
-    }
-  }
+  const TensorExpr a = input_expr(node, 0);
   const std::vector<std::size_t> which = block_places(node, k, packing.block, groups);
-  const Tensor integers{
-      DType::u8, {n, k}, unpacked_rows(packed.bytes, row, places(k), packing.bits)};
-  finish(weight(
-      node,
-      dequantized(integers, scales, zeros,
-                  [&](std::size_t i) { return i / places(k) * blocks + which[i % places(k)]; }),
-      b));
+  const std::vector<std::int64_t> order = order_by_block(which, packing.block);
+  const Codes codes(packing.bits);
+  const auto numbers =
+      order.empty() ? std::nullopt
+                    : block_numbers(node, codes, scales, zeros, node.has(zeros_input), of_blocks);
+  if (!numbers) {
+    const Tensor integers{
+        DType::u8, {n, k}, unpacked_rows(packed.bytes, row, places(k), packing.bits)};
+    return finish(a, weight(node,
+                            dequantized(integers, scales, zeros,
+                                        [&](std::size_t i) {
+                                          return i / places(k) * blocks + which[i % places(k)];
+                                        }),
+                            b));
+  }
+  const Integers of_codes{n, of_blocks[1], packing.block * codes.bits / 8};
+  const bool is_in_order = std::ranges::is_sorted(order);
+  const TensorExpr held =
+      is_in_order && packed.dims == of_codes
+          ? input_expr(node, b)
+          : weight(node,
+                   {DType::u8, of_codes,
+                    is_in_order && codes.added == 0 ? packed.bytes
+                                                    : matrix.codes_in(order, packed.bytes)},
+                   b);
+  const TensorExpr factor =
+      unpack_blocks(held, *numbers, node.dims().constant(k), node.dims().constant(codes.bits));
+  finish(is_in_order ? a : gather(a, constant_expr(node, DType::i64, {k}, order), -1), factor);
 }
 
 /// Rows of a table in blocks along one axis. Its last axis is packed.
@@ -222,18 +289,29 @@ void convert_gather_block_quantized(NodeContext& node) {
                                                 places(of_scales.back()), packing.bits);
   const bool in_rows =
       axis == rank - 1 && gathered != axis && width == places(blocks * packing.block);
-  if (packing.bits == 4 && in_rows) {
-    if (auto numbers = block_numbers(node, scales, zeros, node.has(zeros_input), of_scales)) {
-      const TensorExpr ids = input_expr(node, indices);
-      numbers->scales = gather(numbers->scales, ids, gathered);
-      if (numbers->zeros) numbers->zeros = gather(*numbers->zeros, ids, gathered);
-      Dims codes = numbers->scales.dims();
-      codes.push_back(node.dims().constant(packing.block / 2));
-      node.give(unpack_blocks(reshape(gather(input_expr(node, data), ids, gathered), codes),
-                              *numbers, node.dims().constant(static_cast<std::int64_t>(width)))
-                    .id());
-      return;
-    }
+  const Codes codes(packing.bits);
+  if (auto numbers =
+          in_rows ? block_numbers(node, codes, scales, zeros, node.has(zeros_input), of_scales)
+                  : std::nullopt) {
+    const TensorExpr ids = input_expr(node, indices);
+    numbers->scales = gather(numbers->scales, ids, gathered);
+    if (numbers->zeros) numbers->zeros = gather(*numbers->zeros, ids, gathered);
+    Dims of_codes = numbers->scales.dims();
+    of_codes.push_back(node.dims().constant(packing.block * codes.bits / 8));
+    Integers table = packed.dims;
+    table.back() = static_cast<std::int64_t>(width) * codes.bits / 8;
+    const TensorExpr rows =
+        codes.added == 0
+            ? input_expr(node, data)
+            : weight(node,
+                     {DType::u8, table,
+                      codes.packed(unpacked_rows(packed.bytes, row, width, packing.bits))},
+                     data);
+    node.give(unpack_blocks(reshape(gather(rows, ids, gathered), of_codes), *numbers,
+                            node.dims().constant(static_cast<std::int64_t>(width)),
+                            node.dims().constant(codes.bits))
+                  .id());
+    return;
   }
   const Tensor integers{DType::u8, dims, unpacked_rows(packed.bytes, row, width, packing.bits)};
   const TensorExpr table =

@@ -49,10 +49,11 @@ void check_steps(const Values& actual, const Values& expected) {
 TEST_CASE("weights of 2, 4 and 8 bits in blocks, the last of which may be short") {
   constexpr std::int64_t rows = 3, n = 5, k = 37, block = 16, blocks = 3;
   for (const std::int64_t bits : {2, 4, 8}) {
-    for (int form = 0; form < 4; ++form) {
+    for (int form = 0; form < 6; ++form) {
       CAPTURE(bits);
       CAPTURE(form);
-      const bool packed_zeros = form == 1, float_zeros = form == 2, groups = form == 3;
+      const bool packed_zeros = form == 1 || form == 4, float_zeros = form == 2,
+                 full_groups = form >= 4, groups = form == 3 || full_groups;
       const std::int64_t blob = block * bits / 8, zero_row = (blocks * bits + 7) / 8;
       const Bytes weights = random_integers<std::uint8_t>(places(n * blocks * blob)),
                   zeros = random_integers<std::uint8_t>(places(n * zero_row));
@@ -61,7 +62,8 @@ TEST_CASE("weights of 2, 4 and 8 bits in blocks, the last of which may be short"
                                bias = random_floats(n);
       std::vector<std::int32_t> which;
       for (std::int64_t i = 0; i < k; ++i)
-        which.push_back(static_cast<std::int32_t>(i * 7 % blocks));
+        which.push_back(
+            static_cast<std::int32_t>(full_groups ? i * 7 % k / block : i * 7 % blocks));
       OnnxFile file;
       file.input("a", {"B", "M", 37}).output("y").floats("s", {n, blocks}, scales);
       file.floats("bias", {n}, bias).floats("rz", {n, blocks}, real_zeros);
