@@ -90,10 +90,9 @@ class CpuTarget final : public rkernel::Target {
 
   std::string packing() const override { return name() + " " + codegen::code_stamp(); }
 
-  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
-            std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
-            void* destination) const override {
-    pack_panels(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
+  void pack(const rkernel::PackedLayout& layout, const rkernel::MatrixElements& source,
+            std::int64_t first_panel, std::int64_t last_panel, void* destination) const override {
+    pack_panels(layout, source, first_panel, last_panel, destination);
   }
 
   void pack_codes(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& columns,

@@ -83,7 +83,7 @@ class PtxTarget final : public rkernel::Target {
   }
 
   std::int64_t panel_width(DType) const override { return 1; }
-  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t,
+  void pack(const rkernel::PackedLayout&, const rkernel::MatrixElements&, std::int64_t,
             std::int64_t, void*) const override {
     throw Error(ErrorKind::internal,
                 name_ + " packs no operands: its kernels read them as they lie");

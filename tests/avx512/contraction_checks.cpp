@@ -75,7 +75,8 @@ struct Operands {
     for (std::int64_t n = 0; c.weights == DType::i8 && c.k > 0 && n < c.n; ++n)
       b.data()[c.k / 2 * k_stride + n * n_stride] = n % 2 == 0 ? 127 : -127;
     if (c.packed)
-      cpu::pack_panels(layout, b.data(), k_stride, n_stride, 0, layout.panels(), packed.data());
+      cpu::pack_panels(layout, {b.data(), DType::f32, k_stride, n_stride}, 0, layout.panels(),
+                       packed.data());
   }
 
   float expected(const Case& c, std::int64_t batch, std::int64_t m, std::int64_t n) const {

@@ -60,7 +60,7 @@ class HalfNode {
  private:
   DType dtype_of(const Operand& operand) const {
     if (operand.id != graph::no_value) return state_.builder.type(operand.id).dtype;
-    return operand.constant ? operand.constant->dtype : operand.ints->dtype;
+    return operand.constant ? operand.constant.dtype() : operand.ints->dtype;
   }
 
   /// The specification says this of a float result: it has the type of one input; running figures

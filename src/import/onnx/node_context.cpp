@@ -15,9 +15,9 @@
 namespace dyn::onnx {
 namespace {
 
-graph::TensorType type_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
-  graph::TensorType type{tensor.dtype, {}};
-  for (const std::int64_t dim : tensor.dims) type.dims.push_back(dims.constant(dim));
+graph::TensorType type_of_tensor(DType dtype, const Integers& sizes, graph::DimTable& dims) {
+  graph::TensorType type{dtype, {}};
+  for (const std::int64_t size : sizes) type.dims.push_back(dims.constant(size));
   return type;
 }
 
@@ -136,7 +136,7 @@ ValueId value_of(GraphState& state, const std::string& name) {
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
   if (readable(operand).id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
-  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)
+  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant.tensor(), own)
                                                       : ints_value(*operand.ints, own);
 }
 
@@ -166,7 +166,7 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
 ValueId NodeContext::weight_value(const std::shared_ptr<const Tensor>& tensor,
                                   const std::string& name) {
   graph::Builder& builder = state_.builder;
-  const graph::TensorType type = type_of_tensor(*tensor, dims());
+  const graph::TensorType type = type_of_tensor(tensor->dtype, tensor->dims, dims());
   for (const GraphState* graph = &state_; graph != nullptr; graph = graph->outside) {
     const auto known = graph->weight_of.find(tensor.get());
     if (known != graph->weight_of.end() && !builder.has_name(known->second))
@@ -224,7 +224,8 @@ graph::TensorType NodeContext::type_of(std::size_t input) { return type_of(find(
 
 graph::TensorType NodeContext::type_of(const Operand& operand) {
   if (operand.id != graph::no_value) return state_.builder.type(operand.id);
-  if (operand.constant) return type_of_tensor(*operand.constant, dims());
+  if (operand.constant)
+    return type_of_tensor(operand.constant.dtype(), operand.constant.dims(), dims());
   graph::TensorType type{operand.ints->dtype, {}};
   for (const std::int64_t dim : dims_of(*operand.ints)) type.dims.push_back(dims().constant(dim));
   return type;

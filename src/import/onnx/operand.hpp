@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/ir/module.hpp"
-#include "src/import/onnx/reader/tensor.hpp"
+#include "src/import/onnx/reader/constant_tensor.hpp"
 #include "src/import/onnx/texts/text_list.hpp"
 
 namespace dyn::onnx {
@@ -45,7 +45,7 @@ struct OperandIntegers {
 /// only shapes depend on it.
 struct Operand {
   graph::ValueId id = graph::no_value;
-  std::shared_ptr<const Tensor> constant;
+  ConstantTensor constant;
   std::optional<KnownInts> ints;
   std::string name = {};  ///< the name that its definition has; a weight's key
   std::vector<std::shared_ptr<Operand>> parts =

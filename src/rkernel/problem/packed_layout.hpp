@@ -63,6 +63,18 @@ struct PackedLayout {
   }
 };
 
+/// A matrix as it is before it is packed: element (k, n) is number k * k_stride + n * n_stride.
+struct MatrixElements {
+  const void* elements;  ///< of a dtype that converts() to f32
+  DType dtype;
+  std::int64_t k_stride, n_stride;
+
+  const std::byte* at(std::int64_t k, std::int64_t n) const {
+    return static_cast<const std::byte*>(elements) +
+           (k * k_stride + n * n_stride) * static_cast<std::int64_t>(size_of(dtype));
+  }
+};
+
 /// Weights as a file has them, column by column: codes along k, of 4 bits two in a byte, the first
 /// in the lower bits, each less the zero point of its block (the middle without) times its scale.
 struct CodedColumns {

@@ -225,12 +225,10 @@ class Target {
   /// Names everything that the bytes of pack() depend on besides its arguments, so that they can be
   /// kept on disk; "": they must not be.
   virtual std::string packing() const { return {}; }
-  /// Packs panels [first_panel, last_panel), and their scales and rows, of source element (k, n) at
-  /// source[k * k_stride + n * n_stride] into a matrix at `destination`. Throws Error(model) for
-  /// numbers that the dtype cannot hold.
-  virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride,
-                    std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
-                    void* destination) const = 0;
+  /// Packs panels [first_panel, last_panel), and their scales and rows, of the source into a matrix
+  /// at `destination`. Throws Error(model) for numbers that the dtype cannot hold.
+  virtual void pack(const PackedLayout& layout, const MatrixElements& source,
+                    std::int64_t first_panel, std::int64_t last_panel, void* destination) const = 0;
   /// The same of codes, with the blocks of the layout; a target packs such where it has chosen them
   /// for an operand (Operand::held_coding).
   virtual void pack_codes(const PackedLayout&, const CodedColumns&,

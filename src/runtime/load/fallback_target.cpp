@@ -55,10 +55,9 @@ class FallbackTarget final : public rkernel::Target {
     return host().packed_rows(dtype, k, n);
   }
   std::string packing() const override { return host_ ? host_->packing() : std::string(); }
-  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
-            std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
-            void* destination) const override {
-    host().pack(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
+  void pack(const rkernel::PackedLayout& layout, const rkernel::MatrixElements& source,
+            std::int64_t first_panel, std::int64_t last_panel, void* destination) const override {
+    host().pack(layout, source, first_panel, last_panel, destination);
   }
   void pack_codes(const rkernel::PackedLayout& layout, const rkernel::CodedColumns& columns,
                   std::int64_t first_panel, std::int64_t last_panel,

@@ -59,7 +59,6 @@ struct Filler {
   WeightTimes& times;
   MemoryBlock staging;  ///< dense elements of the weight that is being packed, where they cannot be
                         ///< read in place
-  MemoryBlock numbers;  ///< the same as f32, where they are another dtype's
 
   void plain(graph::ValueId id, void* out) {
     const graph::Value& value = module.value(id);
@@ -86,24 +85,6 @@ struct Filler {
     staging.grow(plain_bytes(value), "weights");
     plain(id, staging.data());
     return staging.data();
-  }
-
-  /// The same as f32.
-  const float* numbers_of(graph::ValueId id) {
-    const graph::Value& value = module.value(id);
-    const std::byte* const elements = aligned_elements(id);
-    if (value.type.dtype == DType::f32) return reinterpret_cast<const float*>(elements);
-    const std::int64_t count = element_count(weight_shape(value));
-    numbers.grow(static_cast<std::size_t>(count) * sizeof(float), "weights");
-    const auto element_bytes = static_cast<std::int64_t>(size_of(value.type.dtype));
-    auto* const out = reinterpret_cast<float*>(numbers.data());
-    timed(times.other, [&] {
-      parallel_for(count, part_bytes, threads, [&](std::int64_t first, std::int64_t last) {
-        rkernel::convert(value.type.dtype, elements + first * element_bytes, DType::f32,
-                         out + first, last - first);
-      });
-    });
-    return out;
   }
 
   /// The codes of a weight of blocks, as they are.
@@ -141,17 +122,18 @@ struct Filler {
     }
     if (view.last_element() < 0)
       return;  // nothing but scales of columns without elements, which are 0 as fresh memory is
-    const float* source = numbers_of(view.weight);
+    const std::byte* const elements = aligned_elements(view.weight);
+    const auto element_bytes = static_cast<std::int64_t>(size_of(value.type.dtype));
     const rkernel::PackedLayout packed = layout.layout_of(view);
     const std::int64_t panel_bytes = std::max(packed.bytes() / packed.panels(), std::int64_t{1});
     timed(times.other, [&] {
       for (std::int64_t batch = 0; batch < view.batch_count(); ++batch) {
-        const float* matrix = source + view.batch_offset(batch);
+        const rkernel::MatrixElements matrix{elements + view.batch_offset(batch) * element_bytes,
+                                             value.type.dtype, view.k_stride, view.n_stride};
         std::byte* destination = out + batch * packed.bytes();
         parallel_for(packed.panels(), part_bytes / panel_bytes, threads,
                      [&](std::int64_t first, std::int64_t last) {
-                       layout.target().pack(packed, matrix, view.k_stride, view.n_stride, first,
-                                            last, destination);
+                       layout.target().pack(packed, matrix, first, last, destination);
                      });
       }
     });
@@ -165,7 +147,7 @@ Weights::Weights(WeightLayout layout) : layout_(std::move(layout)) {}
 Weights::Weights(WeightLayout layout, const graph::Module& module, const WeightSources& sources,
                  int threads, WeightTimes& times)
     : layout_(std::move(layout)), block_(std::max(layout_.bytes(), weight_alignment), "weights") {
-  Filler filler{module, layout_, sources, threads, times, {}, {}};
+  Filler filler{module, layout_, sources, threads, times, {}};
   Uses uses(module, layout_, sources);
   for (const auto& [value, offset] : layout_.plain()) {
     filler.plain(value, block_.data() + offset);

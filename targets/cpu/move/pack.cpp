@@ -1,6 +1,7 @@
 #include "targets/cpu/move/pack.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -21,19 +22,42 @@ namespace {
 // Blocks of K keep the lines that are written in L1.
 constexpr std::int64_t depth_block = 64;
 
-/// Columns from one of the source on.
+/// Some columns of the source.
 struct Columns {
-  const float* from;
-  std::int64_t k, count, k_stride, n_stride;
+  const rkernel::MatrixElements& source;
+  std::int64_t k, first, count;
+
+  /// Elements (row, first + column) as f32, `length` of them along the axis whose stride is 1.
+  void read(std::int64_t row, std::int64_t column, std::int64_t length, float* out) const {
+    rkernel::convert(source.dtype, source.at(row, first + column), DType::f32, out, length);
+  }
 };
 
-void pack_columns(const Columns& columns, std::int64_t width, float* out) {
+void pack_floats(const Columns& columns, std::int64_t width, float* out) {
+  const rkernel::MatrixElements& source = columns.source;
+  const auto* const from = reinterpret_cast<const float*>(source.at(0, columns.first));
   for (std::int64_t start = 0; start < columns.k; start += depth_block) {
     const std::int64_t end = std::min(columns.k, start + depth_block);
     for (std::int64_t column = 0; column < columns.count; ++column) {
       for (std::int64_t row = start; row < end; ++row)
-        out[row * width + column] =
-            columns.from[row * columns.k_stride + column * columns.n_stride];
+        out[row * width + column] = from[row * source.k_stride + column * source.n_stride];
+    }
+  }
+}
+
+void pack_columns(const Columns& columns, std::int64_t width, float* out) {
+  if (columns.source.dtype == DType::f32) return pack_floats(columns, width, out);
+  const std::int64_t run = columns.source.k_stride == 1 ? depth_block : 1;
+  std::array<float, depth_block> numbers;
+  for (std::int64_t start = 0; start < columns.k; start += depth_block) {
+    const std::int64_t end = std::min(columns.k, start + depth_block);
+    for (std::int64_t column = 0; column < columns.count; ++column) {
+      for (std::int64_t first = start; first < end; first += run) {
+        const std::int64_t length = std::min(run, end - first);
+        columns.read(first, column, length, numbers.data());
+        for (std::int64_t i = 0; i < length; ++i)
+          out[(first + i) * width + column] = numbers[static_cast<std::size_t>(i)];
+      }
     }
   }
 }
@@ -43,11 +67,9 @@ void pack_panel(const Columns& columns, std::int64_t width, std::int64_t depth, 
   if (columns.k == 0) return;  // there may be no memory
   if (columns.count < width || columns.k < depth)
     std::memset(out, 0, static_cast<std::size_t>(depth * width) * sizeof(float));
-  if (columns.n_stride != 1) return pack_columns(columns, width, out);
-  for (std::int64_t row = 0; row < columns.k; ++row) {
-    std::memcpy(out + row * width, columns.from + row * columns.k_stride,
-                static_cast<std::size_t>(columns.count) * sizeof(float));
-  }
+  if (columns.source.n_stride != 1) return pack_columns(columns, width, out);
+  for (std::int64_t row = 0; row < columns.k; ++row)
+    columns.read(row, 0, columns.count, out + row * width);
 }
 
 /// Rounds to nearest, ties to even. The magnitude must be below 2^22: the sum with `shift` then has
@@ -194,13 +216,11 @@ void pack_codes(const std::vector<float>& panel, const rkernel::PackedLayout& la
   }
 }
 
-void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
-               std::int64_t n_stride, float* out) {
-  for (std::int64_t row = 0; row < layout.rows; ++row) {
-    const Columns column{source + (layout.n - layout.rows + row) * n_stride, layout.k, 1, k_stride,
-                         n_stride};
-    pack_columns(column, 1, out + row * layout.row_stride());
-  }
+void pack_rows(const rkernel::PackedLayout& layout, const rkernel::MatrixElements& source,
+               float* out) {
+  for (std::int64_t row = 0; row < layout.rows; ++row)
+    pack_columns({source, layout.k, layout.n - layout.rows + row, 1}, 1,
+                 out + row * layout.row_stride());
 }
 
 }  // namespace
@@ -209,21 +229,16 @@ std::int64_t packed_rows(const codegen::Isa& isa, DType dtype, std::int64_t k, s
   return dtype == DType::f32 ? choice::packed_rest(isa.f32_lanes, isa.panel_f32, n, k) : 0;
 }
 
-void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
-                 std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
-                 void* destination) {
+void pack_panels(const rkernel::PackedLayout& layout, const rkernel::MatrixElements& source,
+                 std::int64_t first_panel, std::int64_t last_panel, void* destination) {
   const std::int64_t width = layout.panel, panel_elements = layout.depth() * width;
   auto* out = static_cast<std::byte*>(destination);
   if (layout.rows > 0 && layout.k > 0 && last_panel == layout.panels())
-    pack_rows(layout, source, k_stride, n_stride,
-              reinterpret_cast<float*>(out + layout.rows_offset_bytes()));
+    pack_rows(layout, source, reinterpret_cast<float*>(out + layout.rows_offset_bytes()));
   std::vector<float> panel(layout.dtype == DType::f32 ? 0
                                                       : static_cast<std::size_t>(panel_elements));
   for (std::int64_t i = first_panel; i < last_panel; ++i) {
-    // Without rows there may be no memory either.
-    const float* first = layout.k == 0 ? source : source + i * width * n_stride;
-    const Columns columns{first, layout.k, std::min(width, layout.n - i * width), k_stride,
-                          n_stride};
+    const Columns columns{source, layout.k, i * width, std::min(width, layout.n - i * width)};
     std::byte* to = out + i * layout.panel_bytes();
     if (layout.dtype == DType::f32) {
       pack_panel(columns, width, layout.k, reinterpret_cast<float*>(to));

@@ -202,5 +202,5 @@ TEST_CASE("a problem that device code cannot run has no kernel, and the others d
 
 TEST_CASE("device kernels pack nothing") {
   const auto target = make_ptx_target(options_for(DType::f32));
-  CHECK_THROWS_AS(target->pack({}, nullptr, 0, 0, 0, 0, nullptr), Error);
+  CHECK_THROWS_AS(target->pack({}, {}, 0, 0, nullptr), Error);
 }

@@ -282,18 +282,23 @@ class QuantisedWeights {
   Tensor dequantised() const {
     return dequantized(weights_, scales_, zeros_, [&](std::size_t i) { return scale_of(i); });
   }
-  /// The integers less their zero points, in f32.
+  /// The integers less their zero points.
   Tensor whole() const {
-    return dequantized(weights_, std::vector<double>(scales_.size(), 1), zeros_,
-                       [&](std::size_t i) { return scale_of(i); });
+    return shorts_of(weights_, [&](std::size_t i, std::int64_t x) {
+      return x - static_cast<std::int64_t>(zeros_[scale_of(i)]);
+    });
   }
   /// The same as i8; nothing where one is outside of it.
   std::optional<Tensor> bytes() const {
     Tensor bytes{DType::i8, weights_.dims, {}};
-    for (const double number : numbers_of(whole())) {
-      if (number < -128 || number > 127) return std::nullopt;
+    bool fits = true;
+    for_each_element(weights_, [&](std::size_t i, auto x) {
+      const auto number =
+          static_cast<std::int64_t>(x) - static_cast<std::int64_t>(zeros_[scale_of(i)]);
+      fits = fits && number >= -128 && number <= 127;
       bytes.bytes += static_cast<char>(number);
-    }
+    });
+    if (!fits) return std::nullopt;
     return bytes;
   }
   /// One for each column of each direction: f32 of these dims.

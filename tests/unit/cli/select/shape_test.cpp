@@ -55,10 +55,9 @@ class LazyTarget final : public rkernel::Target {
   std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override {
     return sound_->packed_rows(dtype, k, n);
   }
-  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
-            std::int64_t n_stride, std::int64_t first, std::int64_t last,
-            void* destination) const override {
-    sound_->pack(layout, source, k_stride, n_stride, first, last, destination);
+  void pack(const rkernel::PackedLayout& layout, const rkernel::MatrixElements& source,
+            std::int64_t first, std::int64_t last, void* destination) const override {
+    sound_->pack(layout, source, first, last, destination);
   }
 
  private:

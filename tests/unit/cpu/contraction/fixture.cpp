@@ -72,7 +72,8 @@ Data make_data(const Case& c, const codegen::Isa& isa, std::mt19937_64& random) 
     const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n,
                                        c.fixed_weights ? packed_rows(isa, c.weights, c.k, c.n) : 0};
     data.packed.resize(static_cast<std::size_t>(layout.bytes()) / sizeof(float) + 1);
-    pack_panels(layout, data.b.data(), c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, 0,
+    pack_panels(layout,
+                {data.b.data(), DType::f32, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1}, 0,
                 layout.panels(), data.packed.data());
     data.scales =
         reinterpret_cast<const std::byte*>(data.packed.data()) + layout.scales_offset_bytes();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/expr/narrow.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
@@ -30,8 +31,9 @@ std::vector<std::byte> packed(const PackedLayout& layout, const std::vector<floa
                               bool transposed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(layout.bytes()) + 1, untouched);
   for (std::int64_t panel = 0; panel < layout.panels(); ++panel) {
-    pack_panels(layout, matrix.data(), transposed ? 1 : layout.n, transposed ? layout.k : 1, panel,
-                panel + 1, bytes.data());
+    pack_panels(layout,
+                {matrix.data(), DType::f32, transposed ? 1 : layout.n, transposed ? layout.k : 1},
+                panel, panel + 1, bytes.data());
   }
   CHECK(bytes.back() == untouched);
   return bytes;
@@ -74,6 +76,43 @@ std::vector<float> strange_numbers(std::size_t count, std::mt19937_64& random) {
 }
 
 }  // namespace
+
+TEST_CASE("elements of fewer bits are packed as the numbers that they are") {
+  std::mt19937_64 random(dyn::testing::test_seed(20261127));
+  for (const DType from : {DType::i8, DType::f16, DType::bf16}) {
+    for (const DType to : {DType::f32, DType::bf16, DType::i8}) {
+      for (int round = 0; round < 12; ++round) {
+        // Along k, along n, and along neither.
+        const std::int64_t k = static_cast<std::int64_t>(random() % 150),
+                           n = 1 + static_cast<std::int64_t>(random() % 70),
+                           kinds[][2] = {{1, k}, {n, 1}, {2 * n, 2}};
+        const auto [k_stride, n_stride] = kinds[round % 3];
+        std::vector<std::byte> elements(static_cast<std::size_t>(2 * k * n + 2) * size_of(from));
+        for (std::byte& each : elements) each = static_cast<std::byte>(random() % 256);
+        // Without exponents of infinity and NaN, which i8 has not.
+        for (std::size_t i = 1; from != DType::i8 && i < elements.size(); i += 2)
+          elements[i] &= std::byte{0xbb};
+        std::vector<float> numbers(elements.size() / size_of(from));
+        dyn::rkernel::convert(from, elements.data(), DType::f32, numbers.data(),
+                              static_cast<std::int64_t>(numbers.size()));
+        const PackedLayout layout{to, 16, k, n, to == DType::f32 ? n % 16 : 0};
+        std::vector<std::byte> packed[2];
+        for (const bool widened : {false, true}) {
+          packed[widened].assign(static_cast<std::size_t>(layout.bytes()) + 1, untouched);
+          const void* const source =
+              widened ? static_cast<const void*>(numbers.data()) : elements.data();
+          pack_panels(layout, {source, widened ? DType::f32 : from, k_stride, n_stride}, 0,
+                      layout.panels(), packed[widened].data());
+        }
+        CAPTURE(name_of(from));
+        CAPTURE(name_of(to));
+        CAPTURE(round);
+        CHECK(packed[0] == packed[1]);
+        CHECK(packed[0].back() == untouched);
+      }
+    }
+  }
+}
 
 TEST_CASE("the last columns lie behind the panels as rows, and nothing beyond") {
   std::mt19937_64 random(dyn::testing::test_seed(20261126));

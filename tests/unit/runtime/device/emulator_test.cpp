@@ -48,7 +48,7 @@ class Masked final : public rkernel::Target {
   }
   std::shared_ptr<rkernel::Device> device() const override { return target_->device(); }
   std::int64_t panel_width(DType) const override { return 1; }
-  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t,
+  void pack(const rkernel::PackedLayout&, const rkernel::MatrixElements&, std::int64_t,
             std::int64_t, void*) const override {}
 
  private:

@@ -74,7 +74,7 @@ class FakeGpuTarget final : public rkernel::Target {
   }
   std::shared_ptr<rkernel::Device> device() const override { return gpu_.device; }
   std::int64_t panel_width(DType) const override { return 1; }
-  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t,
+  void pack(const rkernel::PackedLayout&, const rkernel::MatrixElements&, std::int64_t,
             std::int64_t, void*) const override {}
 
  private:

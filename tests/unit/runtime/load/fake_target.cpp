@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/expr/narrow.hpp"
 #include "tests/support/problems/problem_interpreter.hpp"
 
 namespace dyn::testing {
@@ -86,15 +87,15 @@ class FakeTarget final : public rkernel::Target {
   }
   std::int64_t panel_width(DType) const override { return 4; }
   std::string packing() const override { return "panels of 4"; }
-  void pack(const rkernel::PackedLayout& layout, const float* from, std::int64_t k_stride,
-            std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
-            void* destination) const override {
+  void pack(const rkernel::PackedLayout& layout, const rkernel::MatrixElements& from,
+            std::int64_t first_panel, std::int64_t last_panel, void* destination) const override {
     const std::int64_t k = layout.k, n = layout.n;
     auto* to = static_cast<float*>(destination);
     for (std::int64_t column = first_panel * 4; column < last_panel * 4; ++column) {
       for (std::int64_t row = 0; row < k; ++row) {
-        to[column / 4 * k * 4 + row * 4 + column % 4] =
-            column < n ? from[row * k_stride + column * n_stride] : 0;
+        float number = 0;
+        if (column < n) rkernel::convert(from.dtype, from.at(row, column), DType::f32, &number, 1);
+        to[column / 4 * k * 4 + row * 4 + column % 4] = number;
       }
     }
   }

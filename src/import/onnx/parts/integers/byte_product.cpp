@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "graph/ir/op.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
@@ -38,28 +39,31 @@ std::optional<std::int64_t> shift_of(std::int64_t low, std::int64_t high) {
 std::optional<ByteMatrix> byte_matrix(const Tensor& b, std::int64_t depth) {
   const bool is_vector = b.dims.size() == 1;
   ByteMatrix matrix{b.dims[0], is_vector ? 1 : b.dims[1], depth, {}, {}, {}};
-  const std::vector<double> numbers = numbers_of(b);
   const auto columns = static_cast<std::size_t>(matrix.columns),
              rows = static_cast<std::size_t>(matrix.rows);
-  const std::size_t padded = (rows + group - 1) / group * group;
-  matrix.elements.assign(padded * columns, 0);
-  for (std::size_t n = 0; n < columns; ++n) {
-    std::int64_t low = 0, high = 0, sum = 0;
-    for (std::size_t k = 0; k < rows; ++k) {
-      const auto element = static_cast<std::int64_t>(numbers[k * columns + n]);
-      low = k == 0 ? element : std::min(low, element);
-      high = k == 0 ? element : std::max(high, element);
-      sum += element;
-    }
-    const std::optional<std::int64_t> by = shift_of(low, high);
+  struct Column {
+    std::int64_t low, high, sum = 0;
+  };
+  std::vector<Column> found(columns, {std::numeric_limits<std::int64_t>::max(),
+                                      std::numeric_limits<std::int64_t>::min()});
+  for_each_element(b, [&](std::size_t i, auto each) {
+    const auto element = static_cast<std::int64_t>(each);
+    Column& column = found[i % columns];
+    column.low = std::min(column.low, element);
+    column.high = std::max(column.high, element);
+    column.sum += element;
+  });
+  for (const Column& column : found) {
+    const std::optional<std::int64_t> by = shift_of(column.low, column.high);
     if (!by) return std::nullopt;
-    for (std::size_t k = 0; k < rows; ++k) {
-      matrix.elements[k * columns + n] =
-          static_cast<std::int8_t>(static_cast<std::int64_t>(numbers[k * columns + n]) - *by);
-    }
     matrix.subtracted.push_back(static_cast<std::int32_t>(*by));
-    matrix.sums.push_back(static_cast<std::int32_t>(sum - *by * depth));
+    matrix.sums.push_back(static_cast<std::int32_t>(column.sum - *by * depth));
   }
+  matrix.elements.assign((rows + group - 1) / group * group * columns, 0);
+  for_each_element(b, [&](std::size_t i, auto each) {
+    matrix.elements[i] =
+        static_cast<std::int8_t>(static_cast<std::int64_t>(each) - matrix.subtracted[i % columns]);
+  });
   return matrix;
 }
 
@@ -165,7 +169,7 @@ Tensor in_whole_groups(const Tensor& filters) {
   Tensor turned = permuted(filters, filter_order(filters.dims.size()));
   const std::size_t rank = turned.dims.size();
   const auto channels = static_cast<std::size_t>(turned.dims[rank - 2]),
-             results = static_cast<std::size_t>(turned.dims[rank - 1]) * sizeof(float);
+             results = static_cast<std::size_t>(turned.dims[rank - 1]) * size_of(turned.dtype);
   const std::size_t missing = (group - channels % group) % group;
   if (missing == 0) return turned;
   Tensor padded{turned.dtype, turned.dims, {}};

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "graph/dims/checked.hpp"
+#include "graph/ir/codes.hpp"
 #include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/integers/byte_product.hpp"
 #include "src/import/onnx/parts/integers/quantization.hpp"
@@ -21,27 +23,20 @@ constexpr std::int64_t greatest_element = 255;
 /// An element is high * base + low, with |high| and |low| of at most the base.
 constexpr std::int64_t base = 16;
 
-Tensor mapped(const Tensor& tensor, const std::function<float(double)>& function) {
-  std::vector<float> results;
-  for (const double each : numbers_of(tensor)) results.push_back(function(each));
-  Tensor result{DType::f32, tensor.dims, {}};
-  result.bytes.assign(reinterpret_cast<const char*>(results.data()),
-                      results.size() * sizeof(float));
-  return result;
-}
-
 Whole high_digit(const Whole& whole) {
   if (whole.constant)
-    return {
-        mapped(*whole.constant, [](double x) { return static_cast<float>(std::floor(x / base)); }),
-        std::nullopt};
+    return {shorts_of(*whole.constant,
+                      [](std::size_t, std::int64_t x) { return graph::floor_divide(x, base); }),
+            std::nullopt};
   return {std::nullopt, floor(*whole.value / static_cast<double>(base))};
 }
 
 Whole low_digit(const Whole& whole) {
   if (whole.constant)
-    return {mapped(*whole.constant,
-                   [](double x) { return static_cast<float>(x - base * std::floor(x / base)); }),
+    return {shorts_of(*whole.constant,
+                      [](std::size_t, std::int64_t x) {
+                        return x - base * graph::floor_divide(x, base);
+                      }),
             std::nullopt};
   return {std::nullopt, *whole.value - floor(*whole.value / static_cast<double>(base)) *
                                            static_cast<double>(base)};
@@ -107,16 +102,15 @@ Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis) {
     if (zeros.size() != 1 && (place < 0 || static_cast<std::int64_t>(zeros.size()) !=
                                                constant->dims[static_cast<std::size_t>(place)]))
       node.fail(fmt::format("it has {} zero points for a tensor with other dims", zeros.size()));
-    std::size_t i = 0;
-    return {
-        mapped(*constant,
-               [&](double x) {
-                 return static_cast<float>(
-                     x - zeros[zeros.size() == 1
-                                   ? 0
-                                   : place_along(*constant, static_cast<std::size_t>(place), i++)]);
-               }),
-        std::nullopt};
+    const auto zero_of = [&](std::size_t i) {
+      const bool is_one = zeros.size() == 1;
+      return zeros[is_one ? 0 : place_along(*constant, static_cast<std::size_t>(place), i)];
+    };
+    return {shorts_of(*constant,
+                      [&](std::size_t i, std::int64_t x) {
+                        return x - static_cast<std::int64_t>(zero_of(i));
+                      }),
+            std::nullopt};
   }
   const TensorExpr elements{node, node.value_of(*integers.elements)};
   const TensorExpr numbers = cast(elements, DType::f32);
@@ -129,12 +123,14 @@ Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis) {
 
 namespace {
 
-/// Whole numbers up to 256 are bf16, whose bits are the upper half of a float's.
+/// bf16 has all whole numbers up to 256.
 Tensor as_bf16(const Tensor& whole) {
-  Tensor result{DType::bf16, whole.dims, {}};
-  result.bytes.reserve(whole.bytes.size() / 2);
-  for (std::size_t i = 0; i < whole.bytes.size(); i += sizeof(float))
-    result.bytes.append(whole.bytes, i + sizeof(float) / 2, sizeof(float) / 2);
+  Tensor result = whole;
+  result.dtype = DType::bf16;
+  for_each_element(whole, [&](std::size_t i, auto element) {
+    const std::uint16_t code = graph::code_of_float(DType::bf16, static_cast<double>(element));
+    std::memcpy(result.bytes.data() + i * sizeof code, &code, sizeof code);
+  });
   return result;
 }
 
@@ -149,8 +145,13 @@ TensorExpr value_of(NodeContext& node, const Whole& whole) {
 
 namespace {
 
-std::int64_t greatest(const std::vector<double>& sums) {
-  return sums.empty() ? 0 : static_cast<std::int64_t>(*std::ranges::max_element(sums));
+std::int64_t greatest(const std::vector<std::int64_t>& sums) {
+  return sums.empty() ? 0 : *std::ranges::max_element(sums);
+}
+
+template <class Integer>
+std::int64_t magnitude(Integer whole) {
+  return std::abs(static_cast<std::int64_t>(whole));
 }
 
 }  // namespace
@@ -161,22 +162,23 @@ std::int64_t greatest_column_sum(const Tensor& matrices) {
                         ? static_cast<std::size_t>(matrices.dims[matrices.dims.size() - 2])
                         : std::size_t{1};
   if (matrices.dims.size() == 1) {
-    double sum = 0;
-    for (const double each : numbers_of(matrices)) sum += std::abs(each);
-    return static_cast<std::int64_t>(sum);
+    std::int64_t sum = 0;
+    for_each_element(matrices, [&](std::size_t, auto each) { sum += magnitude(each); });
+    return sum;
   }
-  const std::vector<double> elements = numbers_of(matrices);
-  std::vector<double> sums(rows > 0 ? elements.size() / rows : 0);
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    sums[i / (rows * columns) * columns + i % columns] += std::abs(elements[i]);
+  std::vector<std::int64_t> sums(rows > 0 ? static_cast<std::size_t>(matrices.elements()) / rows
+                                          : 0);
+  for_each_element(matrices, [&](std::size_t i, auto each) {
+    sums[i / (rows * columns) * columns + i % columns] += magnitude(each);
+  });
   return greatest(sums);
 }
 
 std::int64_t greatest_filter_sum(const Tensor& filters) {
-  const std::vector<double> elements = numbers_of(filters);
-  std::vector<double> sums(static_cast<std::size_t>(filters.dims[0]));
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    sums[i / (elements.size() / sums.size())] += std::abs(elements[i]);
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(filters.dims[0]));
+  const std::size_t all = static_cast<std::size_t>(filters.elements());
+  for_each_element(
+      filters, [&](std::size_t i, auto each) { sums[i / (all / sums.size())] += magnitude(each); });
   return greatest(sums);
 }
 

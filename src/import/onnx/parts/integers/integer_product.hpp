@@ -1,6 +1,7 @@
 #pragma once
 // Exact products of small integers: of bytes by constants, else computed in f32.
 
+#include <cstring>
 #include <functional>
 
 #include "src/import/onnx/parts/integers/quantization.hpp"
@@ -17,7 +18,7 @@ struct Bytes {
   std::optional<TensorExpr> zero_value = std::nullopt;  ///< where it is none of the file's
 };
 
-/// Whole f32 elements, at most 255 in magnitude; a constant where the file has one.
+/// Whole elements, at most 255 in magnitude: a constant of i16 where the file has one, else f32.
 struct Whole {
   std::optional<Tensor> constant;
   std::optional<TensorExpr> value;
@@ -25,6 +26,18 @@ struct Whole {
 };
 
 Dims dims_of(NodeContext& node, const Whole& whole);
+
+/// The integers function(place, element) of a tensor of integers as i16, which has them all.
+template <class Function>
+Tensor shorts_of(const Tensor& tensor, const Function& function) {
+  Tensor result{DType::i16, tensor.dims,
+                std::string(static_cast<std::size_t>(tensor.elements()) * 2, '\0')};
+  for_each_element(tensor, [&](std::size_t i, auto element) {
+    const auto whole = static_cast<std::int16_t>(function(i, static_cast<std::int64_t>(element)));
+    std::memcpy(result.bytes.data() + i * sizeof whole, &whole, sizeof whole);
+  });
+  return result;
+}
 
 /// Integers with their zero point, where they have one.
 struct IntegerOperand {

@@ -178,13 +178,14 @@ void convert_quantize(NodeContext& node) {
   node.give(narrowed(zero_point ? x + *zero_point : x, dtype, narrowing).id());
 }
 
-/// Constants give a constant, so that a weight is packed as any other. Nothing for other ones.
-std::optional<Tensor> known_numbers(NodeContext& node, const Layout& layout) {
+/// Constants give a constant, so that a weight is packed as any other; products by its integers
+/// do not read its elements. None for other ones.
+ConstantTensor known_numbers(NodeContext& node, const Layout& layout) {
   const Tensor *x = node.constant(0), *scale = node.constant(scale_input),
                *zero_point = node.has(zero_point_input) ? node.constant(zero_point_input) : nullptr;
   if (x == nullptr || scale == nullptr || (node.has(zero_point_input) && zero_point == nullptr) ||
       scale->dtype != DType::f32)
-    return std::nullopt;
+    return nullptr;
   const std::vector<double> scales = numbers_of(*scale),
                             zeros = zero_point == nullptr ? std::vector<double>(scales.size())
                                                           : numbers_of(*zero_point);
@@ -201,11 +202,15 @@ std::optional<Tensor> known_numbers(NodeContext& node, const Layout& layout) {
   if (zeros.size() != scales.size() || (scales.size() != 1 && scales.size() != needed))
     node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(),
                           zeros.size(), needed));
-  return dequantized(*x, scales, zeros, [&](std::size_t i) {
+  const bool is_one = scales.size() == 1, has_blocks = layout.block > 0;
+  const auto which = [=](std::size_t i) {
     const std::size_t place = i / inner % extent, outer = i / inner / extent;
-    if (scales.size() == 1) return std::size_t{0};
-    return layout.block > 0 ? (outer * blocks + place / block) * inner + i % inner : place;
-  });
+    if (is_one) return std::size_t{0};
+    return has_blocks ? (outer * blocks + place / block) * inner + i % inner : place;
+  };
+  return {DType::f32, x->dims, [integers = node.operand(0), scales, zeros, which] {
+            return dequantized(*constant_of(*integers), scales, zeros, which);
+          }};
 }
 
 /// Gives numbers, with what they come from.
@@ -240,12 +245,8 @@ TensorExpr whole_numbers(NodeContext& node, const Layout& layout, Dim extent) {
 void convert_dequantize(NodeContext& node) {
   checked_integer(node, node.type_of(0).dtype);
   const Layout layout = layout_of(node);
-  if (std::optional<Tensor> known = known_numbers(node, layout)) {
-    return give_numbers(
-        node,
-        Operand{graph::no_value, std::make_shared<const Tensor>(*std::move(known)), std::nullopt},
-        layout);
-  }
+  if (ConstantTensor known = known_numbers(node, layout))
+    return give_numbers(node, Operand{graph::no_value, std::move(known), std::nullopt}, layout);
   const Dim extent = extent_of(node, layout);
   const TensorExpr whole = whole_numbers(node, layout, extent);
   const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
