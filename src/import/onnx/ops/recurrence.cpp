@@ -343,7 +343,7 @@ ValueId products_of_bytes(NodeContext& node, const QuantisedWeights& weights) {
   Tensor factor = permuted(weights.whole(), inputs_first);
   factor.dims = {weights.depth(), weights.all_columns()};
   const DynamicallyQuantized x = quantized_inputs(node);
-  const TensorExpr sums = integer_matmul(node, whole_of(x), {std::move(factor), std::nullopt});
+  const TensorExpr sums = integer_matmul(node, whole_of(x), whole_constant(std::move(factor)));
   return (cast(sums, DType::f32) * (x.scale * weights.scales({weights.all_columns()}))).id();
 }
 

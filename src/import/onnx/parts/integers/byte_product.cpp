@@ -142,17 +142,20 @@ std::optional<Bytes> bytes_of(NodeContext& node, const IntegerOperand& integers,
   return bytes;
 }
 
-std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const Tensor& b,
-                                      AddedColumns added) {
-  if (b.dims.empty() || b.dims.size() > 2 || b.elements() == 0) return std::nullopt;
-  const bool is_row = a.elements.rank() == 1, is_column = b.dims.size() == 1;
+std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a,
+                                      const std::shared_ptr<const Tensor>& b, AddedColumns added) {
+  if (b->dims.empty() || b->dims.size() > 2 || b->elements() == 0) return std::nullopt;
+  const bool is_row = a.elements.rank() == 1, is_column = b->dims.size() == 1;
   if (is_row && a.zero_value && a.zero_value->rank() > 0) return std::nullopt;
-  const std::optional<ByteMatrix> matrix = byte_matrix(b, b.dims[0]);
+  const std::optional<ByteMatrix> matrix = byte_matrix(*b, b->dims[0]);
   if (!matrix) return std::nullopt;
   const TensorExpr rows = with_whole_groups(as_matrix(a.elements, true), matrix->rows);
   const std::int64_t depth = (matrix->rows + group - 1) / group * group;
+  const bool is_as_given =
+      b->dtype == DType::i8 && b->dims == Integers{depth, matrix->columns} && !matrix->is_shifted();
   const TensorExpr weights =
-      constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
+      is_as_given ? constant_expr(node, b)
+                  : constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
   // Sums of rows come before the product, so that its epilogue can add them.
   std::optional<TensorExpr> of_rows;
   if (matrix->is_shifted())

@@ -25,21 +25,18 @@ constexpr std::int64_t base = 16;
 
 Whole high_digit(const Whole& whole) {
   if (whole.constant)
-    return {shorts_of(*whole.constant,
-                      [](std::size_t, std::int64_t x) { return graph::floor_divide(x, base); }),
-            std::nullopt};
-  return {std::nullopt, floor(*whole.value / static_cast<double>(base))};
+    return whole_constant(shorts_of(
+        *whole.constant, [](std::size_t, std::int64_t x) { return graph::floor_divide(x, base); }));
+  return {nullptr, floor(*whole.value / static_cast<double>(base))};
 }
 
 Whole low_digit(const Whole& whole) {
   if (whole.constant)
-    return {shorts_of(*whole.constant,
-                      [](std::size_t, std::int64_t x) {
-                        return x - base * graph::floor_divide(x, base);
-                      }),
-            std::nullopt};
-  return {std::nullopt, *whole.value - floor(*whole.value / static_cast<double>(base)) *
-                                           static_cast<double>(base)};
+    return whole_constant(shorts_of(*whole.constant, [](std::size_t, std::int64_t x) {
+      return x - base * graph::floor_divide(x, base);
+    }));
+  return {nullptr, *whole.value -
+                       floor(*whole.value / static_cast<double>(base)) * static_cast<double>(base)};
 }
 
 /// The element of a vector along an axis that belongs to element i of the tensor.
@@ -60,14 +57,14 @@ Dims dims_of(NodeContext& node, const Whole& whole) {
 }
 
 Whole whole_of(const DynamicallyQuantized& x) {
-  return {std::nullopt, x.whole - x.zero_point,
+  return {nullptr, x.whole - x.zero_point,
           Bytes{cast(x.whole, DType::u8), 0, cast(x.zero_point, DType::i32)}};
 }
 
 Whole transposed(const Whole& matrix) {
   constexpr std::int64_t exchanged[] = {1, 0};
-  if (matrix.constant) return {permuted(*matrix.constant, exchanged), std::nullopt};
-  Whole result{std::nullopt, transpose(*matrix.value, {1, 0})};
+  if (matrix.constant) return whole_constant(permuted(*matrix.constant, exchanged));
+  Whole result{nullptr, transpose(*matrix.value, {1, 0})};
   const bool is_one =
       matrix.bytes && (!matrix.bytes->zero_value || matrix.bytes->zero_value->rank() == 0);
   if (is_one) {
@@ -106,27 +103,26 @@ Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis) {
       const bool is_one = zeros.size() == 1;
       return zeros[is_one ? 0 : place_along(*constant, static_cast<std::size_t>(place), i)];
     };
-    return {shorts_of(*constant,
-                      [&](std::size_t i, std::int64_t x) {
-                        return x - static_cast<std::int64_t>(zero_of(i));
-                      }),
-            std::nullopt};
+    if (std::ranges::all_of(zeros, [](double zero) { return zero == 0; }))
+      return {integers.elements->constant.tensor(), std::nullopt};
+    return whole_constant(shorts_of(*constant, [&](std::size_t i, std::int64_t x) {
+      return x - static_cast<std::int64_t>(zero_of(i));
+    }));
   }
   const TensorExpr elements{node, node.value_of(*integers.elements)};
   const TensorExpr numbers = cast(elements, DType::f32);
   const std::optional<Bytes> bytes = bytes_of(node, integers, axis);
-  if (!has_zero_point) return {std::nullopt, numbers, bytes};
+  if (!has_zero_point) return {nullptr, numbers, bytes};
   const TensorExpr zero = cast(TensorExpr{node, node.value_of(*integers.zero_point)}, DType::f32);
-  return {std::nullopt, numbers - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank())),
-          bytes};
+  return {nullptr, numbers - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank())), bytes};
 }
 
 namespace {
 
 /// bf16 has all whole numbers up to 256.
 Tensor as_bf16(const Tensor& whole) {
-  Tensor result = whole;
-  result.dtype = DType::bf16;
+  Tensor result{DType::bf16, whole.dims,
+                std::string(static_cast<std::size_t>(whole.elements()) * 2, '\0')};
   for_each_element(whole, [&](std::size_t i, auto element) {
     const std::uint16_t code = graph::code_of_float(DType::bf16, static_cast<double>(element));
     std::memcpy(result.bytes.data() + i * sizeof code, &code, sizeof code);
@@ -138,9 +134,7 @@ Tensor as_bf16(const Tensor& whole) {
 
 TensorExpr value_of(NodeContext& node, const Whole& whole) {
   if (whole.value) return *whole.value;
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(as_bf16(*whole.constant)),
-                  std::nullopt};
-  return cast({node, node.value_of(operand)}, DType::f32);
+  return cast(constant_expr(node, as_bf16(*whole.constant)), DType::f32);
 }
 
 namespace {
@@ -194,7 +188,7 @@ std::optional<TensorExpr> exact_product(
   if (of_b <= exact_floats / greatest_element) return product(a, b);
   if (b.constant && a.value && sums.by_rows && of_b <= exact_floats / base) {
     const TensorExpr digits = concat({*high_digit(a).value, *low_digit(a).value}, 0),
-                     both = product({std::nullopt, digits}, b);
+                     both = product({nullptr, digits}, b);
     const Dim rows = a.value->dims()[0], none = node.dims().constant(0);
     return slice(both, 0, none, rows) * static_cast<double>(base) + slice(both, 0, rows, rows * 2);
   }
@@ -227,7 +221,7 @@ TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b, Add
     return numpy_matmul(value_of(node, left), value_of(node, right));
   };
   if (a.bytes && b.constant) {
-    if (const std::optional<TensorExpr> product = byte_matmul(node, *a.bytes, *b.constant, added))
+    if (const std::optional<TensorExpr> product = byte_matmul(node, *a.bytes, b.constant, added))
       return *product;
   }
   Sums sums{a_dims.back(), std::nullopt, a_dims.size() > 1 && b_rank <= 2};
@@ -235,7 +229,7 @@ TensorExpr integer_matmul(NodeContext& node, const Whole& a, const Whole& b, Add
   if (const std::optional<TensorExpr> product = exact_product(node, a, b, sums, multiply))
     return with_added(*product, added);
   const auto as_integers = [&](const Whole& whole) {
-    return Whole{std::nullopt, cast(value_of(node, whole), DType::i32)};
+    return Whole{nullptr, cast(value_of(node, whole), DType::i32)};
   };
   return with_added(multiply(as_integers(a), as_integers(b)), added);
 }
@@ -254,9 +248,9 @@ TensorExpr integer_conv(NodeContext& node, const IntegerOperand& a, const Intege
       return *sums;
   }
   const auto multiply = [&](const Whole& image, const Whole& by) {
-    const TensorExpr turned =
-        by.constant ? value_of(node, Whole{permuted(*by.constant, order), std::nullopt})
-                    : transpose(*by.value, order);
+    const TensorExpr turned = by.constant
+                                  ? value_of(node, whole_constant(permuted(*by.constant, order)))
+                                  : transpose(*by.value, order);
     return apply("conv", {to_channels_last(value_of(node, image), channels), turned}, attrs);
   };
   // The bytes that memory holds are the ones without a sign.

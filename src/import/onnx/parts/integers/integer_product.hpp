@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
 
 #include "src/import/onnx/parts/integers/quantization.hpp"
 #include "src/import/onnx/parts/tensor_expr.hpp"
@@ -18,12 +19,16 @@ struct Bytes {
   std::optional<TensorExpr> zero_value = std::nullopt;  ///< where it is none of the file's
 };
 
-/// Whole elements, at most 255 in magnitude: a constant of i16 where the file has one, else f32.
+/// Whole elements, at most 255 in magnitude: a constant of integers where the file has one, else a
+/// value of f32.
 struct Whole {
-  std::optional<Tensor> constant;
+  std::shared_ptr<const Tensor> constant;
   std::optional<TensorExpr> value;
   std::optional<Bytes> bytes = std::nullopt;  ///< the same as `value`, where they are bytes
 };
+inline Whole whole_constant(Tensor tensor) {
+  return {std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
+}
 
 Dims dims_of(NodeContext& node, const Whole& whole);
 
