@@ -71,8 +71,9 @@ class WeightFile {
 
   void add(const graph::Value& value, const runtime::WeightSources& sources, graph::ValueId id) {
     if (!known_.insert(value.name).second) return;
-    tensors_.push_back({value.name, value.type.dtype, runtime::weight_shape(value),
-                        std::make_shared<const std::string>(bytes_of(value, sources, id))});
+    tensors_.push_back({value.name, std::make_shared<const onnx::Tensor>(
+                                        onnx::Tensor{value.type.dtype, runtime::weight_shape(value),
+                                                     bytes_of(value, sources, id)})});
   }
 
   std::string bytes_of(const graph::Value& value, const runtime::WeightSources& sources,

@@ -409,10 +409,8 @@ class Importer {
 
   Weights take_weights() {
     std::vector<Weight> weights;
-    for (NamedTensor& named : state_.weights) {
-      const std::shared_ptr<const std::string> bytes(named.tensor, &named.tensor->bytes);
-      weights.push_back({std::move(named.key), named.tensor->dtype, named.tensor->dims, bytes});
-    }
+    for (NamedTensor& named : state_.weights)
+      weights.push_back({std::move(named.key), std::move(named.tensor)});
     state_.weights.clear();
     return Weights(std::move(weights));
   }

@@ -74,7 +74,9 @@ std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
 }
 
 std::optional<KnownInts> NodeContext::ints_of(Operand& operand) {
-  if (!operand.ints && operand.constant) operand.ints = ints_of_tensor(*operand.constant, dims());
+  // Floats are no sizes, and their elements may not be made yet.
+  if (!operand.ints && operand.constant && !is_float(operand.constant.dtype()))
+    operand.ints = ints_of_tensor(*operand.constant, dims());
   if (!operand.ints) return std::nullopt;
   for (Dim& element : operand.ints->elements) element = state_.builder.resolve(element);
   return operand.ints;

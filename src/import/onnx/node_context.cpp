@@ -136,14 +136,13 @@ ValueId value_of(GraphState& state, const std::string& name) {
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
   if (readable(operand).id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
-  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant.tensor(), own)
+  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)
                                                       : ints_value(*operand.ints, own);
 }
 
-ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
-                                  const std::string& name) {
+ValueId NodeContext::tensor_value(const ConstantTensor& tensor, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  if (tensor->dims.empty()) {
+  if (tensor.dims().empty()) {
     if (is_code(tensor->dtype))
       return builder.integer(tensor->dtype, static_cast<unsigned char>(tensor->bytes.front()));
     return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front())
@@ -158,24 +157,23 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
       return known->second.second;
   }
   const ValueId id = weight_value(tensor, name);
-  state_.weights_in_loops.emplace(hash, std::pair(tensor, id));
+  state_.weights_in_loops.emplace(hash, std::pair(tensor.tensor(), id));
   return id;
 }
 
 /// A tensor of several graphs is one weight.
-ValueId NodeContext::weight_value(const std::shared_ptr<const Tensor>& tensor,
-                                  const std::string& name) {
+ValueId NodeContext::weight_value(const ConstantTensor& tensor, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  const graph::TensorType type = type_of_tensor(tensor->dtype, tensor->dims, dims());
+  const graph::TensorType type = type_of_tensor(tensor.dtype(), tensor.dims(), dims());
   for (const GraphState* graph = &state_; graph != nullptr; graph = graph->outside) {
-    const auto known = graph->weight_of.find(tensor.get());
+    const auto known = graph->weight_of.find(tensor.identity());
     if (known != graph->weight_of.end() && !builder.has_name(known->second))
       return builder.weight(known->second, type);
   }
   const std::string key = new_key(name);
   state_.weights.push_back({key, tensor});
   state_.weight_keys.insert(key);
-  state_.weight_of.emplace(tensor.get(), key);
+  state_.weight_of.emplace(tensor.identity(), key);
   return builder.weight(key, type);
 }
 

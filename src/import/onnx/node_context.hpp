@@ -23,7 +23,7 @@ using graph::ValueId;
 /// A weight of the module, and its elements.
 struct NamedTensor {
   std::string key;
-  std::shared_ptr<const Tensor> tensor;
+  ConstantTensor tensor;
 };
 
 /// Thrown where a node cannot be built before the values of these inputs of the graph are known:
@@ -80,7 +80,7 @@ struct GraphState {
 
   // Weights of all graphs are in one file.
   std::set<std::string> weight_keys = {};  ///< of this graph, and of bodies in it
-  std::unordered_map<const Tensor*, std::string> weight_of = {};
+  std::unordered_map<const void*, std::string> weight_of = {};  ///< by ConstantTensor::identity()
 
   // For the body of a loop.
   GraphState* outside = nullptr;                       ///< the graph that has the loop
@@ -239,8 +239,8 @@ class NodeContext {
   std::optional<KnownInts> ints_of(Operand& operand);
   std::vector<Dim> defined_sizes(Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);
-  ValueId weight_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
-  ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
+  ValueId weight_value(const ConstantTensor& tensor, const std::string& name);
+  ValueId tensor_value(const ConstantTensor& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);
   ValueId integer_values(const KnownInts& ints, const std::string& name);
 

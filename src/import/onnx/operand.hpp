@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/ir/module.hpp"
-#include "src/import/onnx/reader/constant_tensor.hpp"
+#include "src/import/onnx/reader/tensor.hpp"
 #include "src/import/onnx/texts/text_list.hpp"
 
 namespace dyn::onnx {

@@ -205,7 +205,7 @@ class Target {
   /// that are constant may be marked as Form::Packed; the runtime then packs them with pack(). The
   /// dtype of operands that are constant may be narrower there, and that of buffers that are no
   /// ports and that only its own kernels touch, alike in all problems; the runtime then keeps them
-  /// so.
+  /// so. Without problems it measures what it has to know of the machine.
   virtual Prepared prepare(std::vector<Problem> problems, const BufferFacts& buffers) = 0;
 
   /// The device that runs kernels of Space::Device; nullptr where there is none.

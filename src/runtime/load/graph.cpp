@@ -217,6 +217,7 @@ runtime::Structures::Deciding deciding(const onnx::Imported& imported) {
 }
 
 std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
+  Model::measure_machine(options);
   const auto source = std::make_shared<OnnxSource>(path, options);
   const onnx::ImportOptions facts{.known = source->options.known_inputs,
                                   .free_dims = source->options.free_dims,

@@ -201,6 +201,14 @@ std::shared_ptr<const Model> load_model(const LoadRequest& request, const Option
 
 }  // namespace
 
+void Model::measure_machine(const Options& options) {
+  try {
+    make_target(with_usable_device(options), chosen_threads(options), {})->prepare({}, {});
+  } catch (const Error&) {
+    // Loading says it, with the model's name.
+  }
+}
+
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options) {
   return load(request, with_usable_device(options), make_target);
 }

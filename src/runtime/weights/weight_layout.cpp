@@ -17,19 +17,22 @@ WeightLayout::WeightLayout(const graph::Module& module,
                            const std::vector<rkernel::Problem>& problems,
                            std::span<const std::size_t> groups, const rkernel::Target& target)
     : target_(&target) {
-  for (const std::size_t group : groups) {
-    const rkernel::Problem& problem = problems[group];
-    for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-      const rkernel::Operand& operand = problem.operands[i];
-      const graph::ValueKind kind = module.value(operand.buffer).kind;
-      if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
-      if (operand.form == rkernel::Form::Packed && operand.gathers)
-        continue;  // from panels that a contraction's operand has
-      if (operand.form == rkernel::Form::Scales) continue;  // behind those panels
-      if (operand.form == rkernel::Form::Packed) {
-        place_packed(packed_view(problem, i));
-      } else {
-        place_plain(module, operand.buffer);
+  // All plain ones come first: they are filled first, and small ones would touch each page.
+  for (const bool packed : {false, true}) {
+    for (const std::size_t group : groups) {
+      const rkernel::Problem& problem = problems[group];
+      for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+        const rkernel::Operand& operand = problem.operands[i];
+        const graph::ValueKind kind = module.value(operand.buffer).kind;
+        if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
+        if ((operand.form == rkernel::Form::Packed) != packed) continue;
+        if (packed && operand.gathers) continue;  // from panels that a contraction's operand has
+        if (operand.form == rkernel::Form::Scales) continue;  // behind those panels
+        if (packed) {
+          place_packed(packed_view(problem, i));
+        } else {
+          place_plain(module, operand.buffer);
+        }
       }
     }
   }

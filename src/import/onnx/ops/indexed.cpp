@@ -6,6 +6,7 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/folded.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -57,9 +58,37 @@ bool give_known_gather(NodeContext& node) {
   return true;
 }
 
+/// A large table whose numbers are constant integers, all times one scale, stays those integers;
+/// what is gathered becomes numbers.
+bool give_gathered_integers(NodeContext& node, int axis) {
+  constexpr std::size_t least_bytes = std::size_t{1} << 16;
+  const auto table = node.operand(0);
+  if (!table->constant || table->integers == nullptr || table->constant.bytes() < least_bytes)
+    return false;
+  const OperandIntegers& from = *table->integers;
+  const auto single = [](const Tensor* tensor) {
+    return tensor != nullptr && tensor->elements() == 1;
+  };
+  const Tensor* const scale = constant_of(*from.scale);
+  const Tensor* const zero = from.zero_point ? constant_of(*from.zero_point) : nullptr;
+  if (!single(scale) || (from.zero_point && !single(zero)) ||
+      size_of(node.type_of(*from.elements).dtype) != 1 ||
+      is_code(node.type_of(*from.elements).dtype))
+    return false;
+  const TensorExpr integers{node, node.value_of(*from.elements)};
+  TensorExpr whole = cast(gather(integers, input_expr(node, 1), axis), DType::i32);
+  if (zero != nullptr && numbers_of(*zero).front() != 0) whole = whole - numbers_of(*zero).front();
+  Operand numbers{(cast(whole, DType::f32) * numbers_of(*scale).front()).id(), nullptr,
+                  std::nullopt};
+  numbers.is_from_integers = true;
+  node.give(std::move(numbers));
+  return true;
+}
+
 void convert_gather(NodeContext& node) {
   if (give_known_gather(node)) return;
-  const int axis = node.axis(node.integer("axis", 0), node.type(0).rank());
+  const int axis = node.axis(node.integer("axis", 0), node.type_of(0).rank());
+  if (give_gathered_integers(node, axis)) return;
   node.give(node.add("gather", {node.value(0), node.value(1)}, {node.dim("axis", axis)}));
 }
 

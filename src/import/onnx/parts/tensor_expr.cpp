@@ -148,8 +148,7 @@ TensorExpr size(NodeContext& node, Dim dim, DType dtype) {
   return reshape({node, one}, {});
 }
 
-TensorExpr constant_expr(NodeContext& node, std::shared_ptr<const Tensor> tensor,
-                         const std::string& name) {
+TensorExpr constant_expr(NodeContext& node, ConstantTensor tensor, const std::string& name) {
   Operand operand{graph::no_value, std::move(tensor), std::nullopt};
   return {node, name.empty() ? node.value_of(operand) : node.value_of(operand, name)};
 }

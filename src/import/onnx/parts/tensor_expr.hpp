@@ -100,8 +100,7 @@ TensorExpr range(NodeContext& node, Dim end, DType dtype = DType::i64);
 /// The dim as a scalar.
 TensorExpr size(NodeContext& node, Dim dim, DType dtype = DType::i64);
 /// A constant of the module. Without a name it has the operator's.
-TensorExpr constant_expr(NodeContext& node, std::shared_ptr<const Tensor> tensor,
-                         const std::string& name = {});
+TensorExpr constant_expr(NodeContext& node, ConstantTensor tensor, const std::string& name = {});
 inline TensorExpr constant_expr(NodeContext& node, Tensor tensor, const std::string& name = {}) {
   return constant_expr(node, std::make_shared<const Tensor>(std::move(tensor)), name);
 }

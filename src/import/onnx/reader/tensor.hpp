@@ -12,18 +12,10 @@
 #include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
 #include "onnx.pb.h"
+#include "src/import/onnx/reader/constant_tensor.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 
 namespace dyn::onnx {
-
-/// A dense tensor, its elements in row-major order as the machine stores them.
-struct Tensor {
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> dims;
-  std::string bytes;
-
-  std::int64_t elements() const;
-};
 
 /// The dtype with this number in TensorProto. Throws Error(unsupported) where dyn has none, naming
 /// it.

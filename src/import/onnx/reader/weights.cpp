@@ -1,5 +1,7 @@
 #include "src/import/onnx/reader/weights.hpp"
 
+#include <malloc.h>
+
 #include <cctype>
 #include <ostream>
 #include <utility>
@@ -37,6 +39,15 @@ void check_utf8(const std::string& key) {
   }
 }
 
+constexpr std::size_t bytes_between_trims = std::size_t{16} << 20;
+
+/// Gives free memory back to the system, which the C library would keep below what is in use.
+void trim_heap() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 Weights::Weights(std::vector<Weight> tensors) : tensors_(std::move(tensors)) {
@@ -46,9 +57,9 @@ Weights::Weights(std::vector<Weight> tensors) : tensors_(std::move(tensors)) {
   for (const Weight& weight : tensors_) {
     check_utf8(weight.key);
     const std::size_t begin = end;
-    end += weight.bytes->size();
-    entries[weight.key] = {{"dtype", format_name(weight.dtype)},
-                           {"shape", weight.dims},
+    end += weight.tensor.bytes();
+    entries[weight.key] = {{"dtype", format_name(weight.tensor.dtype())},
+                           {"shape", weight.tensor.dims()},
                            {"data_offsets", {begin, end}}};
   }
   std::string text = entries.dump();
@@ -61,22 +72,26 @@ Weights::Weights(std::vector<Weight> tensors) : tensors_(std::move(tensors)) {
 
 std::size_t Weights::size() const noexcept {
   std::size_t bytes = header_.size();
-  for (const Weight& weight : tensors_) bytes += weight.bytes->size();
+  for (const Weight& weight : tensors_) bytes += weight.tensor.bytes();
   return bytes;
 }
 
 void Weights::write(std::ostream& file) const {
   file << header_;
-  for (const Weight& weight : tensors_) file << *weight.bytes;
+  for (const Weight& weight : tensors_) file << weight.tensor.passing()->bytes;
 }
 
 std::string Weights::take_file() {
   const std::size_t bytes = size();
   std::string file = std::exchange(header_, {});
   file.reserve(bytes);
+  std::size_t released = 0;
   for (Weight& weight : tensors_) {
-    file += *weight.bytes;
-    weight.bytes.reset();
+    file += weight.tensor.passing()->bytes;
+    weight.tensor = nullptr;
+    if (file.size() - released < bytes_between_trims) continue;
+    released = file.size();
+    trim_heap();
   }
   tensors_.clear();
   return file;

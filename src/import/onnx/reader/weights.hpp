@@ -2,20 +2,17 @@
 // The weights of an imported model, as a safetensors file.
 
 #include <iosfwd>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "dyn/dtype.hpp"
+#include "src/import/onnx/reader/constant_tensor.hpp"
 
 namespace dyn::onnx {
 
 /// A tensor of the file; its elements as safetensors and ONNX have them.
 struct Weight {
   std::string key;
-  DType dtype;
-  std::vector<std::int64_t> dims;
-  std::shared_ptr<const std::string> bytes;
+  ConstantTensor tensor;
 };
 
 /// The file without a copy of the tensors, which stay where they were read.
@@ -29,8 +26,8 @@ class Weights {
   /// Bytes of the file.
   std::size_t size() const noexcept;
   void write(std::ostream& file) const;
-  /// The file in memory; empty without tensors. Each tensor is released as soon as it is copied, so
-  /// that most are in memory once.
+  /// The file in memory; empty without tensors. Each tensor is released as soon as it is copied,
+  /// and those whose elements nobody has read are made then, so that most are in memory once.
   std::string take_file();
 
  private:

@@ -21,7 +21,6 @@ constexpr std::int64_t greatest_byte = 127, least_byte = -128;
 struct ByteMatrix {
   std::int64_t rows, columns;
   std::int64_t depth;  ///< rows that have elements of a; the left side has zeros for others
-  std::vector<std::int8_t> elements;     ///< rows up to a multiple of `group`, the last ones 0
   std::vector<std::int32_t> subtracted;  ///< by column
   std::vector<std::int32_t> sums;        ///< by column, of its elements as i8
 
@@ -38,9 +37,8 @@ std::optional<std::int64_t> shift_of(std::int64_t low, std::int64_t high) {
 
 std::optional<ByteMatrix> byte_matrix(const Tensor& b, std::int64_t depth) {
   const bool is_vector = b.dims.size() == 1;
-  ByteMatrix matrix{b.dims[0], is_vector ? 1 : b.dims[1], depth, {}, {}, {}};
-  const auto columns = static_cast<std::size_t>(matrix.columns),
-             rows = static_cast<std::size_t>(matrix.rows);
+  ByteMatrix matrix{b.dims[0], is_vector ? 1 : b.dims[1], depth, {}, {}};
+  const auto columns = static_cast<std::size_t>(matrix.columns);
   struct Column {
     std::int64_t low, high, sum = 0;
   };
@@ -59,12 +57,20 @@ std::optional<ByteMatrix> byte_matrix(const Tensor& b, std::int64_t depth) {
     matrix.subtracted.push_back(static_cast<std::int32_t>(*by));
     matrix.sums.push_back(static_cast<std::int32_t>(column.sum - *by * depth));
   }
-  matrix.elements.assign((rows + group - 1) / group * group * columns, 0);
-  for_each_element(b, [&](std::size_t i, auto each) {
-    matrix.elements[i] =
-        static_cast<std::int8_t>(static_cast<std::int64_t>(each) - matrix.subtracted[i % columns]);
-  });
   return matrix;
+}
+
+/// Its elements as i8, less what is subtracted from each column; zeros behind them, up to these
+/// dims.
+Tensor bytes_of_matrix(const Tensor& b, const std::vector<std::int32_t>& subtracted,
+                       const Integers& dims) {
+  Tensor bytes{DType::i8, dims, {}};
+  bytes.bytes.assign(static_cast<std::size_t>(bytes.elements()), '\0');
+  for_each_element(b, [&](std::size_t i, auto each) {
+    bytes.bytes[i] =
+        static_cast<char>(static_cast<std::int64_t>(each) - subtracted[i % subtracted.size()]);
+  });
+  return bytes;
 }
 
 /// [N] of i32.
@@ -142,20 +148,22 @@ std::optional<Bytes> bytes_of(NodeContext& node, const IntegerOperand& integers,
   return bytes;
 }
 
-std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a,
-                                      const std::shared_ptr<const Tensor>& b, AddedColumns added) {
-  if (b->dims.empty() || b->dims.size() > 2 || b->elements() == 0) return std::nullopt;
-  const bool is_row = a.elements.rank() == 1, is_column = b->dims.size() == 1;
+std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const ConstantTensor& b,
+                                      AddedColumns added) {
+  if (b.dims().empty() || b.dims().size() > 2 || b.bytes() == 0) return std::nullopt;
+  const bool is_row = a.elements.rank() == 1, is_column = b.dims().size() == 1;
   if (is_row && a.zero_value && a.zero_value->rank() > 0) return std::nullopt;
-  const std::optional<ByteMatrix> matrix = byte_matrix(*b, b->dims[0]);
+  const std::optional<ByteMatrix> matrix = byte_matrix(*b.passing(), b.dims()[0]);
   if (!matrix) return std::nullopt;
   const TensorExpr rows = with_whole_groups(as_matrix(a.elements, true), matrix->rows);
   const std::int64_t depth = (matrix->rows + group - 1) / group * group;
-  const bool is_as_given =
-      b->dtype == DType::i8 && b->dims == Integers{depth, matrix->columns} && !matrix->is_shifted();
+  const Integers dims{depth, matrix->columns};
+  const bool is_as_given = b.dtype() == DType::i8 && b.dims() == dims && !matrix->is_shifted();
+  const auto bytes = [b, subtracted = matrix->subtracted, dims] {
+    return bytes_of_matrix(*b.passing(), subtracted, dims);
+  };
   const TensorExpr weights =
-      is_as_given ? constant_expr(node, b)
-                  : constant_expr(node, DType::i8, {depth, matrix->columns}, matrix->elements);
+      constant_expr(node, is_as_given ? b : ConstantTensor(DType::i8, dims, bytes));
   // Sums of rows come before the product, so that its epilogue can add them.
   std::optional<TensorExpr> of_rows;
   if (matrix->is_shifted())
@@ -245,7 +253,7 @@ std::optional<TensorExpr> byte_conv(NodeContext& node, const Bytes& x, const Ten
   if (!matrix || (matrix->is_shifted() && matrix->depth > most_terms)) return std::nullopt;
   const bool pads = x.zero_value || matrix->is_shifted();
   TensorExpr image = pads ? with_padding(x.elements, x, attrs) : x.elements;
-  const TensorExpr weights = constant_expr(node, DType::i8, dims, matrix->elements);
+  const TensorExpr weights = constant_expr(node, bytes_of_matrix(turned, matrix->subtracted, dims));
   std::optional<TensorExpr> of_rows;
   if (matrix->is_shifted())
     of_rows = of_subtracted(window_sums(image, {dims.begin(), dims.end() - 2}, attrs), x, *matrix);

@@ -11,8 +11,8 @@ std::optional<Bytes> bytes_of(NodeContext& node, const IntegerOperand& integers,
 
 /// MatMul's product of (elements - zero point) by whole numbers of [K, N] or [K], whose greatest
 /// and least element of a column lie at most 255 apart: i32. Nothing for other ones.
-std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a,
-                                      const std::shared_ptr<const Tensor>& b, AddedColumns added);
+std::optional<TensorExpr> byte_matmul(NodeContext& node, const Bytes& a, const ConstantTensor& b,
+                                      AddedColumns added);
 
 /// The convolution of (elements - zero point), channels last, by whole numbers of [O, C, sizes...]
 /// without groups: i32 [N, d..., O]. Elements outside are the zero point, a scalar.

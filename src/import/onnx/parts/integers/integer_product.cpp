@@ -52,7 +52,7 @@ std::size_t place_along(const Tensor& tensor, std::size_t axis, std::size_t i) {
 Dims dims_of(NodeContext& node, const Whole& whole) {
   if (whole.value) return whole.value->dims();
   Dims dims;
-  for (const std::int64_t dim : whole.constant->dims) dims.push_back(node.dims().constant(dim));
+  for (const std::int64_t dim : whole.constant.dims()) dims.push_back(node.dims().constant(dim));
   return dims;
 }
 
@@ -99,15 +99,18 @@ Whole whole_of(NodeContext& node, const IntegerOperand& integers, int axis) {
     if (zeros.size() != 1 && (place < 0 || static_cast<std::int64_t>(zeros.size()) !=
                                                constant->dims[static_cast<std::size_t>(place)]))
       node.fail(fmt::format("it has {} zero points for a tensor with other dims", zeros.size()));
-    const auto zero_of = [&](std::size_t i) {
-      const bool is_one = zeros.size() == 1;
-      return zeros[is_one ? 0 : place_along(*constant, static_cast<std::size_t>(place), i)];
-    };
     if (std::ranges::all_of(zeros, [](double zero) { return zero == 0; }))
-      return {integers.elements->constant.tensor(), std::nullopt};
-    return whole_constant(shorts_of(*constant, [&](std::size_t i, std::int64_t x) {
-      return x - static_cast<std::int64_t>(zero_of(i));
-    }));
+      return {integers.elements->constant, std::nullopt};
+    return {{DType::i16, constant->dims,
+             [given = integers.elements->constant, zeros, place] {
+               return shorts_of(*given, [&](std::size_t i, std::int64_t x) {
+                 const std::size_t at =
+                     zeros.size() == 1 ? 0
+                                       : place_along(*given, static_cast<std::size_t>(place), i);
+                 return x - static_cast<std::int64_t>(zeros[at]);
+               });
+             }},
+            std::nullopt};
   }
   const TensorExpr elements{node, node.value_of(*integers.elements)};
   const TensorExpr numbers = cast(elements, DType::f32);

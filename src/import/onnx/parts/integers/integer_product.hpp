@@ -22,7 +22,7 @@ struct Bytes {
 /// Whole elements, at most 255 in magnitude: a constant of integers where the file has one, else a
 /// value of f32.
 struct Whole {
-  std::shared_ptr<const Tensor> constant;
+  ConstantTensor constant;
   std::optional<TensorExpr> value;
   std::optional<Bytes> bytes = std::nullopt;  ///< the same as `value`, where they are bytes
 };
