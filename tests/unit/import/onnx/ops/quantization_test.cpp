@@ -197,6 +197,54 @@ TEST_CASE("constant integers of a product take two bytes each in memory") {
   CHECK(result.values.back() == -128.0 * 255 * terms);
 }
 
+TEST_CASE("a table of dequantised integers stays such, and what is gathered becomes numbers") {
+  constexpr std::int64_t rows = 300, width = 257;
+  for (const TensorProto::DataType type : {TensorProto::UINT8, TensorProto::INT8}) {
+    for (const int axis : {0, 1}) {
+      for (const bool has_zero : {false, true}) {
+        CAPTURE(type);
+        CAPTURE(axis);
+        CAPTURE(has_zero);
+        const bool is_signed = type == TensorProto::INT8;
+        const int zero = !has_zero ? 0 : is_signed ? -77 : 201;
+        const std::vector<std::uint8_t> table =
+            random_integers<std::uint8_t>(static_cast<std::size_t>(rows * width));
+        OnnxFile file;
+        file.input("i", {"N"}, TensorProto::INT64).output("y").floats("scale", {}, {0.037F});
+        if (is_signed) {
+          add_constant(file, "t", {rows, width},
+                       std::vector<std::int8_t>(table.begin(), table.end()));
+          add_constant<std::int8_t>(file, "zero", {}, {static_cast<std::int8_t>(zero)});
+        } else {
+          add_constant(file, "t", {rows, width}, table);
+          add_constant<std::uint8_t>(file, "zero", {}, {static_cast<std::uint8_t>(zero)});
+        }
+        file.node("DequantizeLinear", {"t", "scale", has_zero ? "zero" : ""}, {"numbers"});
+        set(file.node("Gather", {"numbers", "i"}, {"y"}), "axis", axis);
+        const Graph graph = testing::load(file);
+        CHECK(graph.load_report().weight_bytes <= table.size() + 4096);
+        std::vector<std::int64_t> places{-1, 5, 0, 255};
+        Values expected;
+        const auto number = [&](std::int64_t row, std::int64_t column) {
+          const std::uint8_t byte = table[static_cast<std::size_t>(row * width + column)];
+          const int integer = is_signed ? static_cast<std::int8_t>(byte) : byte;
+          return static_cast<double>(static_cast<float>(integer - zero) * 0.037F);
+        };
+        const auto place = [&](std::size_t at, std::int64_t extent) {
+          return places[at] < 0 ? places[at] + extent : places[at];
+        };
+        for (std::size_t i = 0; i < places.size() && axis == 0; ++i)
+          for (std::int64_t column = 0; column < width; ++column)
+            expected.push_back(number(place(i, rows), column));
+        for (std::int64_t row = 0; row < rows && axis == 1; ++row)
+          for (std::size_t i = 0; i < places.size(); ++i)
+            expected.push_back(number(row, place(i, width)));
+        CHECK(run_all(graph, {{"i", Tensor::view(places.data(), {4})}}).front().values == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("an imported product of a length that a run brings is exact") {
   OnnxFile file;
   file.input("a", {"M", "K"}, TensorProto::UINT8)
