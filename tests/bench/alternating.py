@@ -3,7 +3,9 @@
 A peer's process prints its version, then answers each line of JSON, {"case": ..., "seconds": ...}, with the median in ms and a sum of its output's magnitudes.
 """
 
+import functools
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -27,6 +29,35 @@ def serve(version, prepare):
             run()
             samples.append(time.perf_counter() - start)
         print(statistics.median(samples) * 1e3, float(numpy.abs(output, dtype=numpy.float64).sum()), flush=True)
+
+
+class Cores:
+    """Tells whether the machine's CPUs are apart. Virtual ones may share a core of the host for a while: then two threads are as fast as one, whoever's they are, and a slice of that time says nothing."""
+
+    WORK = "import sys, time, numpy\na = numpy.ones((192, 192), numpy.float32)\nfor line in sys.stdin:\n start = time.perf_counter()\n for _ in range(150): a @ a\n print(time.perf_counter() - start, flush=True)"
+    LEAST_GAIN = 0.8  # of what each further thread should add
+    PATIENCE = 60  # seconds for one slice
+
+    def __init__(self, threads):
+        environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+        self.workers = [subprocess.Popen([sys.executable, "-c", self.WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(threads if threads > 1 else 0)]
+
+    def _seconds(self, workers):
+        for worker in workers:
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+        return max([float(worker.stdout.readline()) for worker in workers])
+
+    def gain(self):
+        """How much each thread besides the first one adds, at most 1."""
+        alone = min(self._seconds(self.workers[:1]) for _ in range(2))
+        return (len(self.workers) * alone / self._seconds(self.workers) - 1) / (len(self.workers) - 1)
+
+    def wait(self):
+        """Until they are apart. On a machine where they never are, each slice waits in vain: it is measured as it is."""
+        end = time.perf_counter() + self.PATIENCE
+        while self.workers and self.gain() < self.LEAST_GAIN and time.perf_counter() < end:
+            time.sleep(0.3)
 
 
 class Peer:
@@ -69,16 +100,25 @@ def check_agreement(sums, case, agreement):
         raise SystemExit(f"the peers' outputs differ at {case}: {sums}")
 
 
-def measured(peers, case, rounds, seconds, own, agreement=1e-4):
-    """Rounds in which each peer has a slice, then each function of `own` by name: times of the peers by name, and rows of our own."""
+@functools.lru_cache
+def cores(threads):
+    """One for the process. Its workers end with it."""
+    return Cores(threads)
+
+
+def measured(peers, case, threads, rounds, seconds, own, agreement=1e-4):
+    """Rounds in which each peer has a slice, then each function of `own` by name: times of the peers by name, and rows of our own. Slices begin when the cores of so many threads are apart."""
+    wait = cores(threads).wait
     theirs, ours = {peer.name: [] for peer in peers}, {name: [] for name in own}
     for _ in range(rounds):
         sums = {}
         for peer in peers:
+            wait()
             milliseconds, sums[peer.name] = peer.measure(case, seconds)
             theirs[peer.name].append(milliseconds)
         check_agreement(sums, case, agreement)
         for name, row in own.items():
+            wait()
             ours[name].append(row())
     return theirs, ours
 

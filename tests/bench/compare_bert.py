@@ -85,7 +85,7 @@ def compare(options, peers, threads, batch, length):
     def dyn(precision):
         return lambda: alternating.dyn_row(options.dynrun, MODEL, {"B": batch, "S": length}, threads, options.slice, "--random-weights", *flags_of(precision))
 
-    theirs, ours = alternating.measured(peers, [batch, length], options.rounds, options.slice, {precision: dyn(precision) for precision in options.precisions})
+    theirs, ours = alternating.measured(peers, [batch, length], threads, options.rounds, options.slice, {precision: dyn(precision) for precision in options.precisions})
     for precision, rows in ours.items():
         print("| " + " | ".join(map(str, [threads, batch, length, precision, *alternating.cells(theirs, rows)])) + " |", flush=True)
     return [{"threads": threads, "B": batch, "S": length, "weights": precision, **rounded(alternating.summary(theirs, rows))} for precision, rows in ours.items()]

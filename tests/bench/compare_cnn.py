@@ -143,7 +143,7 @@ def check_dyn(options, case, folder):
 
 def compare(options, peers, threads, case, folder):
     own = {"dyn": lambda: alternating.dyn_row(options.dynrun, path_of(case[0], folder), dims_of(case), threads, options.slice)}
-    theirs, ours = alternating.measured(peers, case, options.rounds, options.slice, own)
+    theirs, ours = alternating.measured(peers, case, threads, options.rounds, options.slice, own)
     print("| " + " | ".join(map(str, [threads, *case, *alternating.cells(theirs, ours["dyn"])])) + " |", flush=True)
 
 

@@ -176,7 +176,7 @@ def main():
                 dims = {"B": 1, "S": tokens, "P": past, "C": PLACES}
                 flags = ["--random-weights", *options.flags.split()]
                 own = {"dyn": lambda: alternating.dyn_row(options.dynrun, text, dims, threads, options.slice, *flags)}
-                theirs, ours = alternating.measured([peer], [tokens, past], options.rounds, options.slice, own, agreement=None)
+                theirs, ours = alternating.measured([peer], [tokens, past], threads, options.rounds, options.slice, own, agreement=None)
                 print("| " + " | ".join(map(str, [tokens, past, threads, *alternating.cells(theirs, ours["dyn"])])) + " |", flush=True)
             peer.close()
     return 0

@@ -148,7 +148,7 @@ def main():
                             path = model_file(model, form, folder)
                             flags = ["--precision", "bf16"] if form == "bf16" else []
                             own = {"dyn": lambda: alternating.dyn_row(options.dynrun, path, dims_of(model, batch, size), threads, options.slice, *flags)}
-                            theirs, ours = alternating.measured(peers, [model, form, batch, size], options.rounds, options.slice, own, agreement=None)
+                            theirs, ours = alternating.measured(peers, [model, form, batch, size], threads, options.rounds, options.slice, own, agreement=None)
                             print("| " + " | ".join(map(str, [model, form, batch, size, threads, *alternating.cells(theirs, ours["dyn"])])) + " |", flush=True)
                             ratios.append(alternating.summary(theirs, ours["dyn"])["ratio"])
                     print(f"\n{model} {form}, {threads} threads: geometric mean {numpy.exp(numpy.mean(numpy.log(ratios))):.2f}, least {min(ratios):.2f}\n", flush=True)
