@@ -202,8 +202,9 @@ std::shared_ptr<const Model> load_model(const LoadRequest& request, const Option
 }  // namespace
 
 void Model::measure_machine(const Options& options) {
+  if (options.device != "cpu") return;
   try {
-    make_target(with_usable_device(options), chosen_threads(options), {})->prepare({}, {});
+    make_target(options, chosen_threads(options), {})->prepare({}, {});
   } catch (const Error&) {
     // Loading says it, with the model's name.
   }

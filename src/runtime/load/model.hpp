@@ -26,9 +26,9 @@ class Model {
   Model(std::unique_ptr<const Executable> executable, const LoadReport& report)
       : executable_(std::move(executable)), report_(report) {}
 
-  /// Measures what the options' target has to know of this machine, once in a process. Its buffers
-  /// are large: better before a model is in memory than while it is loaded. What is wrong with the
-  /// options is left to load().
+  /// Measures what the target of device "cpu" has to know of this machine, once in a process. Its
+  /// buffers are large: better before a model is in memory than while it is loaded. What is wrong
+  /// with the options is left to load().
   static void measure_machine(const Options& options);
   /// The whole pipeline: parse, decompose, simplify, fuse, lower, compile, weights. Errors name the
   /// source.
