@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -180,30 +181,21 @@ std::vector<std::int64_t> order_by_block(const std::vector<std::size_t>& which,
                                          std::int64_t block) {
   std::vector<std::int64_t> order(which.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return which[places(i)]; });
+  std::ranges::sort(order, {}, [&](std::int64_t i) { return std::pair(which[places(i)], i); });
   for (std::size_t i = 0; i < order.size(); ++i)
     if (which[places(order[i])] != i / places(block)) return {};
   return order;
 }
 
-/// The weights of a MatMulNBits.
-struct PackedMatrix {
-  Packing packing;
-  std::int64_t n, k;
-  std::size_t blocks, row;  ///< bytes of a row
-
-  /// Codes of rows of whole blocks, whose elements are taken in this order.
-  std::string codes_in(const std::vector<std::int64_t>& order, const std::string& packed) const {
-    const std::size_t width = blocks * places(packing.block);
-    std::string integers = unpacked_rows(packed, row, width, packing.bits);
-    const std::string given = integers;
-    for (std::size_t i = 0; i < integers.size(); ++i) {
-      const std::size_t at = i % width;
-      if (at < order.size()) integers[i] = given[i - at + places(order[at])];
-    }
-    return Codes(packing.bits).packed(integers);
-  }
-};
+/// Rows of `width` integers, the first of which are taken in this order.
+std::string in_order(const std::string& rows, std::size_t width,
+                     const std::vector<std::int64_t>& order) {
+  std::string taken = rows;
+  for (std::size_t first = 0; first < rows.size(); first += width)
+    for (std::size_t i = 0; i < order.size(); ++i)
+      taken[first + i] = rows[first + places(order[i])];
+  return taken;
+}
 
 /// Y = A * B^T + bias, where B is [N, K], each row in blocks of K.
 void convert_matmul_n_bits(NodeContext& node) {
@@ -214,7 +206,6 @@ void convert_matmul_n_bits(NodeContext& node) {
     node.fail_unsupported("weights in the order of one GPU are not supported");
   const std::size_t blocks = places((k + packing.block - 1) / packing.block),
                     row = blocks * places(packing.block * packing.bits / 8);
-  const PackedMatrix matrix{packing, n, k, blocks, row};
   const Tensor& packed = constant_of_size(node, b, places(n) * row, "its packed weights");
   const std::vector<double> scales = numbers_of(constant_of_size(node, scales_input,
                                                                  places(n) * blocks, "its scales")),
@@ -244,14 +235,15 @@ void convert_matmul_n_bits(NodeContext& node) {
   }
   const Integers of_codes{n, of_blocks[1], packing.block * codes.bits / 8};
   const bool is_in_order = std::ranges::is_sorted(order);
-  const TensorExpr held =
-      is_in_order && packed.dims == of_codes
-          ? input_expr(node, b)
-          : weight(node,
-                   {DType::u8, of_codes,
-                    is_in_order && codes.added == 0 ? packed.bytes
-                                                    : matrix.codes_in(order, packed.bytes)},
-                   b);
+  const auto recoded = [&] {
+    if (is_in_order && codes.added == 0) return packed.bytes;
+    const std::size_t width = blocks * places(packing.block);
+    return codes.packed(
+        in_order(unpacked_rows(packed.bytes, row, width, packing.bits), width, order));
+  };
+  const TensorExpr held = is_in_order && codes.added == 0 && packed.dims == of_codes
+                              ? input_expr(node, b)
+                              : weight(node, {DType::u8, of_codes, recoded()}, b);
   const TensorExpr factor =
       unpack_blocks(held, *numbers, node.dims().constant(k), node.dims().constant(codes.bits));
   finish(is_in_order ? a : gather(a, constant_expr(node, DType::i64, {k}, order), -1), factor);

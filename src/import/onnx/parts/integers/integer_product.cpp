@@ -209,9 +209,7 @@ namespace {
 
 TensorExpr with_added(const TensorExpr& sums, AddedColumns added) {
   if (added == nullptr) return sums;
-  NodeContext& node = sums.node();
-  Operand operand{graph::no_value, std::make_shared<const Tensor>(*added), std::nullopt};
-  return sums + TensorExpr{node, node.value_of(operand)};
+  return sums + constant_expr(sums.node(), *added);
 }
 
 }  // namespace
