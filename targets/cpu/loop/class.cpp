@@ -91,19 +91,27 @@ int find_transposed_axis(const codegen::Isa& isa, const rkernel::Problem& proble
   return found;
 }
 
+/// The axis before the lanes, where an operand's lanes are stored apart and its elements lie
+/// between them; -1: there is none.
+int find_axis_between(const codegen::Isa& isa, const rkernel::Problem& problem) {
+  const int axis = problem.lane_axis - 1;
+  const bool found =
+      axis >= 0 && std::ranges::any_of(problem.operands, [&](const rkernel::Operand& operand) {
+        const graph::Dim lanes = operand.strides[static_cast<std::size_t>(problem.lane_axis)];
+        return operand.written && class_of_few(isa, operand, lanes) &&
+               operand.strides[static_cast<std::size_t>(axis)].constant() == 1;
+      });
+  return found ? axis : -1;
+}
+
 /// As the axes stand, but what lies between the lanes' elements comes behind the lanes: the lines
 /// that one chunk writes are still there when the next one fills them up.
 std::vector<int> order_of_loops(const codegen::Isa& isa, const rkernel::Problem& problem) {
   std::vector<int> order(problem.axes.size());
   std::iota(order.begin(), order.end(), 0);
   const auto lane = static_cast<std::size_t>(problem.lane_axis);
-  const auto lies_between = [&](int axis) {
-    return std::ranges::any_of(problem.operands, [&](const rkernel::Operand& operand) {
-      return operand.written && class_of_few(isa, operand, operand.strides[lane]) &&
-             operand.strides[static_cast<std::size_t>(axis)].constant() == 1;
-    });
-  };
-  if (lane > 0 && lies_between(problem.lane_axis - 1)) std::swap(order[lane - 1], order[lane]);
+  if (const int between = find_axis_between(isa, problem); between >= 0)
+    std::swap(order[static_cast<std::size_t>(between)], order[lane]);
   return order;
 }
 
@@ -226,6 +234,7 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
   steps_chunk_slot = slots.add_strategy_slot();
   steps_chunks_slot = slots.add_strategy_slot();
   if (!reduces()) transposed_axis = find_transposed_axis(isa, problem);
+  axis_between = find_axis_between(isa, problem);
   if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
   for (int operand = 0; transposed_axis >= 0 && operand < static_cast<int>(problem.operands.size());
        ++operand)

@@ -59,6 +59,9 @@ struct LoopProblem {
   /// the other; -1: there is none. Its blocks are transposed in registers.
   int transposed_axis = -1;
   std::vector<int> transposed_operands;
+  /// The axis before the lanes', where an operand's lanes are stored apart and its elements lie
+  /// between them: it is walked behind the lanes. -1: there is none.
+  int axis_between = -1;
   /// Windows whose neighbours are computed together, where there are any.
   std::optional<WindowSteps> windows;
   int steps_chunk_slot = 0,

@@ -75,6 +75,9 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::M
   cost.grain = static_cast<std::int64_t>(elements / std::max(per_ticket, 1.0));
   cost.grain =
       std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
+  // Tickets that fill the same lines go to one thread.
+  if (loop.axis_between >= 0 && cost.threads > 1)
+    cost.grain = std::max<std::int64_t>(rounded_up(cost.grain, cost.between), 1);
 }
 
 // The second stage: partial results are written, then read by all threads.
@@ -138,6 +141,7 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class,
     const std::int64_t extent = ints[static_cast<std::size_t>(loop.slots.extent(axis))];
     cost.elements *= static_cast<double>(extent);
     if (axis == loop.problem.lane_axis) cost.lanes = extent;
+    if (axis == loop.axis_between) cost.between = std::max<std::int64_t>(extent, 1);
     if (loop.problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction)
       cost.reduced *= extent;
     else if (axis == loop.steps_axis())

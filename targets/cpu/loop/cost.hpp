@@ -17,6 +17,7 @@ struct LoopCost {
   std::int64_t lanes = 1;  ///< extent of the lane axis
   std::int64_t reduced = 1;   ///< points of the reduction axes
   std::int64_t steps = 1;     ///< extent of LoopProblem::steps_axis()
+  std::int64_t between = 1;   ///< extent of LoopProblem::axis_between
   double elements = 0;        ///< points of all axes
   double bytes = 0;           ///< compulsory traffic
   double written = 0;         ///< bytes of it that are stored

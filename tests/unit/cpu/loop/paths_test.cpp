@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "targets/cpu/loop/cost.hpp"
+#include "tests/support/round_machine.hpp"
 #include "tests/unit/cpu/loop/fixture.hpp"
 
 namespace {
@@ -81,6 +83,24 @@ void magnitudes(ProblemBuilder& b, std::int64_t outer, std::int64_t few, std::in
 }
 
 }  // namespace
+
+TEST_CASE("threads take whole lines where lanes are stored apart") {
+  const dyn::codegen::Isa isa = dyn::codegen::select_isa("");
+  for (const std::int64_t few : {2, 3, 4})
+    for (const std::int64_t count : {5000, 50177}) {
+      CAPTURE(few);
+      CAPTURE(count);
+      ProblemBuilder b("interleaving");
+      interleaving(b, 7, few, count, false, DType::f32);
+      const dyn::cpu::LoopProblem loop(b.problem, isa);
+      const auto cost =
+          dyn::cpu::loop_cost(loop, dyn::cpu::loop_classes(loop).front(),
+                              loop.slots.evaluate(b.values), dyn::testing::round_machine(), 4);
+      REQUIRE(cost.threads > 1);
+      CHECK(cost.grain < cost.tickets);
+      CHECK(cost.grain % few == 0);
+    }
+}
 
 TEST_CASE("elements that lie two, three or four apart, read and written, around whole vectors") {
   unsigned seed = 300;
