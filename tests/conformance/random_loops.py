@@ -80,6 +80,20 @@ class LoopGraph(Graph):
                 continue
         super().grow(len(self.values) - len(self.inputs) + self.draw.randint(1, 3))
 
+    def has_sizes_of_inputs(self, value):
+        """What loops carry may grow. docs/onnx.md: a size that data decide is an error where a Squeeze without axes finds that it is 1."""
+        made_by = {name: node for node in self.nodes for name in node.output}
+        names, seen = [value.name], set()
+        while names:
+            node = made_by.get(names.pop())
+            if node is None or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if node.op_type in ("Loop", "Scan"):
+                return False
+            names.extend(node.input)
+        return True
+
     def shaken(self, model):
         copy = onnx.ModelProto()
         copy.CopyFrom(model)

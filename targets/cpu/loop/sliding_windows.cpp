@@ -93,8 +93,8 @@ struct InsideWindow {
 };
 
 /// Elements outside of an image change nothing where they are neutral to all reductions: loops over
-/// a window leave them out.
-InsideWindow inside_window(const LoopContext& context, const LoopPass& pass) {
+/// a window leave them out. `written_out`: the axis of a window without a loop; -1: all have one.
+InsideWindow inside_window(const LoopContext& context, const LoopPass& pass, int written_out) {
   const std::optional<int> operand = operand_left_out(context, pass);
   if (!operand) return {};
   InsideWindow inside{{}, *operand, {}};
@@ -102,7 +102,7 @@ InsideWindow inside_window(const LoopContext& context, const LoopPass& pass) {
   const auto& guards = context.operand(*operand).guards;
   for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {
     const std::optional<int> axis = bounded_axis(context, guards[static_cast<std::size_t>(guard)]);
-    if (!axis) continue;
+    if (!axis || *axis == written_out) continue;
     const auto [begin, end] = context.operands.indices_within(*operand, guard, *axis);
     const LoopRange range = context.range_of(inside.ranges, *axis);
     Value* later = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, range.begin, begin);
@@ -250,13 +250,14 @@ bool WindowBlocks::is_bounded(const SharedExpr& shared) const {
   return loaded == std::vector{inside_.operand};
 }
 
-/// None where the operand is also loaded otherwise.
+/// None where the operand is also loaded otherwise, or for all lanes at once.
 void WindowBlocks::find_guards() {
   const bool shares =
       std::ranges::any_of(shared_, [&](const SharedExpr& shared) { return is_bounded(shared); });
   const bool apart = std::ranges::all_of(shared_, [&](const SharedExpr& shared) {
     const std::vector<int> loaded = loaded_operands(context_.problem, shared.expr);
-    return is_bounded(shared) || std::ranges::find(loaded, inside_.operand) == loaded.end();
+    return is_bounded(shared) ? context_.compiler.varies_along_lanes(shared.expr)
+                              : std::ranges::find(loaded, inside_.operand) == loaded.end();
   });
   if (!shares || !apart) return;
   const auto& guards = context_.operand(inside_.operand).guards;
@@ -405,9 +406,14 @@ BoundExprs WindowBlocks::shared_by(const Block& block, const LoopBody& lanes, in
   return bound;
 }
 
+/// A window that does not exist is the last one that does: masks keep lanes from memory, but what
+/// all lanes share is loaded whatever they say.
 void WindowBlocks::set_element(const Block& block, int window, std::int64_t element) const {
-  context_.operands.set_index(steps_.axis,
-                              builder_.CreateAdd(block.first, context_.number(window)));
+  Value* index = builder_.CreateAdd(block.first, context_.number(window));
+  if (block.end != nullptr && window > 0)
+    index = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index,
+                                           builder_.CreateSub(block.end, context_.number(1)));
+  context_.operands.set_index(steps_.axis, index);
   context_.operands.set_index(steps_.window, context_.number(element));
 }
 
@@ -466,7 +472,8 @@ bool slides_windows(const LoopContext& context) {
 void emit_sliding_windows(const LoopContext& context, const LoopTicket& ticket) {
   const LoopPass& pass = context.passes.passes.front();
   context.compiler.enter(context.registers.inner, context.passes.final_roots());
-  const InsideWindow inside = inside_window(context, pass);
+  const InsideWindow inside =
+      inside_window(context, pass, ticket.steps ? context.loop.windows->window : -1);
   context.operands.set_held(inside.operand, inside.guards);
   if (ticket.steps)
     WindowBlocks(context, pass, inside).over(*ticket.steps, *ticket.lanes);

@@ -22,7 +22,8 @@ namespace {
 constexpr std::int64_t most_elements = 7;
 constexpr std::int64_t largest_factor = 4;  ///< of strides and dilations that are told apart
 
-/// The smallest factors whose products with two strides, neither of them 0, are equal.
+/// The smallest factors whose products with two strides, neither of them 0, are equal: window
+/// `element` reads its first element where window 0 reads its element `window`.
 std::optional<WindowPlace> ratio_of(graph::Dim along_windows, graph::Dim along_elements) {
   graph::DimTable& dims = along_windows.table();
   for (std::int64_t window = 1; window <= largest_factor; ++window) {
@@ -101,13 +102,14 @@ void collect(const Problem& problem, const Axes& axes, int position,
     if (arg >= 0) collect(problem, axes, arg, shared);
 }
 
-/// Whether several windows read an element of an operand.
-bool share_elements(const Problem& problem, const Axes& axes, std::int64_t elements) {
+/// Whether several windows of a block read an element of an operand.
+bool share_elements(const Problem& problem, const WindowSteps& steps) {
+  const Axes axes{steps.axis, steps.window};
   return std::ranges::any_of(problem.operands, [&](const Operand& operand) {
     if (operand.written || operand.gathers) return false;
     const auto place = place_of_operand(operand, axes);
-    return place && place->window != 0 && place->element != 0 &&
-           place->window <= place->element * (elements - 1);
+    return place && place->window != 0 && place->element != 0 && place->window < steps.elements &&
+           place->element < steps.windows;
   });
 }
 
@@ -145,8 +147,8 @@ std::optional<WindowSteps> find_window_steps(const Problem& problem, int width) 
       if (problem.axes[static_cast<std::size_t>(windows)].kind != AxisKind::Parallel ||
           windows == problem.lane_axis)
         continue;
-      const Axes axes{windows, elements};
-      if (share_elements(problem, axes, extent)) return block_of(problem, axes, extent, width);
+      const auto block = block_of(problem, {windows, elements}, extent, width);
+      if (block && share_elements(problem, *block)) return block;
     }
   }
   return std::nullopt;

@@ -82,7 +82,67 @@ void magnitudes(ProblemBuilder& b, std::int64_t outer, std::int64_t few, std::in
   b.problem.lane_axis = i;
 }
 
+/// out[o, w, l] = the sum over r of a[2 o + r - 2, w, l] * b[w + r], without rows that a does not
+/// have.
+void two_kinds_of_windows(ProblemBuilder& b, std::int64_t outer, std::int64_t windows,
+                          std::int64_t lanes, std::int64_t rows, std::int64_t taps) {
+  const int o = b.axis(outer), w = b.axis(windows), l = b.axis(lanes),
+            r = b.axis(taps, AxisKind::Reduction);
+  b.problem.axes[static_cast<std::size_t>(r)].extent = b.constant(taps);
+  b.problem.lane_axis = l;
+  const auto zero = b.constant(0), one = b.constant(1), two = b.constant(2), line = b.symbol(lanes),
+             row = b.symbol(windows * lanes), end = b.symbol(rows);
+  const int guarded = b.operand(DType::f32, {row * two, line, one, row}, rows * windows * lanes);
+  dyn::rkernel::Operand& operand = b.problem.operands[static_cast<std::size_t>(guarded)];
+  operand.absent_outside = true;
+  operand.offset = zero - row * two;
+  operand.guards = {{{{o, two}, {r, one}}, two, end + two}};
+  const int sliding = b.operand(DType::f32, {zero, one, zero, one}, windows + taps - 1);
+  const int product = b.expr(ExprOp::Mul, {b.load(guarded), b.load(sliding)});
+  b.store(b.expr(ExprOp::ReduceSum, {product}), b.dense(DType::f32, {o, w, l}, true));
+}
+
+/// out[w, l] = the sum over r of a[w + r - 1] * b[r, l], without elements that a does not have:
+/// what slides is the same for all lanes.
+void windows_of_all_lanes(ProblemBuilder& b, std::int64_t windows, std::int64_t lanes,
+                          std::int64_t taps) {
+  const int w = b.axis(windows), l = b.axis(lanes), r = b.axis(taps, AxisKind::Reduction);
+  b.problem.axes[static_cast<std::size_t>(r)].extent = b.constant(taps);
+  b.problem.lane_axis = l;
+  const auto one = b.constant(1), row = b.symbol(lanes), end = b.symbol(windows);
+  const int sliding = b.operand(DType::f32, {one, b.constant(0), one}, windows);
+  dyn::rkernel::Operand& operand = b.problem.operands[static_cast<std::size_t>(sliding)];
+  operand.absent_outside = true;
+  operand.offset = b.constant(-1);
+  operand.guards = {{{{w, one}, {r, one}}, one, end + one}};
+  const int weights = b.operand(DType::f32, {b.constant(0), one, row}, taps * lanes);
+  const int product = b.expr(ExprOp::Mul, {b.load(sliding), b.load(weights)});
+  b.store(b.expr(ExprOp::ReduceSum, {product}), b.dense(DType::f32, {w, l}, true));
+}
+
 }  // namespace
+
+TEST_CASE("windows that all lanes share, around whole blocks of them") {
+  unsigned seed = 730;
+  for (const std::int64_t taps : {2, 3, 5})
+    for (const std::int64_t windows : {1, 3, 4, 5, 9})
+      for (const std::int64_t lanes : {1, 37, 64}) {
+        ProblemBuilder b("windows_of_all_lanes");
+        windows_of_all_lanes(b, windows, lanes, taps);
+        check_problem(b, seed++);
+      }
+}
+
+TEST_CASE("windows slide over one factor where a guard bounds the other one's elements") {
+  unsigned seed = 700;
+  for (const std::int64_t taps : {2, 3, 5})
+    for (const std::int64_t windows : {1, 4, 9})
+      for (const std::int64_t rows : {1, 4, 7}) {
+        ProblemBuilder b("two_kinds_of_windows");
+        two_kinds_of_windows(b, 4, windows, 37, rows, taps);
+        check_problem(b, seed++);
+      }
+}
 
 TEST_CASE("threads take whole lines where lanes are stored apart") {
   const dyn::codegen::Isa isa = dyn::codegen::select_isa("");
