@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
+#include "graph/ir/scalars.hpp"
 #include "graph/passes/products/constant_products.hpp"
 #include "graph/passes/products/fill_groups.hpp"
 #include "graph/passes/products/find_attention.hpp"

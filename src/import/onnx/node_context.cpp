@@ -10,6 +10,7 @@
 #include "graph/text/lexer.hpp"
 #include "src/import/onnx/functions.hpp"
 #include "src/import/onnx/import.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {

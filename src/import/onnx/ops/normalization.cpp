@@ -7,6 +7,7 @@
 
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/before_opset7.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 namespace {
