@@ -63,6 +63,7 @@ struct Arguments {
   QuantizeArguments quantize;
   bool measure = false;   ///< for explain
   bool assembly = false;  ///< for explain
+  bool counters = false;  ///< for explain
   bool fusion = false;    ///< for inspect
 };
 

@@ -192,6 +192,13 @@ struct Parser : Flags {
            "--dump-ptx", arguments.dump_ptx,
            "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
         ->type_name("DIR");
+    CLI::Option* counters = sub->add_flag(
+        "--counters", arguments.counters,
+        "Run the model once on the emulator instead, and print what each kernel did: instructions, "
+        "passes over shared memory, sectors of memory, and the time that these take at least");
+    for (const char* other : {"--measure", "--asm", "--dump-ptx"})
+      counters->excludes(sub->get_option(other));
+    add_format(sub);
   }
 
   void add_op() {

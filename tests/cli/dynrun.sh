@@ -189,6 +189,11 @@ printf 'dyn 1\ngraph g(x: f32[3, 8]) -> (y: f32[3, 8]) {\n  y = cumsum(x) axis=1
 expect "explain: assembly of a function of the host" 0 "no generated code" explain "$scratch/cumsum.dyn" --asm
 expect "explain: PTX of the chosen kernels" 0 "\.visible \.entry" explain model.dyn --dims B=1 --asm --device cuda --gpu a100
 expect "explain: assembly and measured times" 2 "excludes" explain model.dyn --dims B=1 --asm --measure
+expect "explain: counters of the emulator's kernels" 0 "^. groups .*wavefronts.*least us" explain "$scratch/fed.dyn" --dims S=33 --device emulator --counters
+has "explain: counters of a group" "^. matmul_0 "
+expect "explain: counters on a CPU" 1 "does not count what its kernels do; take --device emulator" explain model.dyn --dims B=1 --counters
+expect "explain: counters and code" 2 "excludes" explain model.dyn --dims B=1 --device emulator --counters --asm
+expect "explain: counters of no such group" 1 "nosuch" explain "$scratch/fed.dyn" --dims S=3 --device emulator --counters --group nosuch
 expect "devices" 0 "gflops" devices
 check "devices: json" grep -q '"dram_gb_per_s"' < <("$dynrun" devices --format json)
 expect "devices: described GPUs" 0 "a100 +\| NVIDIA A100" devices

@@ -1,5 +1,5 @@
 #pragma once
-// `dynrun inspect` and the two forms of `dynrun explain` share these.
+// `dynrun inspect` and the three forms of `dynrun explain` share these.
 
 #include <cstddef>
 #include <functional>
@@ -38,5 +38,9 @@ std::string code_text(const runtime::Model& model, const runtime::Plan& plan, st
 /// `dynrun explain --measure`: all programs of every policy, fastest first. Throws
 /// Error(unsupported) where nothing can be measured.
 void explain_by_measuring(const Arguments& arguments);
+
+/// `dynrun explain --counters`: runs the model once, and prints what the device counted of each
+/// kernel, beside the time that follows. Throws Error(user) for a device that does not count.
+void explain_by_counting(const Arguments& arguments);
 
 }  // namespace dyn::cli

@@ -318,6 +318,7 @@ void explain_steps(const runtime::Model& model, const Arguments& arguments,
 }  // namespace
 
 void explain_model(const Arguments& arguments) {
+  if (arguments.counters) return explain_by_counting(arguments);
   if (arguments.measure) {
     if (!arguments.dump_ptx.empty())
       throw Error(ErrorKind::user,

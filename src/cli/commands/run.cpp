@@ -106,22 +106,18 @@ void run_model(const Arguments& arguments) {
   const LoadedInputs given = load_inputs(arguments.load_inputs);
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   TextCoder texts(model->inputs(), model->outputs());
-  const std::map<std::string, Tensor> loaded = as_declared(given, *model, texts);
-  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, loaded);
-  const std::vector<Tensor> inputs = make_inputs(*model, symbols, loaded, arguments.options.seed);
-  runtime::CallState call = make_call(model, make_session(model, symbols, arguments.options.seed));
-  for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
-  call.run();
+  const std::unique_ptr<runtime::CallState> call =
+      run_once(model, arguments, as_declared(given, *model, texts));
   std::vector<Row> rows;
   std::vector<std::string> names;
   std::vector<std::variant<Tensor, TextArray>> outputs;
   for (std::size_t i = 0; i < model->outputs().size(); ++i) {
     const PortInfo& port = model->outputs()[i];
     names.push_back(port.name);
-    outputs.push_back(read_output(port, call.output(i), texts));
+    outputs.push_back(read_output(port, call->output(i), texts));
     const auto* array = std::get_if<TextArray>(&outputs.back());
     rows.push_back(array != nullptr ? text_row(port.name, *array)
-                                    : output_row(port.name, call.output(i)));
+                                    : output_row(port.name, call->output(i)));
   }
   if (!arguments.save_outputs.empty()) save_outputs(arguments.save_outputs, names, outputs);
   fmt::print("{}", to_text(rows, arguments.format));

@@ -128,6 +128,20 @@ runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
   return session ? runtime::CallState(session) : runtime::CallState(model);
 }
 
+std::unique_ptr<runtime::CallState> run_once(const std::shared_ptr<const runtime::Model>& model,
+                                             const Arguments& arguments,
+                                             const std::map<std::string, Tensor>& given) {
+  const std::uint64_t seed = arguments.options.seed;
+  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, given);
+  const std::vector<Tensor> inputs = make_inputs(*model, symbols, given, seed);
+  const auto session = make_session(model, symbols, seed);
+  auto call = session ? std::make_unique<runtime::CallState>(session)
+                      : std::make_unique<runtime::CallState>(model);
+  for (std::size_t i = 0; i < inputs.size(); ++i) call->set_input(i, inputs[i]);
+  call->run();
+  return call;
+}
+
 std::vector<std::pair<std::string, std::int64_t>> named_dims(
     const runtime::Model& model, std::span<const std::int64_t> symbols) {
   std::vector<std::pair<std::string, std::int64_t>> named;

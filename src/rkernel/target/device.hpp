@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace dyn::rkernel {
 
@@ -40,6 +41,12 @@ struct DeviceLaunch {
   std::span<const OperandRange> operands;  ///< in the problem's order
 };
 
+/// What one launch did, as a device counts it.
+struct LaunchReport {
+  std::string group;
+  std::vector<std::pair<std::string, std::string>> figures;  ///< what, and how much
+};
+
 /// An in-order queue of work. One thread at a time may use it.
 class Stream {
  public:
@@ -68,6 +75,10 @@ class Device {
   virtual DeviceAddress allocate(std::size_t bytes, std::string_view what) = 0;
   virtual void release(DeviceAddress address) noexcept = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;
+  /// Counts what launches do from now on. False: this device does not count.
+  virtual bool count_launches() { return false; }
+  /// Of the launches since the last call, in their order.
+  virtual std::vector<LaunchReport> take_launch_reports() { return {}; }
 };
 
 /// An allocation that is released with its owner.

@@ -48,6 +48,9 @@ class Executable {
   const ModelInfo& info() const noexcept { return info_; }
   virtual std::string device_name() const = 0;  ///< "cpu/avx2", "reference"
 
+  /// The device that its kernels run on; nullptr: the host, or a GPU that is only described.
+  virtual std::shared_ptr<rkernel::Device> device() const { return nullptr; }
+
   /// One caller's runs. Everything must outlive them; `session`: nullptr where there is none.
   virtual std::unique_ptr<Execution> make_execution(CallPorts& ports,
                                                     SessionState* session) const = 0;

@@ -43,8 +43,8 @@ class PlannedExecutable final : public Executable {
     if (is_described_) refuse_described();
   }
 
+  std::shared_ptr<rkernel::Device> device() const override { return device_; }
   // For tests.
-  const std::shared_ptr<rkernel::Device>& device() const noexcept { return device_; }
   const ResidentWeights& weights() const noexcept { return weights_; }
 
  private:

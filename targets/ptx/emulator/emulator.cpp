@@ -12,6 +12,7 @@
 #include "targets/llvm/code/parallel_jobs.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/jit/jit.hpp"
+#include "targets/ptx/emulator/counters/roofline.hpp"
 #include "targets/ptx/emulator/emulated_stream.hpp"
 #include "targets/ptx/emulator/host_lowering.hpp"
 #include "targets/ptx/emulator/launcher.hpp"
@@ -102,6 +103,18 @@ class EmulatorDevice final : public Emulator {
   }
   std::vector<FaultReport> take_reports() override { return launcher_->take_reports(); }
   EmulatorCounts counts() const override { return launcher_->counts(); }
+  std::vector<KernelCounters> take_counters() override { return launcher_->take_counters(); }
+  void set_counting(bool counting) override { launcher_->set_counting(counting); }
+  bool count_launches() override {
+    set_counting(true);
+    return true;
+  }
+  std::vector<rkernel::LaunchReport> take_launch_reports() override {
+    std::vector<rkernel::LaunchReport> reports;
+    for (const KernelCounters& counters : take_counters())
+      reports.push_back(launch_report(machine(), counters));
+    return reports;
+  }
 
  private:
   static codegen::CodeStoreOptions store_options(const std::string& cache_dir) {

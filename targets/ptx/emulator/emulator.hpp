@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/choice/gpu/gpu.hpp"
+#include "targets/ptx/emulator/counters/kernel_counters.hpp"
 #include "targets/ptx/emulator/memory/report.hpp"
 #include "targets/ptx/ir/ptx_device.hpp"
 
@@ -32,6 +33,10 @@ class Emulator : public PtxDevice {
   /// text.
   virtual std::vector<FaultReport> take_reports() = 0;
   virtual EmulatorCounts counts() const = 0;
+  /// Of all launches since the last call that were counted, in their order. Launches are counted
+  /// from set_counting(true) on, and take several times as long then.
+  virtual std::vector<KernelCounters> take_counters() = 0;
+  virtual void set_counting(bool counting) = 0;
 };
 
 std::shared_ptr<Emulator> make_emulator(const EmulatorOptions& options);

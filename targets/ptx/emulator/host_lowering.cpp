@@ -58,9 +58,12 @@ void survey(llvm::Module& module, llvm::Function& function, EmulatedKernel& kern
   llvm::ModuleSlotTracker slots(&module);
   slots.incorporateFunction(function);
   const llvm::DataLayout& layout = module.getDataLayout();
+  std::uint32_t block = 0;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     const DeviceOp* op = device_op_of(instruction);
     Site site;
+    site.block = block;
+    block += instruction.isTerminator() ? 1 : 0;
     if (is_checked_access(instruction)) {
       site.bytes = static_cast<std::uint32_t>(
           layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue());
@@ -135,6 +138,7 @@ class HostLowering {
   }
 
   void run() {
+    count_blocks();
     std::vector<llvm::Instruction*> instructions;
     for (llvm::Instruction& instruction : llvm::instructions(function_))
       instructions.push_back(&instruction);
@@ -160,6 +164,21 @@ class HostLowering {
     llvm::Value* address =
         builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), context_, offset);
     return builder_.CreateAlignedLoad(type, address, llvm::Align(4));
+  }
+
+  void count_blocks() {
+    llvm::Value* executions = field(offsetof(ThreadContext, executions), pointer_);
+    std::uint64_t index = 0;
+    for (llvm::BasicBlock& block : *function_) {
+      // The entry's counter is known only behind the context's fields.
+      if (!block.isEntryBlock()) builder_.SetInsertPoint(&*block.getFirstInsertionPt());
+      llvm::Value* counter =
+          builder_.CreateConstInBoundsGEP1_64(builder_.getInt32Ty(), executions, index++);
+      llvm::Value* before =
+          builder_.CreateAlignedLoad(builder_.getInt32Ty(), counter, llvm::Align(4));
+      builder_.CreateAlignedStore(builder_.CreateAdd(before, builder_.getInt32(1)), counter,
+                                  llvm::Align(4));
+    }
   }
 
   llvm::CallInst* call_runtime(std::size_t index, llvm::Type* result,
@@ -293,6 +312,8 @@ HostCode lower_to_host(std::unique_ptr<llvm::Module> module) {
   code.kernel.hash = module_hash(*module);
   llvm::Function& device = *module->getFunction(shape.symbol);
   survey(*module, device, code.kernel);
+  code.kernel.blocks = survey_blocks(device);
+  code.kernel.live_words = live_words(device);
   HostLowering(*module, device).run();
   module->setDataLayout("");
   module->setTargetTriple("");

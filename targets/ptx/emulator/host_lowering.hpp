@@ -21,7 +21,7 @@ struct HostCode {
 /// Consumes a verified device module. Every access to global and shared memory is preceded by its
 /// check. Every device operation is a call of the runtime, which LLVM assumes to read and write all
 /// memory, so that nothing moves across it. Undefined values become a NaN that is easy to
-/// recognise.
+/// recognise. Each block of code counts its executions.
 HostCode lower_to_host(std::unique_ptr<llvm::Module> device_module);
 
 }  // namespace dyn::ptx::emulation

@@ -87,7 +87,7 @@ std::optional<FaultReport> Launcher::launch(const rkernel::DeviceLaunch& launch)
   std::unique_ptr<Multiprocessor> multiprocessor = take_multiprocessor();
   // A multiprocessor that runs out of memory during a launch is not used again.
   std::optional<FaultReport> report =
-      multiprocessor->run(*kernel, launch, memory_->bytes_from(launch.ints));
+      multiprocessor->run(*kernel, launch, memory_->bytes_from(launch.ints), counting_);
   finish(std::move(multiprocessor), report);
   return report;
 }
@@ -106,6 +106,7 @@ void Launcher::finish(std::unique_ptr<Multiprocessor> multiprocessor,
   if (report) keep(*report);
   const std::lock_guard lock(mutex_);
   add_counts(counts_, counts);
+  if (auto counters = multiprocessor->take_counters()) counters_.push_back(*std::move(counters));
   idle_.push_back(std::move(multiprocessor));
 }
 
@@ -117,6 +118,11 @@ void Launcher::keep(const FaultReport& report) {
 std::vector<FaultReport> Launcher::take_reports() {
   const std::lock_guard lock(mutex_);
   return std::exchange(reports_, {});
+}
+
+std::vector<KernelCounters> Launcher::take_counters() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(counters_, {});
 }
 
 EmulatorCounts Launcher::counts() const {

@@ -1,6 +1,7 @@
 #pragma once
 // Checks, executes and counts launches, and keeps their faults.
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,8 @@ class Launcher {
   std::optional<FaultReport> launch(const rkernel::DeviceLaunch& launch);
   std::vector<FaultReport> take_reports();
   EmulatorCounts counts() const;
+  std::vector<KernelCounters> take_counters();
+  void set_counting(bool counting) { counting_ = counting; }
   const choice::GpuMachine& machine() const { return machine_; }
 
  private:
@@ -40,11 +43,13 @@ class Launcher {
 
   const choice::GpuMachine machine_;
   std::shared_ptr<EmulatedMemory> memory_;
+  std::atomic<bool> counting_{false};
   mutable std::mutex mutex_;
   std::map<const void*, std::unique_ptr<EmulatedKernel>> kernels_;
   std::vector<std::unique_ptr<Multiprocessor>> idle_;
   std::vector<FaultReport> reports_;
   EmulatorCounts counts_;
+  std::vector<KernelCounters> counters_;
 };
 
 }  // namespace dyn::ptx::emulation

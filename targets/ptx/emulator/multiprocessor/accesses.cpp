@@ -21,6 +21,7 @@ void Multiprocessor::load_global(Thread& thread, const char* address, std::uint3
   if (!global_shadow_.read(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address),
                            access.bytes))
     fail_global(thread, site, reads, address, access.bytes);
+  meter_global(thread, site, address, access.bytes);
 }
 
 void Multiprocessor::store_global(Thread& thread, const char* address, std::uint32_t site) {
@@ -31,6 +32,7 @@ void Multiprocessor::store_global(Thread& thread, const char* address, std::uint
   if (!global_shadow_.write(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address),
                             access.bytes))
     fail_global(thread, site, writes, address, access.bytes);
+  meter_global(thread, site, address, access.bytes);
 }
 
 void Multiprocessor::store_status(Thread& thread, const char* address, std::uint32_t site) {
@@ -50,6 +52,7 @@ void Multiprocessor::load_shared(Thread& thread, const char* address, std::uint3
   if (!in_shared(address, access.bytes)) fail_outside(thread, site, reads, address, access.bytes);
   if (!shared_shadow_.read(clocks_, thread.thread, shared_offset(address), access.bytes))
     fail_shared(thread, site, reads, shared_offset(address), access.bytes);
+  if (meter_) meter_->shared(thread.thread, site, shared_offset(address), access.bytes);
 }
 
 void Multiprocessor::store_shared(Thread& thread, const char* address, std::uint32_t site) {
@@ -60,6 +63,7 @@ void Multiprocessor::store_shared(Thread& thread, const char* address, std::uint
   if (!in_shared(address, access.bytes)) fail_outside(thread, site, writes, address, access.bytes);
   if (!shared_shadow_.write(clocks_, thread.thread, shared_offset(address), access.bytes))
     fail_shared(thread, site, writes, shared_offset(address), access.bytes);
+  if (meter_) meter_->shared(thread.thread, site, shared_offset(address), access.bytes);
 }
 
 }  // namespace dyn::ptx::emulation

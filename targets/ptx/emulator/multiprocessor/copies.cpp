@@ -28,6 +28,8 @@ void Multiprocessor::copy(Thread& thread, std::uint32_t site, const char* to, co
   if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, bytes))
     fail_shared(thread, site, "copies to", offset, bytes);
   shared_shadow_.set(offset, bytes, CellState::InFlight, thread.thread, clocks_.now(thread.thread));
+  if (meter_) meter_->shared(thread.thread, site, offset, bytes);
+  if (from_bytes > 0) meter_global(thread, site, from, from_bytes);
   thread.copies.push_back({from, offset, bytes, from_bytes, site, thread.groups, false});
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "targets/ptx/emulator/counters/survey.hpp"
 #include "targets/ptx/emulator/multiprocessor/thread_context.hpp"
 
 namespace dyn::ptx::emulation {
@@ -14,6 +15,7 @@ struct Site {
   std::uint32_t bytes = 0;      ///< bytes of a load or store
   std::uint32_t alignment = 1;  ///< alignment that the instruction promises; PTX demands it
   std::uint32_t text = 0;       ///< index into texts
+  std::uint32_t block = 0;      ///< index into blocks
 };
 
 struct EmulatedKernel {
@@ -25,6 +27,8 @@ struct EmulatedKernel {
   unsigned shared_cell_shift = 2, global_cell_shift = 2;
   bool waits = false;          ///< has operations in which a thread waits for others
   bool orders_finely = false;  ///< orders threads by other means than barriers of the whole block
+  std::vector<CodeBlock> blocks;  ///< of the device IR, in order
+  int live_words = 0;             ///< emulation::live_words()
   Entry entry = nullptr;
 };
 

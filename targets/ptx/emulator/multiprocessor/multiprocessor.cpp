@@ -17,7 +17,9 @@ constexpr std::size_t shared_slack = 64;  // the widest access, at the last byte
 
 std::optional<FaultReport> Multiprocessor::run(const EmulatedKernel& kernel,
                                                const rkernel::DeviceLaunch& launch,
-                                               std::size_t ints_bytes) {
+                                               std::size_t ints_bytes, bool counting) {
+  meter_.reset();
+  if (counting) meter_.emplace();
   begin(kernel, launch, ints_bytes);
   for (std::int64_t block = 0; block < launch.blocks && !report_; ++block)
     run_block(static_cast<std::int32_t>(block));
@@ -56,6 +58,8 @@ void Multiprocessor::begin(const EmulatedKernel& kernel, const rkernel::DeviceLa
   shared_shadow_.begin_launch(launch.shared_bytes, kernel.shared_cell_shift, thread_count_,
                               kernel.orders_finely);
   global_shadow_.begin_launch(launch, ints_bytes, kernel.global_cell_shift, kernel.sites.size());
+  if (meter_) meter_->begin(kernel, launch);
+  uncounted_.resize(std::max(uncounted_.size(), kernel.blocks.size()));
   host_.adopt_host_stack();
   running_ = &host_;
   for (std::size_t i = 0; i < count; ++i) {
@@ -75,6 +79,7 @@ void Multiprocessor::begin(const EmulatedKernel& kernel, const rkernel::DeviceLa
 void Multiprocessor::begin_block(std::int32_t block) {
   ++counts_.blocks;
   block_ = block;
+  if (meter_) meter_->begin_block();
   clocks_.begin_block();
   shared_shadow_.begin_block();
   for (std::size_t i = 0; i < shared_bytes_; i += sizeof(poison_word))
@@ -92,6 +97,7 @@ void Multiprocessor::begin_block(std::int32_t block) {
   for (int i = 0; i < thread_count_; ++i) {
     Thread& thread = threads_[static_cast<std::size_t>(i)];
     thread.block = block;
+    thread.executions = meter_ ? meter_->executions_of(i) : uncounted_.data();
     thread.fiber = nullptr;
     thread.waiting = Waiting::Nothing;
     thread.copies.clear();
@@ -114,6 +120,7 @@ void Multiprocessor::run_block(std::int32_t block) {
          barrier.offset);
   }
   if (report_) abandon_fibers();
+  if (meter_) meter_->end_block();
 }
 
 }  // namespace dyn::ptx::emulation

@@ -12,6 +12,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/device.hpp"
+#include "targets/ptx/emulator/counters/launch_meter.hpp"
 #include "targets/ptx/emulator/memory/clocks.hpp"
 #include "targets/ptx/emulator/memory/global_shadow.hpp"
 #include "targets/ptx/emulator/memory/report.hpp"
@@ -85,10 +86,14 @@ struct Mbarrier {
 
 class Multiprocessor {
  public:
-  /// Runs a launch; the first fault ends it. `ints_bytes` as GlobalShadow has it.
+  /// Runs a launch; the first fault ends it. `ints_bytes` as GlobalShadow has it. `counting`:
+  /// take_counters() has its counters afterwards.
   std::optional<FaultReport> run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
-                                 std::size_t ints_bytes);
+                                 std::size_t ints_bytes, bool counting);
   EmulatorCounts take_counts();
+  std::optional<KernelCounters> take_counters() {
+    return meter_ ? std::optional(meter_->take()) : std::nullopt;
+  }
 
   // Functions that generated code calls, each on the fiber of its thread.
   void load_global(Thread& thread, const char* address, std::uint32_t site);
@@ -185,6 +190,11 @@ class Multiprocessor {
     const std::size_t offset = static_cast<std::size_t>(address - shared_);
     return offset < shared_bytes_ && shared_bytes_ - offset >= bytes;
   }
+  void meter_global(const Thread& thread, std::uint32_t site, const char* address,
+                    std::uint32_t bytes) {
+    if (meter_)
+      meter_->global(thread.thread, site, reinterpret_cast<std::uintptr_t>(address), bytes);
+  }
   std::uint32_t lane_bit(const Thread& thread) const { return 1u << thread.lane; }
   Warp& warp_of(const Thread& thread) {
     return warps_[static_cast<std::size_t>(thread.thread / warp_lanes)];
@@ -219,6 +229,8 @@ class Multiprocessor {
 
   std::optional<FaultReport> report_;
   EmulatorCounts counts_;
+  std::optional<LaunchMeter> meter_;
+  std::vector<std::uint32_t> uncounted_;  ///< executions where there is no meter
 };
 
 }  // namespace dyn::ptx::emulation

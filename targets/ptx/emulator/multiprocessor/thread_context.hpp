@@ -17,6 +17,7 @@ struct ThreadContext {
   const void* ints = nullptr;
   void* status = nullptr;
   std::int32_t thread = 0, block = 0, blocks = 0, lane = 0;
+  std::uint32_t* executions = nullptr;  ///< of each block of code
   std::uint32_t results[4] = {};  ///< results of an operation with several, or of one for all lanes
 };
 

@@ -114,6 +114,12 @@ void Multiprocessor::perform_load_matrix(Op op, Thread* lanes) {
     rows[static_cast<std::size_t>(lane)] = row;
   }
   counts_.loads += 8 * matrices;
+  if (meter_) {
+    std::array<std::uint64_t, warp_lanes> offsets = {};
+    for (std::size_t row = 0; row < rows.size(); ++row) offsets[row] = shared_offset(rows[row]);
+    meter_->matrices(lanes[0].site,
+                     std::span(offsets).first(static_cast<std::size_t>(8 * matrices)));
+  }
   for (int lane = 0; lane < warp_lanes; ++lane) {
     for (int matrix = 0; matrix < matrices; ++matrix)
       lanes[lane].results[matrix] = matrix_fragment(transposed, lane, rows, matrix);

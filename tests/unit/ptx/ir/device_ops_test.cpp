@@ -4,11 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <set>
-#include <sstream>
 
+#include "tests/support/generated_page.hpp"
 #include "tests/unit/ptx/ir/device_kernels.hpp"
 
 using namespace dyn;
@@ -19,16 +17,6 @@ namespace {
 constexpr std::string_view begin_mark =
     "<!-- operations: generated from targets/ptx/ir/device_ops.def -->\n";
 constexpr std::string_view end_mark = "<!-- end of operations -->\n";
-const std::string page_path = std::string(DYN_SOURCE_DIR) + "/docs/device_operations.md";
-
-std::string read_page() {
-  std::ifstream file(page_path, std::ios::binary);
-  REQUIRE_MESSAGE(file, "cannot read " << page_path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 /// In a cell of a table.
 std::string cell(std::string_view text) {
   std::string result;
@@ -264,17 +252,6 @@ TEST_CASE("a kernel has its shape") {
 }
 
 TEST_CASE("the page of operations is the table's") {
-  const std::string page = read_page();
-  const std::size_t begin = page.find(begin_mark), end = page.find(end_mark);
-  REQUIRE(begin != std::string::npos);
-  REQUIRE(end != std::string::npos);
-  const std::string wanted =
-      page.substr(0, begin + begin_mark.size()) + operation_reference() + page.substr(end);
-  const char* update = std::getenv("DYN_UPDATE_GOLDEN");
-  if (update != nullptr && std::string_view(update) == "1") {
-    std::ofstream(page_path, std::ios::binary) << wanted;
-    return;
-  }
-  INFO("golden file " << page_path << "; DYN_UPDATE_GOLDEN=1 rewrites it");
-  CHECK(page == wanted);
+  testing::check_generated(DYN_SOURCE_DIR "/docs/device_operations.md", begin_mark, end_mark,
+                           operation_reference());
 }
