@@ -52,7 +52,10 @@ std::vector<Row> rows_of(std::span<const LaunchReport> reports) {
 
 void explain_by_counting(const Arguments& arguments) {
   const LoadedInputs given = load_inputs(arguments.load_inputs);
-  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  const std::shared_ptr<const runtime::Model> usual = load_model(arguments);
+  TextCoder texts(usual->inputs(), usual->outputs());
+  const std::map<std::string, Tensor> loaded = as_declared(given, *usual, texts);
+  const auto [model, symbols] = model_at(usual, requested_shape(*usual, arguments, loaded));
   std::set<std::shared_ptr<rkernel::Device>> devices;
   add_devices(*model, devices);
   const bool count = !devices.empty() && std::ranges::all_of(devices, [](const auto& device) {
@@ -63,8 +66,7 @@ void explain_by_counting(const Arguments& arguments) {
                 fmt::format("--counters: {} does not count what its kernels do; take --device "
                             "emulator, with --gpu NAME for the GPU that it imitates",
                             model->device_name()));
-  TextCoder texts(model->inputs(), model->outputs());
-  run_once(model, arguments, as_declared(given, *model, texts));
+  run_once(model, symbols, loaded, arguments.options.seed);
   std::vector<LaunchReport> reports;
   for (const auto& device : devices)
     for (LaunchReport& report : device->take_launch_reports())

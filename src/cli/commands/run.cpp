@@ -106,8 +106,9 @@ void run_model(const Arguments& arguments) {
   const LoadedInputs given = load_inputs(arguments.load_inputs);
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   TextCoder texts(model->inputs(), model->outputs());
+  const std::map<std::string, Tensor> loaded = as_declared(given, *model, texts);
   const std::unique_ptr<runtime::CallState> call =
-      run_once(model, arguments, as_declared(given, *model, texts));
+      run_once(model, requested_shape(*model, arguments, loaded), loaded, arguments.options.seed);
   std::vector<Row> rows;
   std::vector<std::string> names;
   std::vector<std::variant<Tensor, TextArray>> outputs;

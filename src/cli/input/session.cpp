@@ -129,10 +129,9 @@ runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
 }
 
 std::unique_ptr<runtime::CallState> run_once(const std::shared_ptr<const runtime::Model>& model,
-                                             const Arguments& arguments,
-                                             const std::map<std::string, Tensor>& given) {
-  const std::uint64_t seed = arguments.options.seed;
-  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, given);
+                                             std::span<const std::int64_t> symbols,
+                                             const std::map<std::string, Tensor>& given,
+                                             std::uint64_t seed) {
   const std::vector<Tensor> inputs = make_inputs(*model, symbols, given, seed);
   const auto session = make_session(model, symbols, seed);
   auto call = session ? std::make_unique<runtime::CallState>(session)

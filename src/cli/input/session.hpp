@@ -52,8 +52,9 @@ runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
 /// One run at the shape asked for, with the `given` inputs, and random ones for the others. The
 /// call holds the outputs.
 std::unique_ptr<runtime::CallState> run_once(const std::shared_ptr<const runtime::Model>& model,
-                                             const Arguments& arguments,
-                                             const std::map<std::string, Tensor>& given);
+                                             std::span<const std::int64_t> symbols,
+                                             const std::map<std::string, Tensor>& given,
+                                             std::uint64_t seed);
 
 /// The declared dims by name, for rows and messages.
 std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model,

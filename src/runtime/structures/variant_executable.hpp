@@ -14,6 +14,7 @@ class VariantExecutable final : public Executable {
                     Variants::Load load);
 
   std::string device_name() const override { return of_usual().device_name(); }
+  std::shared_ptr<rkernel::Device> device() const override { return of_usual().device(); }
   std::unique_ptr<Execution> make_execution(CallPorts& ports, SessionState* session) const override;
   std::shared_ptr<const Model> variant_at(std::span<const Shape* const> inputs) const override {
     std::shared_ptr<const Model> variant = variants_.model_at(inputs);
