@@ -12,12 +12,15 @@ namespace {
 constexpr int stage_alignment = 128;  ///< bytes
 constexpr int barrier_bytes = 128;    ///< before all stages
 constexpr int row_padding = 4;        ///< floats after a row, so that rows start in different banks
+constexpr int mma_row_padding = 8;    ///< the same for columns of an instruction's outputs
 constexpr int most_registers = 255;   ///< of one thread, on every GPU so far
+/// Where these run out ptxas loads fewer fragments ahead: it takes 221 to 255, by architecture.
+constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
 // epilogue.
-constexpr int cuda_core_registers = 90, tensor_core_registers = 64;
+constexpr int cuda_core_registers = 90, tensor_core_registers = 68;
 constexpr int steps_in_flight =
-    4;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
+    3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
 constexpr int access_floats = 4;  ///< of one load of 128 bits
 constexpr int register_granule =
     8;  ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
@@ -40,7 +43,7 @@ int GpuTile::registers() const {
   // spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
   const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
-  return std::min(most_registers,
+  return std::min(crowded_registers,
                   accumulators + steps_in_flight * fragments + tensor_core_registers);
 }
 
@@ -57,8 +60,12 @@ int GpuTile::b_stage_bytes() const {
 }
 
 int GpuTile::shared_bytes() const {
-  const int epilogue = block_m * (block_n + row_padding) * static_cast<int>(sizeof(float));
+  const int epilogue = block_m * epilogue_row_floats() * static_cast<int>(sizeof(float));
   return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue);
+}
+
+int GpuTile::epilogue_row_floats() const {
+  return block_n + (engine == Engine::TensorCores ? mma_row_padding : row_padding);
 }
 
 std::string GpuTile::to_string() const {

@@ -62,9 +62,11 @@ struct GpuTile {
   /// of block_n + 4 floats.
   int a_stage_bytes() const;
   int b_stage_bytes() const;
-  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows of block_n + 4
-  /// floats.
+  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows.
   int shared_bytes() const;
+  /// Floats from one row of the outputs in shared memory to the next, so that lanes that store side
+  /// by side meet no bank twice: four rows of 8 columns on tensor cores.
+  int epilogue_row_floats() const;
   std::string to_string() const;  ///< "bf16 tensor cores 128x128x32, warps 64x32, 3 stages"
 };
 

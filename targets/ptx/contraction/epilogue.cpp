@@ -10,8 +10,6 @@ namespace {
 
 using codegen::CountedLoop;
 
-/// Floats after each row, so that threads of one column use each bank once.
-constexpr int padding_floats = 4;
 /// Rows whose loads are in flight together, in one body.
 constexpr int straight_rows = 2;
 
@@ -25,15 +23,24 @@ std::vector<int> roots_of(const rkernel::Problem& problem) {
 
 llvm::Value* Epilogue::place(llvm::Value* shared, llvm::Value* row, llvm::Value* column) {
   llvm::Value* element =
-      builder_.CreateAdd(builder_.CreateMul(row, number(tile_.block_n + padding_floats)), column);
+      builder_.CreateAdd(builder_.CreateMul(row, number(tile_.epilogue_row_floats())), column);
   return builder_.CreateGEP(builder_.getFloatTy(), shared, element);
 }
 
 void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
                        llvm::Value* shared) {
-  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+  const auto together = static_cast<std::size_t>(leaf.side_by_side());
+  for (std::size_t i = 0; i < accumulators.size(); i += together) {
+    llvm::Value* stored = accumulators[i];
+    if (together > 1) {
+      stored = llvm::PoisonValue::get(
+          llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(together)));
+      for (std::size_t j = 0; j < together; ++j)
+        stored = builder_.CreateInsertElement(stored, accumulators[i + j], j);
+    }
     const Leaf::Place at = leaf.place(builder_, i);
-    builder_.CreateAlignedStore(accumulators[i], place(shared, at.row, at.column), llvm::Align(4));
+    builder_.CreateAlignedStore(stored, place(shared, at.row, at.column),
+                                llvm::Align(sizeof(float) * together));
   }
 }
 

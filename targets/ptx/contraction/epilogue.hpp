@@ -16,7 +16,7 @@ struct BlockOutputs {
   llvm::Value *rows, *columns;  ///< how many exist, i32, no more than the block has
 };
 
-/// A tile of f32 in shared memory, block_m rows of block_n + 4.
+/// A tile of f32 in shared memory, block_m rows of GpuTile::epilogue_row_floats().
 class Epilogue {
  public:
   Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const choice::GpuTile& tile,

@@ -89,6 +89,7 @@ class CudaCoreLeaf final : public Leaf {
     return {builder.CreateAdd(row_, number(builder, row_step(i))),
             builder.CreateAdd(column_, number(builder, column_step(j)))};
   }
+  int side_by_side() const override { return vector_; }
 
  private:
   /// The thread's first row (or column) within the block: `columns_of_...` are those of the grids

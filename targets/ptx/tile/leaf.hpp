@@ -40,6 +40,9 @@ class Leaf {
     llvm::Value *row, *column;
   };
   virtual Place place(codegen::Builder& builder, std::size_t index) const = 0;
+  /// So many accumulators, from an index that is a multiple of it on, lie side by side in a row,
+  /// from a column on that is one too.
+  virtual int side_by_side() const = 0;
 };
 
 /// Both read their tiles from the layers of the tree, not from elsewhere.

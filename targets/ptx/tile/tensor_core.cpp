@@ -119,6 +119,7 @@ class TensorCoreLeaf final : public Leaf {
     return {builder.CreateAdd(row_, number(builder, row)),
             builder.CreateAdd(column_, number(builder, column))};
   }
+  int side_by_side() const override { return mma_accumulators / 2; }
 
  private:
   int tiles_m() const { return tile_.warp_m / mma_rows; }
