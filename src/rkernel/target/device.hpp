@@ -41,7 +41,7 @@ struct DeviceLaunch {
   std::span<const OperandRange> operands;  ///< in the problem's order
 };
 
-/// What one launch did, as a device counts it.
+/// One launch, as a device counts what it did.
 struct LaunchReport {
   std::string group;
   std::vector<std::pair<std::string, std::string>> figures;  ///< what, and how much
@@ -77,7 +77,7 @@ class Device {
   virtual std::unique_ptr<Stream> make_stream() = 0;
   /// Counts what launches do from now on. False: this device does not count.
   virtual bool count_launches() { return false; }
-  /// Of the launches since the last call, in their order.
+  /// One report for each launch since the last call, in their order.
   virtual std::vector<LaunchReport> take_launch_reports() { return {}; }
 };
 

@@ -102,7 +102,7 @@ void collect(const Problem& problem, const Axes& axes, int position,
     if (arg >= 0) collect(problem, axes, arg, shared);
 }
 
-/// Whether several windows of a block read an element of an operand.
+/// True where several windows of a block read an element of an operand.
 bool share_elements(const Problem& problem, const WindowSteps& steps) {
   const Axes axes{steps.axis, steps.window};
   return std::ranges::any_of(problem.operands, [&](const Operand& operand) {

@@ -33,8 +33,8 @@ class Emulator : public PtxDevice {
   /// text.
   virtual std::vector<FaultReport> take_reports() = 0;
   virtual EmulatorCounts counts() const = 0;
-  /// Of all launches since the last call that were counted, in their order. Launches are counted
-  /// from set_counting(true) on, and take several times as long then.
+  /// Counters of all launches since the last call that were counted, in their order. Launches are
+  /// counted from set_counting(true) on, and take several times as long then.
   virtual std::vector<KernelCounters> take_counters() = 0;
   virtual void set_counting(bool counting) = 0;
 };

@@ -24,13 +24,6 @@ using codegen::Builder;
 
 constexpr const char* entry_name = "dyn_emulated_kernel";
 
-const DeviceOp* device_op_of(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call == nullptr || call->getCalledFunction() == nullptr
-             ? nullptr
-             : find_device_op(call->getCalledFunction()->getName());
-}
-
 const llvm::Value* pointer_of(const llvm::Instruction& instruction) {
   return llvm::getLoadStorePointerOperand(&instruction);
 }

@@ -4,15 +4,6 @@
 
 namespace dyn::ptx {
 
-const char* name_of(InstructionClass kind) noexcept {
-  constexpr const char* names[] = {
-      "mma",           "mma tf32",   "fma",      "float",       "special",      "integer",
-      "long division", "conversion", "ldmatrix", "shared load", "shared store", "load",
-      "store",         "async copy", "shuffle",  "sync",        "branch"};
-  static_assert(std::size(names) == instruction_classes);
-  return names[static_cast<std::size_t>(kind)];
-}
-
 std::int64_t InstructionCounts::all() const {
   return std::accumulate(by_class.begin(), by_class.end(), std::int64_t{0});
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What one launch did, as the hardware counts it: instructions of warps, passes over shared
+// One launch, as the hardware counts what it did: instructions of warps, passes over shared
 // memory's banks, sectors of global memory.
 
 #include <array>
@@ -31,7 +31,6 @@ enum class InstructionClass : std::uint8_t {
   End
 };
 inline constexpr std::size_t instruction_classes = static_cast<std::size_t>(InstructionClass::End);
-const char* name_of(InstructionClass kind) noexcept;
 
 /// Instructions by class, each once for a warp.
 struct InstructionCounts {

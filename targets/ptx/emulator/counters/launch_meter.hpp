@@ -52,7 +52,7 @@ class LaunchMeter {
     std::uint32_t bytes = 0;
     std::array<std::uint64_t, choice::warp_lanes> addresses = {};
   };
-  /// Of the n-th execution of a place; the two halves of a copy are places apart.
+  /// The n-th execution of a place; the two halves of a copy are places apart.
   struct Place {
     std::uint32_t warp, site, instance;
     bool shared;

@@ -44,7 +44,7 @@ std::string percent(std::int64_t part, std::int64_t whole) {
                                   100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-/// Of the main loop's instructions those that multiply; of all, where there is no such loop.
+/// The part of the main loop's instructions that multiply; of all, where there is no such loop.
 std::string useful(const KernelCounters& counters) {
   const InstructionCounts& counts =
       counters.main_loop.all() > 0 ? counters.main_loop : counters.all;

@@ -24,13 +24,6 @@ struct Counted {
   int instructions = 0;
 };
 
-const DeviceOp* device_op(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call == nullptr || call->getCalledFunction() == nullptr
-             ? nullptr
-             : find_device_op(call->getCalledFunction()->getName());
-}
-
 Counted count_of(Op op) {
   switch (op) {
     case Op::Shared: return {};
@@ -80,6 +73,13 @@ Counted count_of_intrinsic(const llvm::IntrinsicInst& intrinsic) {
 }
 
 }  // namespace
+
+const DeviceOp* device_op_of(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call == nullptr || call->getCalledFunction() == nullptr
+             ? nullptr
+             : find_device_op(call->getCalledFunction()->getName());
+}
 
 int words_of(const llvm::Type* type) {
   if (type->isVoidTy() || type->isLabelTy() || type->isMetadataTy()) return 0;
@@ -145,7 +145,7 @@ Counted count_of_cast(const llvm::CastInst& cast) {
 }
 
 Counted count_of(const llvm::Instruction& instruction) {
-  if (const DeviceOp* op = device_op(instruction)) return count_of(op->op);
+  if (const DeviceOp* op = device_op_of(instruction)) return count_of(op->op);
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
     return count_of_intrinsic(*intrinsic);
   if (const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) {

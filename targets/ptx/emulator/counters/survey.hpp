@@ -1,5 +1,5 @@
 #pragma once
-// What a device module tells about its counters before it runs.
+// A device module tells this about its counters before it runs.
 
 #include <vector>
 
@@ -7,8 +7,13 @@
 
 namespace llvm {
 class Function;
+class Instruction;
 class Type;
 }  // namespace llvm
+
+namespace dyn::ptx {
+struct DeviceOp;
+}
 
 namespace dyn::ptx::emulation {
 
@@ -18,6 +23,9 @@ struct CodeBlock {
   bool main_loop = false;          ///< in the innermost loop that multiplies and waits for copies
   bool innermost = false;          ///< in a loop that contains no other
 };
+
+/// The device operation that an instruction calls; nullptr: it calls none.
+const DeviceOp* device_op_of(const llvm::Instruction& instruction);
 
 /// 32-bit words of a value in registers; none of a predicate.
 int words_of(const llvm::Type* type);
