@@ -49,7 +49,8 @@ double memory_bytes(const GpuMachine& machine, std::span<const Part> parts, int 
     const auto& [shape, tile, m_begin, n_begin] = parts[i].region;
     const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
                  k = static_cast<double>(shape.k);
-    const double a_matrix = m * k * shape.a_element_bytes, b_matrix = n * k * shape.b_element_bytes;
+    const double a_matrix = m * k * shape.a_element_bytes / shape.a_overlap,
+                 b_matrix = n * k * shape.b_element_bytes;
     const auto kept = [&](double bytes) {
       return bytes <= default_calibration().gpu_l2_share * static_cast<double>(machine.l2_bytes);
     };

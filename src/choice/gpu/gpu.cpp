@@ -19,6 +19,7 @@ constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
 // epilogue.
 constexpr int cuda_core_registers = 90, tensor_core_registers = 68;
+constexpr int window_registers = 24;  ///< more for windows: digits of K, distances, entries of rows
 constexpr int steps_in_flight =
     3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
 constexpr int access_floats = 4;  ///< of one load of 128 bits
@@ -34,17 +35,18 @@ int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage
 // Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to
 // that.
 int GpuTile::registers() const {
+  const int of_windows = window_entry_bytes > 0 ? window_registers : 0;
   if (engine == Engine::CudaCores) {
     // Fragments of A and of B for the steps of K of one access.
     return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
-                                        cuda_core_registers);
+                                        cuda_core_registers + of_windows);
   }
   // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are
   // spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
   const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
   return std::min(crowded_registers,
-                  accumulators + steps_in_flight * fragments + tensor_core_registers);
+                  accumulators + steps_in_flight * fragments + tensor_core_registers + of_windows);
 }
 
 int GpuTile::a_stage_bytes() const {
@@ -61,7 +63,8 @@ int GpuTile::b_stage_bytes() const {
 
 int GpuTile::shared_bytes() const {
   const int epilogue = block_m * epilogue_row_floats() * static_cast<int>(sizeof(float));
-  return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue);
+  return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue) +
+         window_table_bytes();
 }
 
 int GpuTile::epilogue_row_floats() const {

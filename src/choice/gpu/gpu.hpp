@@ -49,7 +49,8 @@ struct GpuTile {
           8;  ///< registers: of one thread (CudaCores), of one instruction (TensorCores: 16 x 8)
   int warp_m = 32, warp_n = 64;  ///< of one warp
   int block_m = 128, block_n = 128, block_k = 16;
-  int stages = 2;  ///< of block_k in shared memory at once
+  int stages = 2;              ///< of block_k in shared memory at once
+  int window_entry_bytes = 0;  ///< where A's rows are windows: kept in shared memory for each row
   bool operator==(const GpuTile&) const = default;
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
@@ -62,7 +63,9 @@ struct GpuTile {
   /// of block_n + 4 floats.
   int a_stage_bytes() const;
   int b_stage_bytes() const;
-  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows.
+  int window_table_bytes() const { return block_m * window_entry_bytes; }
+  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows, then the
+  /// table of windows.
   int shared_bytes() const;
   /// Floats from one row of the outputs in shared memory to the next, so that lanes that store side
   /// by side meet no bank twice: four rows of 8 columns on tensor cores.
@@ -92,8 +95,10 @@ struct GpuContraction {
   double a_element_bytes = 4, b_element_bytes = 4;
   bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose
                                             ///< dtype has as many bytes; else by element
-  double epilogue_operations = 1;           ///< instructions for each output
-  double epilogue_bytes = 8;                ///< read and written for each output
+  bool windows = false;                     ///< rows of A are windows
+  double a_overlap = 1;            ///< elements of all windows for each element of their tensor
+  double epilogue_operations = 1;  ///< instructions for each output
+  double epilogue_bytes = 8;       ///< read and written for each output
 };
 
 /// Predicted seconds, launch included: waves of blocks over multiprocessors x occupancy as the grid

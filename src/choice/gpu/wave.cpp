@@ -62,16 +62,17 @@ bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
 
 // Instructions of the whole block to bring one stage to shared memory.
 double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
-  const auto of = [&](bool vectors, double element_bytes, double elements) {
+  const Calibration& counted = default_calibration();
+  const auto of = [&](bool vectors, double element_bytes, double elements, bool windows) {
+    const double more = windows ? counted.gpu_window_copy_instructions : 0;
     if (!copies_vectors(vectors, element_bytes, tile))
-      return elements * default_calibration().gpu_element_copy_instructions;
-    return elements * element_bytes / vector_bytes *
-           default_calibration().gpu_vector_copy_instructions;
+      return elements * (counted.gpu_element_copy_instructions + more);
+    return elements * element_bytes / vector_bytes * (counted.gpu_vector_copy_instructions + more);
   };
   return (of(shape.a_vectors, shape.a_element_bytes,
-             static_cast<double>(tile.block_m) * tile.block_k) +
+             static_cast<double>(tile.block_m) * tile.block_k, shape.windows) +
           of(shape.b_vectors, shape.b_element_bytes,
-             static_cast<double>(tile.block_n) * tile.block_k)) /
+             static_cast<double>(tile.block_n) * tile.block_k, false)) /
          warp_lanes;
 }
 

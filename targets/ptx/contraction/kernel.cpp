@@ -1,8 +1,11 @@
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/lowering/listing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "dyn/error.hpp"
 #include "src/base/rounding.hpp"
@@ -13,6 +16,7 @@
 #include "targets/ptx/contraction/program_memory.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/tile/tree.hpp"
+#include "targets/ptx/tile/window_layout.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -32,14 +36,16 @@ constexpr std::size_t memory_bytes = 1 << 16;
 
 bool is_plain_factor(const Operand& operand) {
   return is_float(operand.dtype) && can_load(operand.dtype) && operand.guards.empty() &&
-         !operand.gathers && !operand.window;
+         !operand.gathers;
 }
 
 // True where device code can run the problem.
 bool supported(const Problem& problem, DType compute) {
   if (!problem.contraction || !is_float(compute)) return false;
   for (const int factor : {problem.contraction->a, problem.contraction->b}) {
-    if (!is_plain_factor(problem.operands[static_cast<std::size_t>(factor)])) return false;
+    const Operand& operand = problem.operands[static_cast<std::size_t>(factor)];
+    if (!is_plain_factor(operand) || (operand.window && factor != problem.contraction->a))
+      return false;
   }
   const auto readable = [](const Operand& operand) {
     return can_load(operand.dtype) && operand.form == rkernel::Form::Strided;
@@ -47,6 +53,36 @@ bool supported(const Problem& problem, DType compute) {
   const auto computable = [](const rkernel::Expr& expr) { return can_compute(expr.dtype); };
   return std::all_of(problem.operands.begin(), problem.operands.end(), readable) &&
          std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
+}
+
+/// The candidates of one problem.
+struct Candidates {
+  std::vector<GpuTile> tiles;
+  std::vector<choice::GpuPair> pairs;  ///< indices into `tiles`
+};
+
+// Where rows are windows, blocks need memory for them: those that do not have it are left out.
+Candidates candidates_of(const Problem& problem, const GpuMachine& machine,
+                         const std::vector<GpuTile>& tiles,
+                         const std::vector<choice::GpuPair>& pairs) {
+  Candidates candidates;
+  std::map<std::size_t, std::size_t> kept;
+  const int entry_bytes = window_entry_bytes(problem);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    GpuTile tile = tiles[i];
+    tile.window_entry_bytes = entry_bytes;
+    if (entry_bytes > 0 &&
+        choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks ==
+            0)
+      continue;
+    kept[i] = candidates.tiles.size();
+    candidates.tiles.push_back(tile);
+  }
+  for (const choice::GpuPair& pair : pairs) {
+    if (kept.contains(pair.first) && kept.contains(pair.second))
+      candidates.pairs.push_back({kept.at(pair.first), kept.at(pair.second)});
+  }
+  return candidates;
 }
 
 // Keeps pairs whose first tile can fill a wave at some size of the problem: others never run, and
@@ -77,8 +113,7 @@ std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachi
 class GpuContractionKernel final : public ContractionKernel {
  public:
   GpuContractionKernel(const Problem& problem, const GpuMachine& machine,
-                       const std::vector<GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs,
-                       Policy policy, const std::string& target_name)
+                       const Candidates& candidates, Policy policy, const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
         policy_(TilePolicies::acting(policy)),
@@ -87,7 +122,8 @@ class GpuContractionKernel final : public ContractionKernel {
         grid_(add_grid_slots(slots_)),
         pair_slots_(*problem_),
         pair_grid_(add_pair_slots(pair_slots_)),
-        manifest_(*problem_, tiles, useful_pairs(*problem_, machine, tiles, pairs)),
+        manifest_(*problem_, candidates.tiles,
+                  useful_pairs(*problem_, machine, candidates.tiles, candidates.pairs)),
         policies_(machine, manifest_.tiles(), manifest_.pairs()) {
     const auto [a, b, m, n, k, group, zero, elements] = *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
@@ -102,7 +138,9 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   std::vector<codegen::KernelSource> sources() const override {
-    const std::string structure = codegen::structure_key(*problem_, slots_);
+    const auto& window = factor_a().window;
+    const std::string structure =
+        codegen::structure_key(*problem_, slots_) + (window ? window_layout(*window).key() : "");
     std::vector<codegen::KernelSource> sources;
     for (const GpuContractionClass& shape_class : manifest_.classes()) {
       const bool pair = shape_class.second.has_value();
@@ -205,6 +243,10 @@ class GpuContractionKernel final : public ContractionKernel {
     return list_code(listing_name(problem_->name, manifest_.classes()[index]), all[index]);
   }
 
+  const Operand& factor_a() const {
+    return problem_->operands[static_cast<std::size_t>(problem_->contraction->a)];
+  }
+
   std::int64_t extent(std::span<const std::int64_t> ints, int axis) const {
     return ints[static_cast<std::size_t>(slots_.extent(axis))];
   }
@@ -229,13 +271,45 @@ class GpuContractionKernel final : public ContractionKernel {
     shape.m = extent(ints, m);
     shape.n = extent(ints, n);
     shape.k = extent(ints, k);
-    shape.a_element_bytes =
-        static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(a)].dtype));
+    shape.a_element_bytes = static_cast<double>(size_of(factor_a().dtype));
+    if (factor_a().window) {
+      shape.windows = true;
+      shape.a_overlap = overlap_of_windows(shape, ints);
+    }
     shape.b_element_bytes =
         static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(b)].dtype));
     shape.epilogue_operations = epilogue_operations_;
     shape.epilogue_bytes = epilogue_bytes_;
     return shape;
+  }
+
+  // Elements of all windows for each element of the tensor's axes that they slide along.
+  double overlap_of_windows(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
+    const codegen::WindowSlots& window = slots_.window(problem_->contraction->a);
+    double elements = static_cast<double>(codegen::value_of(window.channels, ints));
+    double windows = static_cast<double>(shape.k);
+    for (const codegen::WindowAxisSlots& axis : window.axes) {
+      elements *= static_cast<double>(codegen::value_of(axis.extent, ints));
+      windows *= static_cast<double>(codegen::value_of(axis.count, ints));
+    }
+    return elements > 0 ? std::max(1.0, windows / elements) : 1;
+  }
+
+  // Coordinates in a tensor, windows and elements of K are numbers of 32 bits in the kernel.
+  void refuse_huge_windows(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
+    const auto refuse = [&](const char* what, std::int64_t count, std::int64_t most) {
+      if (count <= most) return;
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("{} has {} {}: a GPU kernel of windows can have {}; cut the tensor, "
+                              "or run the model on a CPU",
+                              problem_->name, count, what, most));
+    };
+    refuse("windows", std::max(shape.m, shape.batch), most_windows);
+    refuse("elements in a window", shape.k, most_windows);
+    for (const codegen::WindowAxisSlots& axis : slots_.window(problem_->contraction->a).axes) {
+      refuse("elements along one axis", codegen::value_of(axis.extent, ints), most_window_extent);
+      refuse("elements before one axis", codegen::value_of(axis.before, ints), most_window_extent);
+    }
   }
 
   GpuContraction shape_for(const GpuTile& tile, GpuContraction shape,
@@ -315,6 +389,7 @@ class GpuContractionKernel final : public ContractionKernel {
     rkernel::Launch launch;
     launch.ints = std::move(ints);
     const GpuContraction shape = sizes_of(launch.ints);
+    if (shape.windows) refuse_huge_windows(shape, launch.ints);
     launch.grid.function = functions_.at(class_of(program.regions, launch.ints));
     launch.tickets = place_regions(program.regions, shape.batch, launch.ints);
     std::vector<GpuTile> tiles;
@@ -329,8 +404,9 @@ class GpuContractionKernel final : public ContractionKernel {
     const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
                  n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
     launch.flops = 2 * batch * m * n * k;
-    launch.bytes = batch * (m * k * shape.a_element_bytes + m * n * shape.epilogue_bytes) +
-                   (b_shared() ? 1 : batch) * n * k * shape.b_element_bytes;
+    launch.bytes =
+        batch * (m * k * shape.a_element_bytes / shape.a_overlap + m * n * shape.epilogue_bytes) +
+        (b_shared() ? 1 : batch) * n * k * shape.b_element_bytes;
     return launch;
   }
 
@@ -364,9 +440,11 @@ std::optional<ContractionKernel::Draft> ContractionKernel::draft(
     const Problem& problem, const GpuMachine& machine, DType compute,
     const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
     const std::vector<choice::GpuPair>& pairs) {
-  if (tiles.empty() || !supported(problem, compute)) return std::nullopt;
+  if (!supported(problem, compute)) return std::nullopt;
+  const Candidates candidates = candidates_of(problem, machine, tiles, pairs);
+  if (candidates.tiles.empty()) return std::nullopt;
   return Draft(
-      std::make_unique<GpuContractionKernel>(problem, machine, tiles, pairs, policy, target_name));
+      std::make_unique<GpuContractionKernel>(problem, machine, candidates, policy, target_name));
 }
 
 }  // namespace dyn::ptx

@@ -21,39 +21,6 @@ constexpr int most_straight_copies = 8;
 /// Elements that are loaded, converted and stored at once where they are neighbours in memory.
 constexpr int group = 4;
 
-int bytes_of(DType dtype) { return static_cast<int>(size_of(dtype)); }
-
-llvm::Value* to_f32(Builder& builder, DType from, llvm::Value* value) {
-  if (from == DType::f32) return value;
-  if (from == DType::f16) return call(builder, Op::FromF16, {value});
-  llvm::Value* bits = builder.CreateShl(builder.CreateZExt(value, builder.getInt32Ty()), 16);
-  return builder.CreateBitCast(bits, builder.getFloatTy());
-}
-
-llvm::Value* converted(Builder& builder, DType from, DType to, llvm::Value* value) {
-  if (from == to) return value;
-  llvm::Value* number = to_f32(builder, from, value);
-  if (to == DType::f32) return number;
-  return call(builder, to == DType::f16 ? Op::ToF16 : Op::ToBf16, {number});
-}
-
-// The type of an element in memory: 2-byte elements as their bits.
-llvm::Type* element_type(Builder& builder, DType dtype) {
-  return dtype == DType::f32 ? builder.getFloatTy()
-                             : static_cast<llvm::Type*>(builder.getInt16Ty());
-}
-
-llvm::Align alignment_of(DType dtype, int elements) {
-  return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements));
-}
-
-/// if (condition) ..., where there is a condition.
-std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* condition) {
-  std::optional<codegen::Conditional> conditional;
-  if (condition != nullptr) conditional.emplace(builder, condition, "copy_inside");
-  return conditional;
-}
-
 /// if (condition) yes(); else no();
 template <class Yes, class No>
 void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes, No no) {
@@ -87,32 +54,19 @@ int largest_divisor(int value, int most) {
 
 }  // namespace
 
-TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy,
-                   int threads, DepthAlong depth_along)
-    : tile_(tile),
-      tile_dtype_(tile_dtype),
-      source_dtype_(source_dtype),
-      copy_(copy),
+TileCopy::TileCopy(const SharedTile& tile, const PieceCopies& copies, int threads,
+                   DepthAlong depth_along)
+    : OperandCopy(copies),
+      tile_(tile),
       threads_(threads),
       depth_along_(depth_along),
-      units_in_row_(copy == Copy::Vectors ? tile.chunks() : tile.row_bytes / bytes_of(tile_dtype)) {
-  for (const DType dtype : {tile_dtype, source_dtype}) {
-    if (!is_float(dtype))
-      throw Error(ErrorKind::unsupported, "a contraction on a GPU does not copy elements of " +
-                                              std::string(name_of(dtype)));
-  }
-  if (copy == Copy::Vectors && tile_dtype != source_dtype) {
-    throw Error(ErrorKind::internal, "a copy of vectors from " +
-                                         std::string(name_of(source_dtype)) + " to " +
-                                         std::string(name_of(tile_dtype)));
-  }
-}
+      units_in_row_(vectors() ? tile.chunks() : tile.row_bytes / bytes_of(copies.tile())) {}
 
 void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
                        llvm::Value* column_stride, llvm::Value* depth) {
   thread_ = thread;
   depth_ = depth;
-  llvm::Value* bytes = builder.getInt64(size_of(source_dtype_));
+  llvm::Value* bytes = builder.getInt64(size_of(pieces().source()));
   row_bytes_ = builder.CreateMul(row_stride, bytes);
   column_bytes_ = builder.CreateMul(column_stride, bytes);
   along_rows_ = builder.CreateICmpEQ(row_stride, builder.getInt64(1));
@@ -131,7 +85,8 @@ int TileCopy::straight_copies(int in_row) const {
   return largest_divisor(copies(in_row), most_straight_copies);
 }
 int TileCopy::depth_of_tile() const {
-  return depth_along_ == DepthAlong::Rows ? tile_.rows : tile_.row_bytes / bytes_of(tile_dtype_);
+  return depth_along_ == DepthAlong::Rows ? tile_.rows
+                                          : tile_.row_bytes / bytes_of(pieces().tile());
 }
 
 llvm::Value* TileCopy::index_of(Builder& builder, llvm::Value* first, int copy) const {
@@ -154,7 +109,7 @@ TileCopy::Unit TileCopy::unit_at(Builder& builder, llvm::Value* index) const {
 
 llvm::Value* TileCopy::place_of(Builder& builder, const Unit& unit) const {
   if (vectors()) return tile_.chunk_offset(builder, unit.row, unit.column);
-  return tile_.element_offset(builder, unit.row, unit.column, bytes_of(tile_dtype_));
+  return tile_.element_offset(builder, unit.row, unit.column, bytes_of(pieces().tile()));
 }
 
 llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
@@ -197,9 +152,9 @@ llvm::Value* TileCopy::walks_down(Builder& builder) const {
   if (vectors()) return nullptr;
   if (asynchronous()) return builder.CreateNot(along_rows_);
   llvm::Value* neighbours =
-      builder.CreateICmpEQ(column_bytes_, builder.getInt64(size_of(source_dtype_)));
+      builder.CreateICmpEQ(column_bytes_, builder.getInt64(size_of(pieces().source())));
   return builder.CreateAnd(neighbours,
-                           is_multiple(builder, row_bytes_, group * bytes_of(source_dtype_)));
+                           is_multiple(builder, row_bytes_, group * bytes_of(pieces().source())));
 }
 
 // Elements of rows that are not permuted: down or along, as suits the source's strides.
@@ -215,40 +170,42 @@ std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const 
       source_of(builder, first),
       builder.CreateSelect(along_rows_, scaled(column_bytes_, columns), scaled(row_bytes_, rows)),
       {place_of(builder, first)},
-      builder.CreateSelect(along_rows_, number(builder, columns * bytes_of(tile_dtype_)),
+      builder.CreateSelect(along_rows_, number(builder, columns * bytes_of(pieces().tile())),
                            number(builder, rows * tile_.stride_bytes())),
       nullptr};
 }
 
 // The position is that of the thread's first chunk. Where there is none, or elements are copied, it
 // is the tile's.
-llvm::Value* TileCopy::enter(Builder& builder, const TileBand& band) {
+OperandCopy::Position TileCopy::enter(Builder& builder, const TileBand& band) {
   across_ = band.across;
-  if (!walk_) return band.origin;
+  if (!walk_) return {band.origin};
   const int extent =
-      depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(tile_dtype_) : tile_.rows;
+      depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(pieces().tile()) : tile_.rows;
   llvm::Value* whole = builder.CreateICmpEQ(across_, number(builder, extent));
   if (walk_->usable != nullptr) whole = builder.CreateAnd(whole, walk_->usable);
   if (!asynchronous()) {
     llvm::Value* origin = builder.CreatePtrToInt(band.origin, builder.getInt64Ty());
-    whole = builder.CreateAnd(whole, is_multiple(builder, origin, group * bytes_of(source_dtype_)));
+    whole =
+        builder.CreateAnd(whole, is_multiple(builder, origin, group * bytes_of(pieces().source())));
   }
   llvm::Value* steps =
       builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
   whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()),
                                       number(builder, 0));
-  return vectors() ? at_byte(builder, band.origin, walk_->first) : band.origin;
+  return {vectors() ? at_byte(builder, band.origin, walk_->first) : band.origin};
 }
 
-llvm::Value* TileCopy::next(Builder& builder, llvm::Value* position) const {
+OperandCopy::Position TileCopy::next(Builder& builder, const Position& position) const {
   llvm::Value* bytes = depth_along_ == DepthAlong::Rows ? row_bytes_ : column_bytes_;
-  return at_byte(
-      builder, position,
-      builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile()))));
+  return {at_byte(
+      builder, position.front(),
+      builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile()))))};
 }
 
-void TileCopy::issue(Builder& builder, llvm::Value* position, llvm::Value* step,
+void TileCopy::issue(Builder& builder, const Position& at, llvm::Value* step,
                      llvm::Value* destination) const {
+  llvm::Value* position = at.front();
   if (!walk_) return copy_singly(builder, position, destination, existing(builder, step));
   const auto whole = [&] {
     copy_walking(builder, vectors() ? position : at_byte(builder, position, walk_->first),
@@ -277,7 +234,7 @@ TileCopy::Extents TileCopy::existing(Builder& builder, llvm::Value* step) const 
 llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents,
                                       const Unit& chunk) const {
   llvm::Value* columns =
-      builder.CreateMul(extents.columns, number(builder, bytes_of(source_dtype_)));
+      builder.CreateMul(extents.columns, number(builder, bytes_of(pieces().source())));
   llvm::Value* left =
       builder.CreateSub(columns, builder.CreateMul(chunk.column, number(builder, chunk_bytes)));
   left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, number(builder, 0));
@@ -289,11 +246,13 @@ llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents,
 void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* destination,
                             const Extents* extents) const {
   const int all = copies(walked_in_row()), straight = straight_copies(walked_in_row());
-  if (straight == all) return copy(builder, walk(builder, from, destination, thread_, extents));
+  if (straight == all)
+    return pieces().emit(builder, walk(builder, from, destination, thread_, extents));
   llvm::Value* carried[] = {thread_, from, destination};
   codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all),
                              number(builder, straight), "copy", carried);
-  copy(builder, walk(builder, trips.carried(1), trips.carried(2), trips.carried(0), extents));
+  pieces().emit(builder,
+                walk(builder, trips.carried(1), trips.carried(2), trips.carried(0), extents));
   const int turns = straight / static_cast<int>(walk_->places.size());
   carried[0] = index_of(builder, trips.carried(0), straight);
   carried[1] = at_byte(
@@ -304,10 +263,9 @@ void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* de
   trips.close(carried);
 }
 
-std::vector<TileCopy::Piece> TileCopy::walk(Builder& builder, llvm::Value* from,
-                                            llvm::Value* destination, llvm::Value* first,
-                                            const Extents* extents) const {
-  std::vector<Piece> pieces;
+std::vector<Piece> TileCopy::walk(Builder& builder, llvm::Value* from, llvm::Value* destination,
+                                  llvm::Value* first, const Extents* extents) const {
+  std::vector<Piece> walked;
   const int places = static_cast<int>(walk_->places.size()),
             straight = straight_copies(walked_in_row());
   Unit unit = extents == nullptr ? Unit{} : unit_at(builder, first);
@@ -321,20 +279,20 @@ std::vector<TileCopy::Piece> TileCopy::walk(Builder& builder, llvm::Value* from,
       place = at_byte(builder, place, builder.CreateMul(walk_->turn, number(builder, i / places)));
     llvm::Value* bytes =
         extents == nullptr ? number(builder, chunk_bytes) : existing_bytes(builder, *extents, unit);
-    pieces.push_back({from, place, nullptr, bytes, inside(builder, first, i, walked_in_row()),
+    walked.push_back({from, place, nullptr, bytes, inside(builder, first, i, walked_in_row()),
                       elements_walked()});
   }
-  return pieces;
+  return walked;
 }
 
 void TileCopy::copy_singly(Builder& builder, llvm::Value* position, llvm::Value* destination,
                            const Extents& extents) const {
   const int all = copies(units_in_row_), straight = straight_copies(units_in_row_);
   const auto run = [&](llvm::Value* first) {
-    std::vector<Piece> pieces;
+    std::vector<Piece> all_pieces;
     for (int i = 0; i < straight; ++i)
-      pieces.push_back(piece_at(builder, extents, position, destination, first, i));
-    copy(builder, pieces);
+      all_pieces.push_back(piece_at(builder, extents, position, destination, first, i));
+    pieces().emit(builder, all_pieces);
   };
   if (straight == all) return run(thread_);
   codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all),
@@ -343,8 +301,8 @@ void TileCopy::copy_singly(Builder& builder, llvm::Value* position, llvm::Value*
   trips.close();
 }
 
-TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position,
-                                   llvm::Value* destination, llvm::Value* first, int copy) const {
+Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position,
+                         llvm::Value* destination, llvm::Value* first, int copy) const {
   const Unit unit = unit_at(builder, index_of(builder, first, copy));
   llvm::Value* from = at_byte(builder, position, source_of(builder, unit));
   llvm::Value* place = at_byte(builder, destination, place_of(builder, unit));
@@ -354,45 +312,6 @@ TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llv
                                           builder.CreateICmpSLT(unit.column, extents.columns));
   if (within != nullptr) exists = builder.CreateAnd(exists, within);
   return {builder.CreateSelect(exists, from, position), place, exists, nullptr, within, 1};
-}
-
-// Synchronous copies: all loads before the first store.
-void TileCopy::copy(Builder& builder, const std::vector<Piece>& pieces) const {
-  std::vector<llvm::Value*> values;
-  for (const Piece& piece : pieces)
-    values.push_back(asynchronous() ? nullptr : load(builder, piece));
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const Piece& piece = pieces[i];
-    std::optional<codegen::Conditional> within = where(builder, piece.inside);
-    llvm::Value* bytes = number(builder, bytes_of(DType::f32));
-    if (asynchronous() && piece.exists != nullptr)
-      bytes = builder.CreateSelect(piece.exists, bytes, number(builder, 0));
-    if (vectors())
-      call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes});
-    else if (!asynchronous())
-      builder.CreateAlignedStore(values[i], piece.place, alignment_of(tile_dtype_, piece.elements));
-    else
-      call(builder, Op::CopyAsync4, {piece.place, piece.from, bytes});
-    if (within) within->close();
-  }
-}
-
-llvm::Value* TileCopy::load(Builder& builder, const Piece& piece) const {
-  llvm::Type* type = element_type(builder, source_dtype_);
-  const llvm::Align alignment = alignment_of(source_dtype_, piece.elements);
-  llvm::Value* loaded =
-      builder.CreateAlignedLoad(codegen::lanes_of(type, piece.elements), piece.from, alignment);
-  if (piece.exists != nullptr)
-    loaded = builder.CreateSelect(piece.exists, loaded, llvm::Constant::getNullValue(type));
-  if (piece.elements == 1) return converted(builder, source_dtype_, tile_dtype_, loaded);
-  llvm::Value* values =
-      llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_dtype_), piece.elements));
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(piece.elements); ++i) {
-    values = builder.CreateInsertElement(
-        values,
-        converted(builder, source_dtype_, tile_dtype_, builder.CreateExtractElement(loaded, i)), i);
-  }
-  return values;
 }
 
 }  // namespace dyn::ptx

@@ -4,21 +4,13 @@
 #include <optional>
 #include <vector>
 
-#include "dyn/dtype.hpp"
-#include "targets/ptx/contraction/emitter.hpp"
+#include "targets/ptx/contraction/operand_copy.hpp"
 #include "targets/ptx/tile/shared_tile.hpp"
 
 namespace dyn::ptx {
 
 /// The direction of the reduction in a tile.
 enum class DepthAlong : unsigned char { Rows, Columns };
-
-/// The part of a matrix that a ticket reads: a band of tiles, one for each step of the reduction.
-struct TileBand {
-  llvm::Value* origin = nullptr;  ///< its first element, which exists
-  llvm::Value* across = nullptr;  ///< i32: existing rows or columns, along the axis that the
-                                  ///< reduction does not run along; no more than the tile has
-};
 
 /// The copies that the threads of a block make together for one tile. What does not exist is 0 in
 /// shared memory, and is never read.
@@ -27,29 +19,19 @@ struct TileBand {
 /// from a pointer that moves from tile to tile, and asks nothing; only at the edges of the matrix
 /// is every copy compared with what exists. What is converted is then taken four elements at a
 /// time, if the source's rows are aligned for that.
-class TileCopy {
+class TileCopy final : public OperandCopy {
  public:
-  /// `tile_dtype`: dtype of the elements in shared memory, `source_dtype`: in global memory.
-  TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads,
-           DepthAlong depth_along);
+  TileCopy(const SharedTile& tile, const PieceCopies& copies, int threads, DepthAlong depth_along);
 
-  /// Copies are cp.async; else each thread loads, converts and stores before issue() ends.
-  bool asynchronous() const {
-    return copy_ == Copy::Vectors || (tile_dtype_ == DType::f32 && source_dtype_ == DType::f32);
-  }
-  bool vectors() const { return copy_ == Copy::Vectors; }
   /// Computes the thread's part, at the builder's place. Strides of the source in elements, i64;
   /// vectors need 1 between columns. `depth`: the extent of the reduction, i64.
   void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
                llvm::Value* column_stride, llvm::Value* depth);
-  /// Goes to a ticket's band; gives the position of its first tile.
-  llvm::Value* enter(codegen::Builder& builder, const TileBand& band);
-  /// The position of the next tile.
-  llvm::Value* next(codegen::Builder& builder, llvm::Value* position) const;
-  /// Issues all copies of the thread for tile `step` (i32) of the band, which is at `position`.
-  /// `destination`: ptr addrspace(3) to the tile.
-  void issue(codegen::Builder& builder, llvm::Value* position, llvm::Value* step,
-             llvm::Value* destination) const;
+  /// A position is the address of the band's tile.
+  Position enter(codegen::Builder& builder, const TileBand& band) override;
+  Position next(codegen::Builder& builder, const Position& position) const override;
+  void issue(codegen::Builder& builder, const Position& position, llvm::Value* step,
+             llvm::Value* destination) const override;
 
  private:
   struct Unit {
@@ -67,14 +49,6 @@ class TileCopy {
   /// The existing part of a tile, i32.
   struct Extents {
     llvm::Value *rows, *columns;
-  };
-  /// One copy, of a unit. `exists`, `inside`: nullptr where always true.
-  struct Piece {
-    llvm::Value *from, *place;
-    llvm::Value* exists;  ///< for an element: it is in the matrix
-    llvm::Value* bytes;   ///< for a chunk, i32: bytes in the matrix
-    llvm::Value* inside;  ///< it is in the tile
-    int elements;         ///< where elements are loaded: they are neighbours in memory
   };
   int units(int in_row) const { return tile_.rows * in_row; }
   int copies(int in_row) const;
@@ -105,12 +79,8 @@ class TileCopy {
                    const Extents& extents) const;
   Piece piece_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position,
                  llvm::Value* destination, llvm::Value* first, int copy) const;
-  void copy(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
-  llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;
 
   SharedTile tile_;
-  DType tile_dtype_, source_dtype_;
-  Copy copy_;
   int threads_;
   DepthAlong depth_along_;
   int units_in_row_;  ///< chunks or elements

@@ -11,7 +11,8 @@ using choice::GpuRegion;
 }  // namespace
 
 ProgramKey::ProgramKey(const choice::GpuContraction& shape, int vectors)
-    : WordKey({word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(vectors)}) {}
+    : WordKey({word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(vectors),
+               std::bit_cast<std::uint64_t>(shape.a_overlap)}) {}
 
 std::optional<GpuProgram> ProgramMemory::find(const ProgramKey& key) const {
   Table::Value words;

@@ -8,10 +8,10 @@
 
 namespace dyn::ptx {
 
-inline constexpr std::size_t program_key_words = 5;
+inline constexpr std::size_t program_key_words = 6;
 
-/// A choice of one kernel depends on these: sizes, and the vector copies that its strides allow
-/// (MetContraction::vectors).
+/// A choice of one kernel depends on these: sizes, how far windows overlap, and the vector copies
+/// that its strides allow (MetContraction::vectors).
 class ProgramKey : public WordKey<program_key_words> {
  public:
   ProgramKey(const choice::GpuContraction& shape, int vectors);

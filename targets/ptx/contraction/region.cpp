@@ -12,6 +12,7 @@
 #include "targets/ptx/contraction/moves.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
+#include "targets/ptx/contraction/window_copy.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
@@ -39,9 +40,9 @@ class RegionEmitter final : public rkernel::Emitter {
         tile_(tile_of(kernel_)),
         leaf_(make_leaf(kernel_, tile_, shape_class.b_order)),
         b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN),
-        a_(copy_of(contraction_.a, leaf_->a_tile(), shape_class.a, DepthAlong::Columns)),
-        b_(copy_of(contraction_.b, leaf_->b_tile(), shape_class.b,
-                   b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)),
+        a_{copy_of(contraction_.a, leaf_->a_tile(), shape_class.a, DepthAlong::Columns)},
+        b_{copy_of(contraction_.b, leaf_->b_tile(), shape_class.b,
+                   b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)},
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
         compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}) {
@@ -89,18 +90,14 @@ class RegionEmitter final : public rkernel::Emitter {
   void run_ahead(int, std::span<const rkernel::Move> moves) override {
     enter_bands();
     CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
-                      Values{cursor_.stage, cursor_.parity, a_.position, b_.position});
-    const Cursor cursor{ahead.carried(0), ahead.carried(1)};
-    a_.position = ahead.carried(2);
-    b_.position = ahead.carried(3);
+                      carried_with(cursor_, a_.position, b_.position, {}));
+    const Cursor cursor = take_carried(ahead, 0);
     begin_write(cursor, ahead.index());
     for (const rkernel::Move& move : moves) issue(move);
     pipeline_->end_write(builder_);
     const Cursor next = pipeline_->next(builder_, cursor);
-    const Values after =
-        ahead.close(Values{next.stage, next.parity, next_position(a_), next_position(b_)});
-    a_.position = after[2];
-    b_.position = after[3];
+    const Values after = ahead.close(carried_with(next, next_position(a_), next_position(b_), {}));
+    take_positions(after, 2);
   }
 
   void move(int, const rkernel::Move& move) override { issue(move); }
@@ -120,10 +117,9 @@ class RegionEmitter final : public rkernel::Emitter {
  private:
   /// An operand of the contraction: element (i, k), i along m or n.
   struct Matrix {
-    TileCopy copy;
-    llvm::Value *base = nullptr, *stride_i = nullptr,
-                *stride_k = nullptr;  ///< base: the address in batch 0
-    llvm::Value* position = nullptr;  ///< position of the tile that is to be copied next
+    std::unique_ptr<OperandCopy> copy;
+    llvm::Value *base = nullptr, *stride_i = nullptr;  ///< base: the address in batch 0
+    OperandCopy::Position position = {};  ///< position of the tile that is to be copied next
   };
 
   static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel,
@@ -135,25 +131,36 @@ class RegionEmitter final : public rkernel::Emitter {
     return make_cuda_core_leaf(kernel);
   }
 
-  Matrix copy_of(int operand, const SharedTile& tile, Copy copy, DepthAlong depth_along) const {
+  std::unique_ptr<OperandCopy> copy_of(int operand, const SharedTile& tile, Copy copy,
+                                       DepthAlong depth_along) const {
     const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
-    if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed) {
+    const bool is_windows = source.window && operand == contraction_.a;
+    if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed ||
+        source.window.has_value() != is_windows) {
       throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " +
                                            problem_.name + " is no plain matrix");
     }
+    const PieceCopies pieces(moved_dtype(operand, tile), source.dtype, copy);
+    if (is_windows)
+      return std::make_unique<WindowCopy>(tile, pieces, tile_.threads(), contraction_.m,
+                                          window_layout(*source.window));
+    return std::make_unique<TileCopy>(tile, pieces, tile_.threads(), depth_along);
+  }
+
+  DType moved_dtype(int operand, const SharedTile& tile) const {
     for (const rkernel::Move& move : kernel_.layers[shared_layer].moves) {
-      if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled) {
-        return {TileCopy(tile, move.dtype, source.dtype, copy, tile_.threads(), depth_along)};
-      }
+      if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled)
+        return move.dtype;
     }
-    throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " + source.name +
+    throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " +
+                                         problem_.operands[static_cast<std::size_t>(operand)].name +
                                          " in another form than its leaf reads");
   }
 
   std::unique_ptr<Pipeline> make_pipeline() const {
     if (tile_.engine == choice::Engine::CudaCores) return make_group_pipeline(tile_.stages);
-    const bool asynchronous = a_.copy.asynchronous() || b_.copy.asynchronous();
-    const bool synchronous = !a_.copy.asynchronous() || !b_.copy.asynchronous();
+    const bool asynchronous = a_.copy->asynchronous() || b_.copy->asynchronous();
+    const bool synchronous = !a_.copy->asynchronous() || !b_.copy->asynchronous();
     return make_barrier_pipeline(tile_.stages, tile_.threads(), asynchronous, synchronous);
   }
 
@@ -225,17 +232,40 @@ class RegionEmitter final : public rkernel::Emitter {
       llvm::Type* pointer = frame_.args.pointers->getType();
       llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, frame_.args.pointers,
                                                                static_cast<std::uint64_t>(operand));
-      const bool rows_along_k = !is_a && b_rows_are_k_, vectors = matrix->copy.vectors();
       matrix->base = element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
                              slot(slots_.offset(operand)));
-      matrix->stride_i = vectors && rows_along_k
-                             ? wide(1)
-                             : stride(operand, is_a ? contraction_.m : contraction_.n);
-      matrix->stride_k = vectors && !rows_along_k ? wide(1) : stride(operand, contraction_.k);
-      llvm::Value *rows = matrix->stride_i, *columns = matrix->stride_k;
-      if (rows_along_k) std::swap(rows, columns);
-      matrix->copy.prepare(builder_, frame_.thread, rows, columns, depth);
+      if (auto* windows = dynamic_cast<WindowCopy*>(matrix->copy.get()))
+        prepare_windows(*matrix, *windows, depth);
+      else
+        prepare_matrix(*matrix, dynamic_cast<TileCopy&>(*matrix->copy), depth);
     }
+  }
+
+  void prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth) {
+    const bool is_a = &matrix == &a_, rows_along_k = !is_a && b_rows_are_k_;
+    const int operand = is_a ? contraction_.a : contraction_.b;
+    matrix.stride_i = copy.vectors() && rows_along_k
+                          ? wide(1)
+                          : stride(operand, is_a ? contraction_.m : contraction_.n);
+    llvm::Value *rows = matrix.stride_i, *columns = copy.vectors() && !rows_along_k
+                                                        ? wide(1)
+                                                        : stride(operand, contraction_.k);
+    if (rows_along_k) std::swap(rows, columns);
+    copy.prepare(builder_, frame_.thread, rows, columns, depth);
+  }
+
+  void prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth) {
+    const codegen::WindowSlots& slots = slots_.window(contraction_.a);
+    WindowValues values{
+        {}, slot(slots.channels), slot(slots.channel_step), depth, frame_.args.ints};
+    for (const codegen::WindowAxisSlots& of : slots.axes)
+      values.axes.push_back({slot(of.count), slot(of.size), slot(of.stride), slot(of.dilation),
+                             slot(of.before), slot(of.extent), slot(of.step)});
+    matrix.stride_i = wide(0);
+    llvm::Value* table = builder_.CreateConstInBoundsGEP1_32(
+        builder_.getInt8Ty(), frame_.shared,
+        static_cast<unsigned>(tile_.shared_bytes() - tile_.window_table_bytes()));
+    copy.prepare(builder_, frame_.thread, values, table);
   }
 
   GridSizes grid_sizes() {
@@ -274,13 +304,38 @@ class RegionEmitter final : public rkernel::Emitter {
         offset = builder_.CreateAdd(
             offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
       }
-      matrix->position = matrix->copy.enter(builder_, {element(operand, matrix->base, offset),
-                                                       is_a ? outputs_.rows : outputs_.columns});
+      matrix->position =
+          matrix->copy->enter(builder_, {element(operand, matrix->base, offset),
+                                         is_a ? outputs_.rows : outputs_.columns,
+                                         is_a ? outputs_.m : outputs_.n, &block_index_});
     }
   }
 
-  llvm::Value* next_position(const Matrix& matrix) {
-    return matrix.copy.next(builder_, matrix.position);
+  OperandCopy::Position next_position(const Matrix& matrix) {
+    return matrix.copy->next(builder_, matrix.position);
+  }
+
+  /// Appends the cursor and both positions to `values`.
+  static Values carried_with(const Cursor& cursor, const OperandCopy::Position& a,
+                             const OperandCopy::Position& b, Values values) {
+    values.insert(values.end(), {cursor.stage, cursor.parity});
+    values.insert(values.end(), a.begin(), a.end());
+    values.insert(values.end(), b.begin(), b.end());
+    return values;
+  }
+  /// The cursor among a loop's values from `first` on; the positions after it become the current
+  /// ones.
+  Cursor take_carried(const CountedLoop& loop, std::size_t first) {
+    Values values;
+    for (std::size_t i = 0; i < 2 + a_.position.size() + b_.position.size(); ++i)
+      values.push_back(loop.carried(first + i));
+    take_positions(values, 2);
+    return {values[0], values[1]};
+  }
+  void take_positions(std::span<llvm::Value* const> values, std::size_t first) {
+    for (Matrix* matrix : {&a_, &b_}) {
+      for (llvm::Value*& value : matrix->position) value = values[first++];
+    }
   }
 
   void begin_write(const Cursor& cursor, llvm::Value* step) {
@@ -292,21 +347,19 @@ class RegionEmitter final : public rkernel::Emitter {
   void issue(const rkernel::Move& move) {
     const bool is_a = move.operand == contraction_.a;
     const Matrix& matrix = is_a ? a_ : b_;
-    matrix.copy.issue(builder_, matrix.position, write_step_,
-                      is_a ? write_stage_ : at_byte(write_stage_, number(tile_.a_stage_bytes())));
+    matrix.copy->issue(builder_, matrix.position, write_step_,
+                       is_a ? write_stage_ : at_byte(write_stage_, number(tile_.a_stage_bytes())));
   }
 
   // Beside the accumulators a step carries the cursor and both positions.
   void open_step() {
     Values carried = leaf_->zeros(builder_);
     const std::size_t sums = carried.size();
-    carried.insert(carried.end(), {cursor_.stage, cursor_.parity, a_.position, b_.position});
-    loop_.emplace(builder_, number(0), steps_, number(1), "step", carried);
+    loop_.emplace(builder_, number(0), steps_, number(1), "step",
+                  carried_with(cursor_, a_.position, b_.position, std::move(carried)));
     accumulators_.clear();
     for (std::size_t i = 0; i < sums; ++i) accumulators_.push_back(loop_->carried(i));
-    step_cursor_ = {loop_->carried(sums), loop_->carried(sums + 1)};
-    a_.position = loop_->carried(sums + 2);
-    b_.position = loop_->carried(sums + 3);
+    step_cursor_ = take_carried(*loop_, sums);
     pipeline_->begin_read(builder_, step_cursor_);
     begin_write(pipeline_->last_ahead(builder_, step_cursor_),
                 builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)));
@@ -315,9 +368,8 @@ class RegionEmitter final : public rkernel::Emitter {
   void close_step() {
     const std::size_t sums = accumulators_.size();
     const Cursor cursor = pipeline_->next(builder_, step_cursor_);
-    Values next = accumulators_;
-    next.insert(next.end(), {cursor.stage, cursor.parity, next_position(a_), next_position(b_)});
-    accumulators_ = loop_->close(next);
+    accumulators_ =
+        loop_->close(carried_with(cursor, next_position(a_), next_position(b_), accumulators_));
     cursor_ = {accumulators_[sums], accumulators_[sums + 1]};
     accumulators_.resize(sums);
   }

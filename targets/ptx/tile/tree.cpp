@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dyn/error.hpp"
+#include "targets/ptx/tile/window_layout.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -92,6 +93,7 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   tile.block_n = tile_along(kernel, grid_layer, n);
   tile.block_k = tile_along(kernel, shared_layer, k);
   tile.stages = move.stages;
+  tile.window_entry_bytes = window_entry_bytes(*kernel.problem);
   return tile;
 }
 

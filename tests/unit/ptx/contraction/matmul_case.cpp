@@ -1,5 +1,8 @@
 #include "tests/unit/ptx/contraction/matmul_case.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -102,6 +105,27 @@ class Operands {
     return static_cast<int>(built_.problem.operands.size()) - 1;
   }
 
+  /// Makes the last operand's rows windows. Sizes alone are known before the launch.
+  void slide(const WindowImages& images) {
+    const auto constant = [&](std::int64_t value) { return built_.dims->constant(value); };
+    const auto [rows, columns] = images.counts();
+    const graph::Dim one = constant(1), none = constant(0), count = symbol(images.images);
+    const std::int64_t pixel = images.channels + images.slack;
+    const int m = batch_axes_;
+    rkernel::WindowRows windows{
+        {{m, count, one, one, one, none, count, symbol(images.height * images.width * pixel)}},
+        symbol(images.channels),
+        one};
+    for (const std::size_t i : {0U, 1U}) {
+      windows.axes.push_back({m, symbol(i == 0 ? rows : columns), constant(images.size[i]),
+                              symbol(images.stride[i]), symbol(images.dilation[i]),
+                              symbol(images.before[i]),
+                              symbol(i == 0 ? images.height : images.width),
+                              symbol(i == 0 ? images.width * pixel : pixel)});
+    }
+    built_.problem.operands.back().window = std::move(windows);
+  }
+
  private:
   BuiltMatmul& built_;
   int batch_axes_;
@@ -111,7 +135,35 @@ const char* letter(Copy copy) { return copy == Copy::Vectors ? "vectors" : "elem
 
 }  // namespace
 
+std::array<std::int64_t, 2> WindowImages::counts() const {
+  std::array<std::int64_t, 2> counts{};
+  for (const std::size_t i : {0U, 1U}) {
+    const std::int64_t room = (i == 0 ? height : width) + before[i] + after[i];
+    counts[i] = (room - (size[i] - 1) * dilation[i] - 1) / stride[i] + 1;
+  }
+  return counts;
+}
+
+std::optional<std::int64_t> WindowImages::place(std::int64_t m, std::int64_t k) const {
+  const auto [rows, columns] = counts();
+  const std::int64_t channel = k % channels, tap = k / channels;
+  const std::int64_t y = m / columns % rows * stride[0] - before[0] + tap / size[1] * dilation[0];
+  const std::int64_t x = m % columns * stride[1] - before[1] + tap % size[1] * dilation[1];
+  if (y < 0 || y >= height || x < 0 || x >= width) return std::nullopt;
+  return ((m / columns / rows * height + y) * width + x) * (channels + slack) + channel;
+}
+
+void set_windows(MatmulCase& c, const WindowImages& windows) {
+  const auto [rows, columns] = windows.counts();
+  c.windows = windows;
+  c.batch = 1;
+  c.batch_axes = 0;
+  c.m = windows.images * rows * columns;
+  c.k = windows.size[0] * windows.size[1] * windows.channels;
+}
+
 MatrixLayout a_layout(const MatmulCase& c) {
+  if (c.windows) return {.offset = c.offset, .elements = c.offset + c.windows->elements()};
   return layout(c.batch, c.m, c.k, c.transpose_a, c.share_a, c.a_slack, c.offset);
 }
 MatrixLayout b_layout(const MatmulCase& c) {
@@ -144,7 +196,12 @@ BuiltMatmul build(const MatmulCase& c) {
       rkernel::Contraction{0, 1, c.batch_axes, c.batch_axes + 1, c.batch_axes + 2};
   problem.lane_axis = c.batch_axes + 1;
   const MatrixLayout a = a_layout(c), b = b_layout(c), output = output_layout(c);
-  operands.add("a", c.a, a.offset, {a.batch_stride, a.row_stride, -1, a.column_stride}, false);
+  if (c.windows) {
+    operands.add("a", c.a, a.offset, {-1, -1, -1, -1}, false);
+    operands.slide(*c.windows);
+  } else {
+    operands.add("a", c.a, a.offset, {a.batch_stride, a.row_stride, -1, a.column_stride}, false);
+  }
   operands.add("b", c.b, b.offset, {b.batch_stride, -1, b.column_stride, b.row_stride},
                !c.transpose_b);
   Exprs exprs(problem);
@@ -239,6 +296,15 @@ std::string to_string(const MatmulCase& c) {
     const auto [m, m_end, n, n_end] = c.first;
     text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) +
             ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
+  }
+  if (c.windows) {
+    const WindowImages& w = *c.windows;
+    text += fmt::format(
+        "; windows {} on {} images {} x {} x {} slack {}, strides {}, dilations {}, "
+        "before {}, after {}",
+        fmt::join(w.size, "x"), w.images, w.height, w.width, w.channels, w.slack,
+        fmt::join(w.stride, "x"), fmt::join(w.dilation, "x"), fmt::join(w.before, "x"),
+        fmt::join(w.after, "x"));
   }
   return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") +
          (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " +

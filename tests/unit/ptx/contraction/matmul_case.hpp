@@ -21,6 +21,19 @@ struct OutputRange {
   std::int64_t m = 0, m_end = 0, n = 0, n_end = 0;
 };
 
+/// Images [images, height, width, channels], from which a(m, k) is gathered: m counts windows, k
+/// (row of taps, tap, channel), and an element outside is 0. Pairs: along height and width.
+struct WindowImages {
+  std::int64_t images = 1, height = 1, width = 1, channels = 1;
+  std::array<std::int64_t, 2> size{3, 3}, stride{1, 1}, dilation{1, 1}, before{1, 1}, after{1, 1};
+  std::int64_t slack = 0;  ///< elements after the channels of a pixel
+
+  std::array<std::int64_t, 2> counts() const;
+  std::int64_t elements() const { return images * height * width * (channels + slack); }
+  /// Where a(m, k) lies; nothing outside of the image.
+  std::optional<std::int64_t> place(std::int64_t m, std::int64_t k) const;
+};
+
 /// One matrix product: output(b, m, n) = residual(b, m, n) + gelu(bias(n) + sum over k of a(b, m,
 /// k) * b(b, k, n)).
 struct MatmulCase {
@@ -42,10 +55,15 @@ struct MatmulCase {
       std::nullopt;     ///< tile of a second region, which computes the part of the output that the
                         ///< first one, by `tile`, leaves
   OutputRange first{};  ///< for programs of two: the first region's
+  /// Then batch is 1 without an axis; m and k are those that set_windows() gives.
+  std::optional<WindowImages> windows = std::nullopt;
   bool in_place = false;  ///< with `residual`: it is the output's memory, so that an element stored
                           ///< twice is wrong
 };
 std::string to_string(const MatmulCase& c);
+
+/// Makes A's rows windows.
+void set_windows(MatmulCase& c, const WindowImages& windows);
 
 /// The layout of a matrix of `rows` x `columns`, for each batch.
 struct MatrixLayout {

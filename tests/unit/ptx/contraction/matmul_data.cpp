@@ -69,6 +69,14 @@ std::int64_t at(const MatrixLayout& layout, std::int64_t batch, std::int64_t row
          column * layout.column_stride;
 }
 
+// Element (batch, m, k) of A, where `at.n` is k.
+double a_element(const MatmulCase& c, const std::vector<Bytes>& buffers, const MatrixLayout& a,
+                 const Place& of) {
+  if (!c.windows) return element(buffers[0], c.a, at(a, of.batch, of.m, of.n));
+  const std::optional<std::int64_t> place = c.windows->place(of.m, of.n);
+  return place ? element(buffers[0], c.a, a.offset + *place) : 0;
+}
+
 /// The expected value of one element, and the largest error that its bound allows.
 struct Element {
   double expected, bound;
@@ -78,7 +86,7 @@ Element expected_at(const MatmulCase& c, const std::vector<Bytes>& buffers, cons
   double sum = 0, magnitude = 0;
   for (std::int64_t k = 0; k < c.k; ++k) {
     const double product =
-        multiplied(c.tile, element(buffers[0], c.a, at(a, place.batch, place.m, k))) *
+        multiplied(c.tile, a_element(c, buffers, a, {place.batch, place.m, k})) *
         multiplied(c.tile, element(buffers[1], c.b, at(b, place.batch, k, place.n)));
     sum += product;
     magnitude += std::fabs(product);
@@ -137,7 +145,7 @@ bool is_fma_loop(const MatmulCase& c, const std::vector<Bytes>& buffers, const B
       for (std::int64_t n = 0; n < c.n; ++n) {
         float sum = 0;
         for (std::int64_t k = 0; k < c.k; ++k) {
-          sum = std::fma(static_cast<float>(element(buffers[0], c.a, at(a, batch, m, k))),
+          sum = std::fma(static_cast<float>(a_element(c, buffers, a, {batch, m, k})),
                          static_cast<float>(element(buffers[1], c.b, at(b, batch, k, n))), sum);
         }
         const auto stored =

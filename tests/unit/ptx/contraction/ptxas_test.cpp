@@ -11,6 +11,7 @@
 
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "targets/ptx/tile/window_layout.hpp"
 #include "tests/support/ptxas.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/contraction/matmul_case.hpp"
@@ -109,6 +110,30 @@ TEST_SUITE("full") {
     CHECK(kernels > 0);
     std::printf("note: ptxas assembled %d kernels of matrix products, each for every GPU\n",
                 kernels);
+  }
+
+  TEST_CASE("kernels of windows assemble for every GPU without spills") {
+    if (dyn::test::ptxas_is_missing()) return;
+    int kernels = 0;
+    dyn::testing::Sweep sweep(6);
+    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+      for (const ptx::Copy copy : {ptx::Copy::Elements, ptx::Copy::Vectors}) {
+        if (!sweep.takes()) continue;
+        MatmulCase c = with_epilogue(tile, copy, ptx::BOrder::RowsAlongN);
+        if (copy == ptx::Copy::Elements) c.a = c.b = DType::f32;
+        set_windows(c, {});
+        c.tile.window_entry_bytes = ptx::window_entry_bytes(build(c).problem);
+        ++kernels;
+        std::string registers;
+        const int most = checked_registers(c, dyn::test::ptxas_gpus(), registers);
+        if (copy == ptx::Copy::Vectors)
+          CHECK_MESSAGE(std::abs(c.tile.registers() - most) <= 24, to_string(c));
+        std::printf("windows, %s, %s: registers%s, %d predicted\n",
+                    to_string(build(c).shape_class).c_str(), std::string(name_of(c.a)).c_str(),
+                    registers.c_str(), c.tile.registers());
+      }
+    }
+    CHECK(kernels > 0);
   }
 
   TEST_CASE(

@@ -1,0 +1,50 @@
+#pragma once
+// What the kernel of a contraction asks of the copies that bring an operand's tiles to shared
+// memory.
+
+#include <map>
+#include <vector>
+
+#include "targets/ptx/contraction/pieces.hpp"
+
+namespace dyn::ptx {
+
+/// The part of an operand that a ticket reads: a band of tiles, one for each step of the reduction.
+struct TileBand {
+  llvm::Value* origin = nullptr;  ///< its first element, which exists; of windows: element (0, 0,
+                                  ///< ...) of the tensor
+  llvm::Value* across = nullptr;  ///< i32: existing rows or columns, along the axis that the
+                                  ///< reduction does not run along; no more than the tile has
+  llvm::Value* first = nullptr;   ///< the first one's index along that axis, i64
+  const std::map<int, llvm::Value*>* batch = nullptr;  ///< indices along the batch axes, i64
+};
+
+/// The copies that the threads of a block make together for the tiles of one operand. What does not
+/// exist is 0 in shared memory, and is never read.
+class OperandCopy {
+ public:
+  /// Where the thread is in a band: values that a loop carries from tile to tile.
+  using Position = std::vector<llvm::Value*>;
+
+  virtual ~OperandCopy() = default;
+  bool asynchronous() const { return pieces_.asynchronous(); }
+  bool vectors() const { return pieces_.vectors(); }
+  /// Goes to a ticket's band; gives the position of its first tile. All threads of the block call
+  /// this together.
+  virtual Position enter(codegen::Builder& builder, const TileBand& band) = 0;
+  /// The position of the next tile.
+  virtual Position next(codegen::Builder& builder, const Position& position) const = 0;
+  /// Issues all copies of the thread for tile `step` (i32) of the band, which is at `position`.
+  /// `destination`: ptr addrspace(3) to the tile.
+  virtual void issue(codegen::Builder& builder, const Position& position, llvm::Value* step,
+                     llvm::Value* destination) const = 0;
+
+ protected:
+  explicit OperandCopy(const PieceCopies& pieces) : pieces_(pieces) {}
+  const PieceCopies& pieces() const { return pieces_; }
+
+ private:
+  PieceCopies pieces_;
+};
+
+}  // namespace dyn::ptx

@@ -1,0 +1,45 @@
+#pragma once
+// The copies of one thread from global to shared memory, one after another.
+
+#include <vector>
+
+#include "dyn/dtype.hpp"
+#include "targets/ptx/contraction/emitter.hpp"
+
+namespace dyn::ptx {
+
+/// The element's bytes.
+int bytes_of(DType dtype);
+
+/// One copy, of a chunk of 16 bytes or of elements. `exists`, `inside`: nullptr where always true.
+struct Piece {
+  llvm::Value *from, *place;
+  llvm::Value* exists;  ///< for an element: it is in the operand, else it is 0
+  llvm::Value* bytes;   ///< for a chunk, i32: bytes in the operand, the others are 0
+  llvm::Value* inside;  ///< it is in the tile
+  int elements;         ///< where elements are loaded: they are neighbours in memory
+};
+
+/// How pieces are copied, by their dtypes.
+class PieceCopies {
+ public:
+  /// `tile`: dtype of the elements in shared memory, `source`: in global memory. Throws
+  /// Error(unsupported) where one is no float, Error(internal) for vectors that convert.
+  PieceCopies(DType tile, DType source, Copy copy);
+
+  DType tile() const { return tile_; }
+  DType source() const { return source_; }
+  bool vectors() const { return copy_ == Copy::Vectors; }
+  /// Copies are cp.async; else each thread loads, converts and stores before emit() ends.
+  bool asynchronous() const { return vectors() || (tile_ == DType::f32 && source_ == DType::f32); }
+  /// A loaded piece's `from` must be readable where it does not exist, too.
+  void emit(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
+
+ private:
+  llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;
+
+  DType tile_, source_;
+  Copy copy_;
+};
+
+}  // namespace dyn::ptx

@@ -1,0 +1,54 @@
+#include "targets/ptx/tile/window_layout.hpp"
+
+#include <algorithm>
+
+#include "src/base/rounding.hpp"
+
+namespace dyn::ptx {
+namespace {
+
+constexpr int offset_bytes = 8, coordinate_bytes = 4, entry_alignment = 16;
+
+/// True where windows are the elements of the tensor's axis, one for one.
+bool are_elements(const rkernel::WindowAxis& axis) {
+  return axis.size.constant() == 1 && axis.stride.constant() == 1 && axis.before.constant() == 0 &&
+         prove_equal(axis.count, axis.extent) == true;
+}
+
+}  // namespace
+
+int WindowLayout::checked() const {
+  return static_cast<int>(std::ranges::count(axes, true, &Axis::is_checked));
+}
+
+int WindowLayout::entry_bytes() const {
+  return static_cast<int>(round_up(offset_bytes + coordinate_bytes * checked(), entry_alignment));
+}
+
+std::string WindowLayout::key() const {
+  std::string key = " windows";
+  for (const Axis& axis : axes) {
+    key += axis.has_taps ? " t" : " -";
+    if (axis.is_checked) key += "c";
+  }
+  return key;
+}
+
+WindowLayout window_layout(const rkernel::WindowRows& rows) {
+  WindowLayout layout;
+  for (const rkernel::WindowAxis& axis : rows.axes)
+    layout.axes.push_back({axis.axis, axis.size.constant() != 1, !are_elements(axis)});
+  // A coordinate also tells rows that do not exist.
+  if (layout.checked() == 0) layout.axes.back().is_checked = true;
+  return layout;
+}
+
+int window_entry_bytes(const rkernel::Problem& problem) {
+  // A problem of axes alone describes a tile.
+  if (problem.operands.empty()) return 0;
+  const auto& window =
+      problem.operands[static_cast<std::size_t>(problem.contraction.value().a)].window;
+  return window ? window_layout(*window).entry_bytes() : 0;
+}
+
+}  // namespace dyn::ptx
