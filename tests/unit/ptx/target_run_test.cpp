@@ -244,6 +244,19 @@ graph g(x: f32[S, 32]) -> (y: f32[S, 32]) {
 }
 )";
 
+// Channels are a symbol: whether a chunk lies in one tap is known at the launch.
+const char* const convolution = R"(
+dim N in 0..1000
+dim H in 1..1000
+dim W in 1..1000
+dim C in 1..1000
+dim F in 1..1000
+graph g(x: f32[N, H, W, C], w: f32[3, 2, C, F]) -> (y: f32[N, floordiv(H + 1, 2), W + 1, F]) {
+  y = relu(conv(x, w) strides=[2, 1] before=[1, 0] after=[1, 2])
+  return y
+}
+)";
+
 struct Precision {
   DType dtype;
   bool tf32;
@@ -288,7 +301,36 @@ TEST_CASE("products in two regions on the emulator are right") {
   }
 }
 
+TEST_CASE("convolutions on the emulator are right where chunks lie in one tap, and elsewhere") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  for (const std::int64_t channels : {12, 8, 3, 6, 1}) {
+    CAPTURE(channels);
+    CHECK(difference(convolution, {{"N", 2}, {"H", 6}, {"W", 5}, {"C", channels}, {"F", 37}},
+                     DType::f32, false, random) < 1e-5);
+  }
+}
+
 TEST_SUITE("full") {
+  TEST_CASE("convolutions of random sizes on the emulator, in every precision") {
+    std::mt19937_64 random(dyn::testing::test_seed());
+    const auto draw = [&](std::int64_t low, std::int64_t high) {
+      return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+    };
+    for (const auto& [dtype, tf32, tolerance] : precisions) {
+      for (int i = 0; i < dyn::testing::test_rounds(50, 2); ++i) {
+        const std::vector<std::pair<std::string, std::int64_t>> sizes{{"N", draw(0, 3)},
+                                                                      {"H", draw(1, 13)},
+                                                                      {"W", draw(1, 13)},
+                                                                      {"C", draw(1, 40)},
+                                                                      {"F", draw(1, 70)}};
+        for (const auto& [name, size] : sizes) INFO(name << " = " << size);
+        CAPTURE(name_of(dtype));
+        CAPTURE(tf32);
+        CHECK(difference(convolution, sizes, dtype, tf32, random) < 4 * tolerance);
+      }
+    }
+  }
+
   TEST_CASE("whoever chooses, products of any sizes on the emulator are right in every precision") {
     std::mt19937_64 random(dyn::testing::test_seed());
     for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {

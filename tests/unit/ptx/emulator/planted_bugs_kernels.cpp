@@ -161,6 +161,10 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   // uses.
   MatmulCase single = matrices(cuda, 45, 37, 37);
   single.blocks = 8;
+  MatmulCase windows = in_vectors(matrices(small_tensor_tile(DType::bf16), 1, 37, 1));
+  windows.b_slack = 3;
+  windows.tile.window_entry_bytes = 16;
+  set_windows(windows, {.images = 2, .height = 5, .width = 7, .channels = 8});
   std::vector<PlantedKernel> kernels;
   kernels.push_back(matmul("matmul f32 elements", matrices(cuda, 45, 37, 29), random));
   kernels.push_back(matmul("matmul f32 vectors", in_vectors(matrices(cuda, 45, 37, 29)), random));
@@ -179,6 +183,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(loop("strided rows by blocks", "strided rows", 5, 1021, random));
   kernels.push_back(loop("element-wise", "element-wise", 17, 45, random));
   kernels.push_back(loop("embedding", "embedding", 17, 45, random));
+  kernels.push_back(matmul("windows bf16 vectors", windows, random));
   return kernels;
 }
 
