@@ -1,6 +1,5 @@
 #include "targets/ptx/ptx_target.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 #include <variant>

@@ -22,7 +22,17 @@ static_assert(sizeof(DeviceAddress) == word_bytes && sizeof(std::int64_t) == wor
 
 void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what) {
   if (block.bytes() >= bytes && block.address() != 0) return;
+  const bool grows = block.address() != 0;
   block = DeviceBlock();  // before the new one, so that both need not fit at once
+  if (grows) {
+    // What grows does so again, as runs of a session do step by step: with room, few of them
+    // allocate.
+    try {
+      block = DeviceBlock(device_, bytes + bytes / 4, what);
+      return;
+    } catch (const Error&) {  // perhaps there is just enough
+    }
+  }
   block = DeviceBlock(device_, std::max(bytes, std::size_t{1}), what);
 }
 

@@ -179,8 +179,15 @@ TEST_CASE("a step on the emulator copies its tokens in, its outputs out, and no 
 }
 
 TEST_CASE("states of every dtype that a GPU knows, and of one that it does not") {
-  for (const char* dtype : {"f32", "f16", "bf16", "i32", "i64", "bool", "f64", "i8"}) {
-    CAPTURE(std::string(dtype));
+  for (const auto& [dtype, known] : std::vector<std::pair<std::string, bool>>{{"f32", true},
+                                                                              {"f16", true},
+                                                                              {"bf16", true},
+                                                                              {"i32", true},
+                                                                              {"i64", true},
+                                                                              {"bool", true},
+                                                                              {"f64", false},
+                                                                              {"i8", false}}) {
+    CAPTURE(dtype);
     const std::string text = std::string(R"(dyn 1
 dim S in 0..8
 dim P in 0..8
@@ -194,6 +201,8 @@ graph g(x: f32[2, S]) -> (r: f32[2, _]) {
 }
 )";
     const Graph graph = Graph::from_text(text, of_device("emulator"));
+    const auto& groups = graph.model()->executable().groups();
+    CHECK(groups.in(rkernel::Space::Host).empty() == known);
     Session session(graph);
     std::vector<float> rows[2];
     for (std::int64_t step = 0; step < 3; ++step) {
@@ -382,6 +391,37 @@ TEST_CASE("no device memory for a session: the error says so, and the graph stay
   CHECK(steps_apart(model, whole, tokens, uneven_steps) < 1e-4);
 }
 
+TEST_CASE("few of many steps of a session allocate device memory") {
+  const char* const text = R"(dyn 1
+dim P in 0..256
+dim C in 1..256 hint 256
+state kept: f32[C, 4]
+graph g(x: f32[1, 4], q: f32[64, 4]) -> (y: f32[64, 4]) {
+  k = append(kept, x) at=P axis=0
+  n = softmax(matmul(q, transpose(slice(k) axes=[0] starts=[0] ends=[P + 1]) perm=[1, 0]))
+  y = matmul(n, slice(k) axes=[0] starts=[0] ends=[P + 1])
+  return y
+}
+)";
+  const auto device = std::make_shared<FakeDevice>();
+  const ModelPtr model = load_model(text, fake_gpu(with_mask(device, ~0ull)));
+  const std::size_t loaded = device->live_blocks();
+  {
+    const auto session =
+        std::make_shared<SessionState>(model, std::map<std::string, std::int64_t>{});
+    CallState call(session);
+    call.set_input(0, Tensor::from<float>(random_values(4, 61), {1, 4}));
+    call.set_input(1, Tensor::from<float>(random_values(std::size_t{64} * 4, 62), {64, 4}));
+    call.run();
+    const int before = device->counts().allocations;
+    for (int step = 1; step < 150; ++step) call.run();
+    CHECK(device->counts().allocations - before < 40);
+    CHECK(session->length() == 150);
+    CHECK(device->live_blocks() == loaded + 3);  // the states, and arena and tables of a run
+  }
+  CHECK(device->live_blocks() == loaded + 2);
+}
+
 TEST_CASE("what a device failed to forget is forgotten before the next run") {
   const auto device = std::make_shared<FakeDevice>();
   const ModelPtr model = load_model(cached_attention, fake_gpu(with_mask(device, ~0ull)));
@@ -396,7 +436,7 @@ TEST_CASE("what a device failed to forget is forgotten before the next run") {
   CHECK(decoder.session->length() == 3);
   decoder.session->truncate(3);
   CHECK(decoder.filled(0) == 3 * row);
-  // A run whose last wait fails has written, and nothing of it is kept.
+  // Nothing of a run that fails is kept.
   device->fail_wait = 1;
   const Tokens rest = positions_of(tokens, all_positions, 3, all_positions, 1);
   check_error(ErrorKind::device, [&] { decoder.run(rest); }, "asked to fail");
