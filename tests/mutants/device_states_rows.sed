@@ -1,4 +1,4 @@
-# Of a state that crosses between host and device, only the first head's new positions arrive.
+# A state crosses between host and device as if it had one block of positions.
 # file: src/runtime/session/state_memory.hpp
 # target: test_runtime
 # test: a state that a group on the host reads beside groups on the emulator

@@ -25,8 +25,7 @@ void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what)
   const bool grows = block.address() != 0;
   block = DeviceBlock();  // before the new one, so that both need not fit at once
   if (grows) {
-    // What grows does so again, as runs of a session do step by step: with room, few of them
-    // allocate.
+    // It will grow again, as a session's runs do step by step: with room, few of them allocate.
     try {
       block = DeviceBlock(device_, bytes + bytes / 4, what);
       return;

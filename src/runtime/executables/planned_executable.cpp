@@ -94,7 +94,7 @@ std::size_t PlannedExecutable::copied_bytes(std::size_t transfer, const Plan& pl
                                                       : plan.device_bytes[index];
 }
 
-/// What a run changes of the state.
+/// Only the part of the state that a run changes.
 std::size_t PlannedExecutable::state_bytes(std::size_t state, const Plan& plan) const {
   const graph::AppendedState& appended = states_[state];
   const graph::TensorType& type = compiled_.module.value(appended.state).type;

@@ -20,8 +20,8 @@ namespace dyn::runtime {
 class SessionMemory {
  public:
   /// Zeroed. `symbols`: the values of the states' dims. Throws Error(user) for sizes that cannot be
-  /// addressed, Error(device) where there is no memory. Of a GPU that is only described, states
-  /// have no memory.
+  /// addressed, Error(device) where there is no memory. A GPU that is only described has none for
+  /// it.
   SessionMemory(const Executable& executable, std::span<const std::int64_t> symbols);
 
   /// On the host and on the device.

@@ -422,7 +422,7 @@ graph g(x: f32[1, 4], q: f32[64, 4]) -> (y: f32[64, 4]) {
   CHECK(device->live_blocks() == loaded + 2);
 }
 
-TEST_CASE("what a device failed to forget is forgotten before the next run") {
+TEST_CASE("positions that a device failed to forget are forgotten before the next run") {
   const auto device = std::make_shared<FakeDevice>();
   const ModelPtr model = load_model(cached_attention, fake_gpu(with_mask(device, ~0ull)));
   Decoder decoder(model);
