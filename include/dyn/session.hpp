@@ -19,10 +19,10 @@ namespace dyn {
 class DYN_API Session {
  public:
   /// `dims`: the sizes of the states by the names of their dims, such as {{"B", 1}, {"C", 1024}},
-  /// where C is how many positions there is room for. A dim left out has the model's hint. Memory
-  /// becomes resident as positions are filled. Throws Error(user) for a name that is no dim of a
-  /// state, a dim without value and hint, or one out of bounds; Error(device) where there is no
-  /// memory.
+  /// where C is how many positions there is room for. A dim left out has the model's hint. The
+  /// host's memory becomes resident as positions are filled; a device's is taken at once. Throws
+  /// Error(user) for a name that is no dim of a state, a dim without value and hint, or one out of
+  /// bounds; Error(device) where there is no memory: the graph and its other sessions go on.
   explicit Session(const Graph& graph, const std::map<std::string, std::int64_t>& dims = {});
   ~Session();
   Session(Session&&) noexcept;
@@ -37,13 +37,14 @@ class DYN_API Session {
   std::int64_t length() const;
 
   /// Forgets all positions from `length` on, as if they had never been appended. Throws Error(user)
-  /// for a negative length or one beyond length().
+  /// for a negative length or one beyond length(); Error(device) where a GPU fails, and then the
+  /// length is the new one all the same.
   void truncate(std::int64_t length);
 
-  /// Forgets everything: the session is as new.
+  /// Forgets everything: the session is as new. Throws Error(device) as truncate() does.
   void reset();
 
-  /// Bytes of memory behind the states.
+  /// Bytes of memory behind the states, on the host and on the device.
   std::size_t bytes() const;
 
   /// For dynrun, Call and tests inside dyn; not part of the stable API.

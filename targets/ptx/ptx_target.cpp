@@ -1,6 +1,5 @@
 #include "targets/ptx/ptx_target.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 #include <variant>
@@ -40,13 +39,6 @@ std::unique_ptr<rkernel::Kernel> finished(Draft draft, std::vector<const void*> 
   return std::visit(finish, std::move(draft));
 }
 
-bool touches_state(const rkernel::Problem& problem, const rkernel::BufferFacts& buffers) {
-  return buffers.state && std::any_of(problem.operands.begin(), problem.operands.end(),
-                                      [&](const rkernel::Operand& operand) {
-                                        return buffers.state(operand.buffer);
-                                      });
-}
-
 class PtxTarget final : public rkernel::Target {
  public:
   explicit PtxTarget(const TargetOptions& options)
@@ -65,8 +57,7 @@ class PtxTarget final : public rkernel::Target {
                             const rkernel::BufferFacts& buffers) override {
     rkernel::CompileReport report;
     std::vector<bool> own;
-    for (const rkernel::Problem& problem : problems)
-      own.push_back(!touches_state(problem, buffers) && !is_none(draft_of(problem)));
+    for (const rkernel::Problem& problem : problems) own.push_back(!is_none(draft_of(problem)));
     rkernel::narrow_buffers(
         problems, [&](std::size_t problem, int) { return own[problem]; }, buffers,
         options_.precision);

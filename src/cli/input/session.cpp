@@ -116,9 +116,11 @@ std::shared_ptr<runtime::SessionState> make_session(
   });
   auto session = std::make_shared<runtime::SessionState>(model, dims);
   const std::int64_t length = module.length.valid() ? graph::evaluate(module.length, symbols) : 0;
-  std::vector<Tensor> states = session->tensors();
-  for (std::size_t i = 0; i < states.size() && length > 0; ++i)
-    fill_state(states[i], module.value(module.states[i]).name, seed);
+  for (std::size_t i = 0; i < module.states.size() && length > 0; ++i) {
+    Tensor state = session->read(i);
+    fill_state(state, module.value(module.states[i]).name, seed);
+    session->write(i, state);
+  }
   session->hold_at(length);
   return session;
 }

@@ -163,9 +163,6 @@ struct BufferFacts {
   std::function<bool(graph::ValueId)> constant;  ///< a weight or constant
   std::function<bool(graph::ValueId)>
       port;  ///< the caller's memory: an input, or what becomes an output; or a state
-  /// Memory of the host that a session keeps; none where empty. Only kernels in Space::Host can
-  /// touch it.
-  std::function<bool(graph::ValueId)> state = {};
 };
 
 /// What a target makes of a model's problems.

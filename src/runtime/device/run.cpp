@@ -22,7 +22,16 @@ static_assert(sizeof(DeviceAddress) == word_bytes && sizeof(std::int64_t) == wor
 
 void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what) {
   if (block.bytes() >= bytes && block.address() != 0) return;
+  const bool grows = block.address() != 0;
   block = DeviceBlock();  // before the new one, so that both need not fit at once
+  if (grows) {
+    // It will grow again, as a session's runs do step by step: with room, few of them allocate.
+    try {
+      block = DeviceBlock(device_, bytes + bytes / 4, what);
+      return;
+    } catch (const Error&) {  // perhaps there is just enough
+    }
+  }
   block = DeviceBlock(device_, std::max(bytes, std::size_t{1}), what);
 }
 
@@ -44,6 +53,7 @@ void DeviceRun::find_ranges(const Plan& plan) {
 
 void DeviceRun::fill_tables(const Plan& plan) {
   words_.clear();
+  state_slots_.clear();
   for (std::size_t group = 0; group < launches_.size(); ++group) {
     if (wiring_->spaces[group] != Space::Device) continue;
     const rkernel::Launch& launch = plan.launches[group];
@@ -57,7 +67,12 @@ void DeviceRun::fill_tables(const Plan& plan) {
     made.shared_bytes = launch.grid.shared_bytes;
     made.operands = {ranges_.data() + first, end - first};
     made.pointers = tables_.address() + words_.size() * word_bytes;
-    for (const OperandRange& range : made.operands) words_.push_back(range.begin);
+    for (std::size_t i = first; i < end; ++i) {
+      const OperandSource& source = wiring_->operands[i];
+      if (source.kind == Kind::DeviceState)
+        state_slots_.push_back({i, static_cast<std::size_t>(source.index), words_.size()});
+      words_.push_back(ranges_[i].begin);
+    }
     made.ints = tables_.address() + words_.size() * word_bytes;
     for (const std::int64_t value : launch.ints)
       words_.push_back(static_cast<std::uint64_t>(value));
@@ -82,11 +97,26 @@ void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
   launches_.assign(wiring.groups(), {});
   words_.reserve(words);
   fill_tables(plan);
-  if (!words_.empty())
-    stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
+  words_changed_ = true;
 }
 
-void DeviceRun::start() { stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t)); }
+void DeviceRun::set_states(std::span<const StateMemory> states) {
+  states_ = states;
+  for (const StateSlot& slot : state_slots_) {
+    const OperandRange& memory = states[slot.state].device;
+    OperandRange& range = ranges_[slot.operand];
+    words_changed_ = words_changed_ || range.begin != memory.begin;
+    words_[slot.word] = range.begin = memory.begin;
+    range.bytes = memory.bytes;
+  }
+}
+
+void DeviceRun::start() {
+  if (words_changed_ && !words_.empty())
+    stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
+  words_changed_ = false;
+  stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t));
+}
 
 void DeviceRun::launch(std::size_t group) {
   const rkernel::DeviceLaunch& launch = launches_[group];
@@ -108,15 +138,27 @@ void DeviceRun::naming_groups(const Work& work) {
 }
 
 void DeviceRun::copy(std::size_t transfer, void* host) {
-  const OperandRange& buffer =
-      buffers_[static_cast<std::size_t>(wiring_->transfer_buffers[transfer])];
-  if (buffer.bytes == 0) return;
+  const Space to = wiring_->transfers[transfer].to;
+  const OperandSource& end = wiring_->device_ends[transfer];
+  const auto index = static_cast<std::size_t>(end.index);
   naming_groups([&] {
-    if (wiring_->transfers[transfer].to == Space::Device)
-      stream_->upload(buffer.begin, host, buffer.bytes);
-    else
-      stream_->download(host, buffer.begin, buffer.bytes);
+    if (end.kind == Kind::DeviceArena) {
+      copy_part(to, host, buffers_[index].begin, buffers_[index].bytes);
+      return;
+    }
+    for_each_strip(states_[index].changing, [&](std::size_t offset, std::size_t bytes) {
+      copy_part(to, static_cast<std::byte*>(host) + offset, states_[index].device.begin + offset,
+                bytes);
+    });
   });
+}
+
+void DeviceRun::copy_part(Space to, void* host, DeviceAddress device, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to == Space::Device)
+    stream_->upload(device, host, bytes);
+  else
+    stream_->download(host, device, bytes);
 }
 
 std::string DeviceRun::groups_in_flight() const {

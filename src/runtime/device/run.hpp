@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "src/rkernel/target/target.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
+#include "src/runtime/session/state_memory.hpp"
 
 namespace dyn::runtime {
 
@@ -20,13 +22,14 @@ class DeviceRun {
  public:
   explicit DeviceRun(rkernel::Device& device) : device_(device), stream_(device.make_stream()) {}
 
-  /// Makes ready for a plan: memory, where it is too small, and one upload of all tables. Where
-  /// memory cannot be had nothing is bound, and what was there is given back, so that smaller
-  /// shapes have it.
+  /// Makes ready for a plan: memory, where it is too small, and the tables. Where memory cannot be
+  /// had nothing is bound, and what was there is given back, so that smaller shapes have it.
   void bind(const Plan& plan, const Wiring& wiring);
 
   // A run calls these in this order; none of them allocates memory.
-  void start();
+  /// By state of the module; `states` must stay until the run has ended.
+  void set_states(std::span<const StateMemory> states);
+  void start();  ///< uploads all tables, where they are not what the last run had
   void launch(std::size_t group);
   void copy(std::size_t transfer, void* host);  ///< in the direction that the wiring says
   void wait();
@@ -47,6 +50,7 @@ class DeviceRun {
   void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
   void find_ranges(const Plan& plan);
   void fill_tables(const Plan& plan);
+  void copy_part(rkernel::Space to, void* host, rkernel::DeviceAddress device, std::size_t bytes);
   std::string groups_in_flight() const;
   /// What fails in this work may be the doing of any group in flight: its errors name them.
   template <typename Work>
@@ -64,6 +68,14 @@ class DeviceRun {
   std::vector<rkernel::DeviceLaunch>
       launches_;                      ///< by group; no blocks where there is nothing to do
   std::vector<std::uint64_t> words_;  ///< of the tables, as they are uploaded
+  bool words_changed_ = false;        ///< since they were uploaded
+  /// An operand that is a state.
+  struct StateSlot {
+    std::size_t operand = 0, state = 0;
+    std::size_t word = 0;  ///< its address
+  };
+  std::vector<StateSlot> state_slots_;
+  std::span<const StateMemory> states_;
   rkernel::DeviceAddress status_table_ = 0;
   std::vector<std::int32_t> statuses_;  ///< by group
   int first_in_flight_ = no_group,

@@ -14,6 +14,7 @@
 #include "src/runtime/load/model_info.hpp"
 #include "src/runtime/plan/binder.hpp"
 #include "src/runtime/plan/plans.hpp"
+#include "src/runtime/plan/schedule.hpp"
 
 namespace dyn::runtime {
 
@@ -77,6 +78,8 @@ class Executable {
   virtual std::int64_t shapes_planned() const { return 0; }
 
   virtual std::span<const graph::AppendedState> states() const { return {}; }
+  /// Where groups touch a state. All of them run where device() is, or on the host.
+  virtual StateUse state_use([[maybe_unused]] std::size_t state) const { return {}; }
   /// Throws Error(user) where there are states: what the model computes depends on a session.
   void refuse_states() const;
 
@@ -85,6 +88,8 @@ class Executable {
   /// None where one plan covers a whole run.
   virtual std::span<const SegmentStep> steps() const { return {}; }
   virtual WeightBytes weight_bytes() const { return {}; }
+  /// Gives back what runs hold that are over, on host and device. Returns whether there was any.
+  virtual bool release_idle_memory() const { return false; }
   /// In the order of a run; none where all groups run in one place.
   virtual std::vector<CopyInfo> copies(const Plan&) const { return {}; }
   virtual std::int64_t kernels_compiled_since_load() const { return 0; }

@@ -76,12 +76,35 @@ std::vector<CopyInfo> PlannedExecutable::copies(const Plan& plan) const {
     copy.to_device = transfer.to == rkernel::Space::Device;
     if (transfer.reader != no_group)
       copy.before = wiring_.group_names[static_cast<std::size_t>(transfer.reader)];
+    const bool is_state = compiled_.module.value(transfer.value).kind == graph::ValueKind::State;
     copy.reason = fmt::format(
         "{}; {}", transfer.writer == no_group ? "an input" : "written by " + place(transfer.writer),
-        transfer.reader == no_group ? "an output" : "needed by " + place(transfer.reader));
-    copy.bytes = plan.device_bytes[static_cast<std::size_t>(wiring_.transfer_buffers[i])];
+        transfer.reader != no_group ? "needed by " + place(transfer.reader)
+        : is_state                  ? "kept for the next run"
+                                    : "an output");
+    copy.bytes = copied_bytes(i, plan);
   }
   return copies;
+}
+
+std::size_t PlannedExecutable::copied_bytes(std::size_t transfer, const Plan& plan) const {
+  const OperandSource& end = wiring_.device_ends[transfer];
+  const auto index = static_cast<std::size_t>(end.index);
+  return end.kind == OperandSource::Kind::DeviceState ? state_bytes(index, plan)
+                                                      : plan.device_bytes[index];
+}
+
+/// Only the part of the state that a run changes.
+std::size_t PlannedExecutable::state_bytes(std::size_t state, const Plan& plan) const {
+  const graph::AppendedState& appended = states_[state];
+  const graph::TensorType& type = compiled_.module.value(appended.state).type;
+  std::size_t bytes = size_of(type.dtype);
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    const bool grows = appended.at_length && axis == static_cast<std::size_t>(appended.axis);
+    bytes *= static_cast<std::size_t>(
+        graph::evaluate(grows ? compiled_.module.growth : type.dims[axis], plan.symbols));
+  }
+  return bytes;
 }
 
 }  // namespace dyn::runtime

@@ -29,6 +29,8 @@ class PlannedExecutable final : public Executable {
   WeightBytes weight_bytes() const override {
     return {weights_.host().bytes(), weights_.device().bytes()};
   }
+  StateUse state_use(std::size_t state) const override { return wiring_.states[state]; }
+  bool release_idle_memory() const override { return runs_->release_idle(); }
   std::vector<CopyInfo> copies(const Plan& plan) const override;
   std::int64_t kernels_compiled_since_load() const override {
     return target_->functions_compiled() - compiled_at_load_;
@@ -50,6 +52,8 @@ class PlannedExecutable final : public Executable {
  private:
   ResidentWeights load_weights(const LoadRequest& request, LoadReport& report) const;
   Wiring wire() const;
+  std::size_t copied_bytes(std::size_t transfer, const Plan& plan) const;
+  std::size_t state_bytes(std::size_t state, const Plan& plan) const;
   [[noreturn]] void refuse_described() const;
 
   // Each is made of those above it.

@@ -36,7 +36,7 @@ void ReferenceExecution::run(RunProfile*, std::span<const std::int64_t> symbols)
 void ReferenceExecution::execute() {
   const graph::Module& module = executable_.module();
   std::vector<Tensor> states;
-  if (session_ != nullptr) states = session_->tensors();
+  if (session_ != nullptr) states = session_->views();
   std::vector<reference::Array> kept = arrays_of(states);
   const auto weight = [&](graph::ValueId id) {
     const graph::Value& value = module.value(id);

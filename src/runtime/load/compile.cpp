@@ -21,8 +21,7 @@ rkernel::BufferFacts buffer_facts(const graph::Module& module, const graph::Fusi
     ports.insert(fusion.views.at(static_cast<std::size_t>(output)).base);
   return {
       [&module](graph::ValueId id) { return module.value(id).kind == graph::ValueKind::Weight; },
-      [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); },
-      [&module](graph::ValueId id) { return module.value(id).kind == graph::ValueKind::State; }};
+      [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); }};
 }
 
 void check_complete(const rkernel::Prepared& prepared, std::size_t groups,

@@ -1,7 +1,5 @@
 #include "src/runtime/plan/schedule.hpp"
 
-#include <map>
-
 namespace dyn::runtime {
 namespace {
 
@@ -21,9 +19,13 @@ constexpr Space other(Space space) { return space == Space::Host ? Space::Device
 class Scheduler {
  public:
   Scheduler(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs,
-            const std::set<graph::ValueId>& outputs)
-      : groups_(groups) {
+            const std::set<graph::ValueId>& outputs, const std::map<graph::ValueId, StateUse>& kept)
+      : groups_(groups), kept_(kept) {
     for (const graph::ValueId input : inputs) states_[input].on_host = true;
+    for (const auto& [value, use] : kept) {
+      states_[value].on_host = use.on_host;
+      states_[value].on_device = use.on_device;
+    }
     for (std::size_t group = 0; group < groups.size(); ++group) {
       for (const GroupUse::Buffer& buffer : groups[group].buffers) {
         if (buffer.written && outputs.contains(buffer.value))
@@ -35,6 +37,10 @@ class Scheduler {
   Schedule run() && {
     for (std::size_t group = 0; group < groups_.size(); ++group)
       add(static_cast<int>(group), groups_[group]);
+    for (const auto& [value, use] : kept_) {
+      if (use.on_host && !states_[value].on_host) copy(value, Space::Host, no_group);
+      if (use.on_device && !states_[value].on_device) copy(value, Space::Device, no_group);
+    }
     return std::move(schedule_);
   }
 
@@ -78,6 +84,7 @@ class Scheduler {
   }
 
   std::span<const GroupUse> groups_;
+  const std::map<graph::ValueId, StateUse>& kept_;  ///< the states of a session
   std::map<graph::ValueId, BufferState> states_;
   std::map<graph::ValueId, int> last_writer_;  ///< of outputs
   Schedule schedule_;
@@ -86,8 +93,9 @@ class Scheduler {
 }  // namespace
 
 Schedule make_schedule(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs,
-                       const std::set<graph::ValueId>& outputs) {
-  return Scheduler(groups, inputs, outputs).run();
+                       const std::set<graph::ValueId>& outputs,
+                       const std::map<graph::ValueId, StateUse>& states) {
+  return Scheduler(groups, inputs, outputs, states).run();
 }
 
 }  // namespace dyn::runtime

@@ -54,6 +54,22 @@ std::vector<GroupUse> group_uses(const graph::Module& module,
   return uses;
 }
 
+/// A state that no group touches lies on the host.
+std::map<graph::ValueId, StateUse> uses_of_states(const graph::Module& module,
+                                                  std::span<const GroupUse> groups) {
+  std::map<graph::ValueId, StateUse> uses;
+  for (const graph::ValueId state : module.states) uses[state] = {false, false};
+  for (const GroupUse& group : groups) {
+    for (const GroupUse::Buffer& buffer : group.buffers) {
+      const auto found = uses.find(buffer.value);
+      if (found == uses.end()) continue;
+      (group.space == Space::Host ? found->second.on_host : found->second.on_device) = true;
+    }
+  }
+  for (auto& [state, use] : uses) use.on_host = use.on_host || !use.on_device;
+  return uses;
+}
+
 /// The values of all ports, or of the ports of one kind.
 std::set<graph::ValueId> values_of(const Sources& ports, std::optional<Kind> kind = {}) {
   std::set<graph::ValueId> values;
@@ -152,6 +168,13 @@ class Wirer {
     return {Kind::DeviceFixed, static_cast<int>(wiring_.device_fixed.size()) - 1};
   }
 
+  OperandSource device_place(graph::ValueId value, int step) {
+    const auto port = ports_.find(value);
+    return port != ports_.end() && port->second.kind == Kind::State
+               ? OperandSource{Kind::DeviceState, port->second.index}
+               : OperandSource{Kind::DeviceArena, device_.touch(value, step)};
+  }
+
   void wire_group(std::size_t group, int step) {
     wiring_.first_operand.push_back(wiring_.operands.size());
     const std::vector<rkernel::Operand>& operands = problems_[group].operands;
@@ -163,7 +186,7 @@ class Wirer {
       else if (wiring_.spaces[group] == Space::Host)
         source = host_place(value, step);
       else
-        source = {Kind::DeviceArena, device_.touch(value, step)};
+        source = device_place(value, step);
       source.written = operands[i].written;
       wiring_.operands.push_back(source);
     }
@@ -171,7 +194,7 @@ class Wirer {
 
   void wire_transfer(const Transfer& transfer, int step) {
     transfer_ends_.push_back(host_place(transfer.value, step));
-    wiring_.transfer_buffers.push_back(device_.touch(transfer.value, step));
+    wiring_.device_ends.push_back(device_place(transfer.value, step));
   }
 
   Wiring& wiring_;
@@ -190,8 +213,11 @@ Wiring::Wiring(const graph::Module& module, const graph::Fusion& fusion,
                const FixedMemory& fixed)
     : spaces(group_spaces.begin(), group_spaces.end()) {
   const Sources ports = port_sources(module, fusion);
-  Schedule schedule = make_schedule(group_uses(module, problems, spaces),
-                                    values_of(ports, Kind::Input), values_of(ports, Kind::Output));
+  const std::vector<GroupUse> uses = group_uses(module, problems, spaces);
+  const std::map<graph::ValueId, StateUse> state_uses = uses_of_states(module, uses);
+  for (const graph::ValueId state : module.states) states.push_back(state_uses.at(state));
+  Schedule schedule = make_schedule(uses, values_of(ports, Kind::Input),
+                                    values_of(ports, Kind::Output), state_uses);
   steps = std::move(schedule.steps);
   transfers = std::move(schedule.transfers);
   on_device = std::find(spaces.begin(), spaces.end(), Space::Device) != spaces.end();

@@ -24,6 +24,7 @@ struct OperandSource {
     State,
     Fixed,  ///< memory of the host
     DeviceArena,
+    DeviceState,
     DeviceFixed
   } kind = Kind::Arena;
   int index = 0;  ///< of the arena buffer, input, output, state, or entry of Wiring::device_fixed
@@ -56,15 +57,15 @@ struct Wiring {
   /// The operands of all groups, one group after another; then the host's end of each transfer.
   std::vector<OperandSource> operands;
   std::vector<ArenaBuffer> arena_buffers;
-  ArenaLayout layout;  ///< of the arena buffers
+  ArenaLayout layout;            ///< of the arena buffers
+  std::vector<StateUse> states;  ///< by state of the module
 
   // Only where a group runs on the device.
   bool on_device = false;
   std::vector<Step> steps;
   std::vector<Transfer> transfers;
-  std::vector<int>
-      transfer_buffers;  ///< by transfer: the device's end, an index into device_buffers
-  std::vector<rkernel::Space> spaces;  ///< by group
+  std::vector<OperandSource> device_ends;  ///< by transfer: DeviceArena or DeviceState
+  std::vector<rkernel::Space> spaces;      ///< by group
   std::vector<std::string> group_names;
   std::vector<ArenaBuffer> device_buffers;
   ArenaLayout device_layout;

@@ -32,6 +32,7 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
         break;
       case Kind::Fixed: pointers_[i] = source.fixed; break;
       case Kind::DeviceArena:
+      case Kind::DeviceState:
       case Kind::DeviceFixed: pointers_[i] = nullptr; break;
       case Kind::Input:
       case Kind::Output:
@@ -70,13 +71,14 @@ bool Run::try_take() {
 }
 
 void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs,
-                    std::span<void* const> states) {
+                    std::span<const StateMemory> states) {
   for (const PortSlot& slot : port_slots_) {
-    const auto ports = slot.kind == Kind::Input    ? inputs
-                       : slot.kind == Kind::Output ? outputs
-                                                   : states;
-    pointers_[slot.operand] = ports[static_cast<std::size_t>(slot.port)];
+    const auto port = static_cast<std::size_t>(slot.port);
+    pointers_[slot.operand] = slot.kind == Kind::Input    ? inputs[port]
+                              : slot.kind == Kind::Output ? outputs[port]
+                                                          : states[port].host;
   }
+  if (on_device_) on_device_->set_states(states);
 }
 
 void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight) {

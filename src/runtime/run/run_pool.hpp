@@ -22,9 +22,10 @@ class Run {
   /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for
   /// no memory.
   void bind(const PlanPtr& plan, const Wiring& wiring);
-  /// Tells where inputs, outputs and states are this time.
+  /// Tells where inputs, outputs and states are this time; all stay where they are until the run
+  /// has ended.
   void set_ports(std::span<void* const> inputs, std::span<void* const> outputs,
-                 std::span<void* const> states);
+                 std::span<const StateMemory> states);
   /// Returns the index of the group that reported a status other than Ok (and stopped there), or
   /// -1. Allocates nothing. Throws Error(device) for what the device refuses; the next bind() makes
   /// all ready again.
@@ -87,15 +88,15 @@ class RunPool {
   /// idle runs is released, and it is tried once more. Throws Error(device) as Run::bind does.
   void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
 
+  /// Returns whether there was any memory of idle runs to release.
+  bool release_idle();
+
   Helpers& helpers() { return *helpers_; }
   /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while
   /// nothing runs.
   std::size_t bytes() const;
 
  private:
-  /// Whether there was any memory to release.
-  bool release_idle();
-
   std::atomic<Run*> first_{nullptr};
   const std::shared_ptr<rkernel::Device> device_;
   const std::shared_ptr<Helpers> helpers_;

@@ -32,9 +32,11 @@ class VariantExecutable final : public Executable {
   }
   std::int64_t shapes_planned() const override { return of_usual().shapes_planned(); }
   std::span<const graph::AppendedState> states() const override { return of_usual().states(); }
+  StateUse state_use(std::size_t state) const override { return of_usual().state_use(state); }
   const CompiledGroups& groups() const override { return of_usual().groups(); }
   std::span<const SegmentStep> steps() const override { return of_usual().steps(); }
   WeightBytes weight_bytes() const override { return of_usual().weight_bytes(); }
+  bool release_idle_memory() const override { return of_usual().release_idle_memory(); }
   std::vector<CopyInfo> copies(const Plan& plan) const override { return of_usual().copies(plan); }
   std::int64_t kernels_compiled_since_load() const override {
     return of_usual().kernels_compiled_since_load();

@@ -15,10 +15,12 @@ namespace {
 struct GroupGraph {
   std::vector<GroupUse> groups;
   std::set<graph::ValueId> inputs, outputs;
+  std::map<graph::ValueId, StateUse> states = {};
 };
 
 /// Plays a schedule: every group must find the newest version of its operands, in memory that has
-/// arrived, and outputs must end on the host. Returns the number of copies.
+/// arrived, outputs must end on the host, and states wherever groups touch them. Returns the number
+/// of copies.
 int play(const GroupGraph& graph, const Schedule& schedule) {
   struct Buffer {
     int newest = -1, host = -1, device = -1;  // versions: the group that wrote last
@@ -27,6 +29,8 @@ int play(const GroupGraph& graph, const Schedule& schedule) {
   constexpr int original = -2;
   std::map<graph::ValueId, Buffer> buffers;
   for (const graph::ValueId input : graph.inputs) buffers[input] = {original, original, -1, false};
+  for (const auto& [state, use] : graph.states)
+    buffers[state] = {original, use.on_host ? original : -1, use.on_device ? original : -1, false};
   std::size_t next = 0;
   bool needed_wait = false;
   for (const Step& step : schedule.steps) {
@@ -51,7 +55,7 @@ int play(const GroupGraph& graph, const Schedule& schedule) {
       to = from;
       buffer.arriving = transfer.to == Space::Host;
       if (transfer.reader == no_group)
-        CHECK(graph.outputs.contains(transfer.value));
+        CHECK((graph.outputs.contains(transfer.value) || graph.states.contains(transfer.value)));
       else
         CHECK(static_cast<std::size_t>(transfer.reader) == next);
     } else {
@@ -74,11 +78,25 @@ int play(const GroupGraph& graph, const Schedule& schedule) {
   CHECK(next == graph.groups.size());
   for (const graph::ValueId output : graph.outputs)
     CHECK(buffers[output].host == buffers[output].newest);
+  for (const auto& [state, use] : graph.states) {
+    if (use.on_host) CHECK(buffers[state].host == buffers[state].newest);
+    if (use.on_device) CHECK(buffers[state].device == buffers[state].newest);
+  }
   return static_cast<int>(schedule.transfers.size());
 }
 
+StateUse use_of(const GroupGraph& graph, graph::ValueId state) {
+  StateUse use{false, false};
+  for (const GroupUse& group : graph.groups) {
+    for (const GroupUse::Buffer& buffer : group.buffers) {
+      if (buffer.value == state) (group.space == Space::Host ? use.on_host : use.on_device) = true;
+    }
+  }
+  return use;
+}
+
 int copies(const GroupGraph& graph) {
-  return play(graph, make_schedule(graph.groups, graph.inputs, graph.outputs));
+  return play(graph, make_schedule(graph.groups, graph.inputs, graph.outputs, graph.states));
 }
 
 /// x -> 0 -> 10 -> 1 -> 11 -> ... -> y (the last value)
@@ -134,6 +152,30 @@ TEST_CASE("parts of one buffer are written in two places") {
   CHECK(copies(graph) == 4);
 }
 
+TEST_CASE("states cross only where groups of both spaces touch them") {
+  constexpr Space host = Space::Host, device = Space::Device;
+  const auto appended = [](Space appends, Space reads) {
+    return GroupGraph{{{appends, {{0, false}, {7, true}}}, {reads, {{7, false}, {5, true}}}},
+                      {0},
+                      {5},
+                      {{7,
+                        {appends == Space::Host || reads == Space::Host,
+                         appends == Space::Device || reads == Space::Device}}}};
+  };
+  CHECK(copies(appended(host, host)) == 0);
+  CHECK(copies(appended(device, device)) == 2);  // 0 up, 5 down
+  CHECK(copies(appended(device, host)) == 2);    // 0 up, the state down
+  CHECK(copies(appended(host, device)) == 2);    // the state up, 5 down
+  // Read before the last part is written: the next run needs that part as well.
+  const GroupGraph early{{{host, {{0, false}, {7, true}}},
+                          {device, {{7, false}, {5, true}}},
+                          {host, {{0, false}, {7, true}}}},
+                         {0},
+                         {5},
+                         {{7, {true, true}}}};
+  CHECK(copies(early) == 3);
+}
+
 TEST_CASE("random graphs") {
   std::mt19937 random(7);
   for (int round = 0; round < 3000; ++round) {
@@ -141,7 +183,8 @@ TEST_CASE("random graphs") {
     GroupGraph graph;
     const int inputs = 1 + static_cast<int>(random() % 3),
               groups = 1 + static_cast<int>(random() % 12);
-    int values = inputs;
+    const int ports = inputs + static_cast<int>(random() % 3);  // the rest are states
+    int values = ports;
     for (int i = 0; i < inputs; ++i) graph.inputs.insert(i);
     for (int g = 0; g < groups; ++g) {
       GroupUse use;
@@ -150,14 +193,15 @@ TEST_CASE("random graphs") {
         use.buffers.push_back(
             {static_cast<graph::ValueId>(random() % static_cast<unsigned>(values)), false});
       const bool part =
-          values > inputs && random() % 4 == 0;  // of a buffer that was written before
+          values > inputs && random() % 4 == 0;  // of a state, or of what was written before
       const int written =
           part ? inputs + static_cast<int>(random() % static_cast<unsigned>(values - inputs))
                : values++;
       use.buffers.push_back({written, true});
-      if (random() % 2 == 0) graph.outputs.insert(written);
+      if (written >= ports && random() % 2 == 0) graph.outputs.insert(written);
       graph.groups.push_back(use);
     }
+    for (int state = inputs; state < ports; ++state) graph.states[state] = use_of(graph, state);
     copies(graph);
   }
 }
