@@ -2,7 +2,7 @@
 """Exported models at random shapes: dyn beside ONNX Runtime.
 
   models/export_models.py FOLDER
-  compare_models.py --dynrun build/release/bin/dynrun FOLDER [--models bert swin] [--shapes 10] [--seed 1] [--threads N]
+  compare_models.py --dynrun build/release/bin/dynrun FOLDER [--models bert swin] [--shapes 10] [--seed 1] [--threads N] [--device emulator]
   compare_models.py --self-test
 
 Each model of FOLDER runs in both at random sizes of its dims, the first all least, the second all greatest (the others of any), on random inputs. No element of any output
@@ -72,6 +72,8 @@ class Pair:
         command = [str(self.arguments.dynrun), verb, str(self.file), "--format", "json", "--weight-cache", "0", *more]
         if self.arguments.threads:
             command += ["--threads", str(self.arguments.threads)]
+        if self.arguments.device:
+            command += ["--device", self.arguments.device]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(" ".join((done.stderr or f"exit code {done.returncode}").split()))
@@ -178,6 +180,7 @@ def main():
     parser.add_argument("--shapes", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--device", help="of dynrun: cuda or emulator")
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
     if arguments.self_test:

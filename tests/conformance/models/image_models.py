@@ -76,5 +76,6 @@ def image_models():
         image_model("mobilenet-v2", lambda: models.mobilenet_v2(width_mult=0.5, num_classes=50)),
         image_model("mobilenet-v3", lambda: models.mobilenet_v3_small(num_classes=50)),
         image_model("efficientnet", lambda: models.efficientnet_b0(num_classes=50)),
+        image_model("resnet", lambda: models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], num_classes=50)),
         image_model("unet", UNet, Dim(16, 100, 37), ("classes",), output_axes={"classes": {0: "B", 2: "H", 3: "W"}}),
     ]

@@ -257,6 +257,20 @@ graph g(x: f32[N, H, W, C], w: f32[3, 2, C, F]) -> (y: f32[N, floordiv(H + 1, 2)
 }
 )";
 
+// Half of the channels: where they begin at whole chunks they need not be whole ones.
+const char* const convolution_of_half = R"(
+dim N in 0..1000
+dim H in 1..1000
+dim W in 1..1000
+dim C in 1..1000
+dim F in 1..1000
+graph g(x: f32[N, H, W, 2 * C], w: f32[3, 2, C, F]) -> (y: f32[N, H, W + 1, F]) {
+  half = slice(x) axes=[3] ends=[C]
+  y = conv(half, w) before=[1, 0] after=[1, 2]
+  return y
+}
+)";
+
 struct Precision {
   DType dtype;
   bool tf32;
@@ -305,8 +319,10 @@ TEST_CASE("convolutions on the emulator are right where chunks lie in one tap, a
   std::mt19937_64 random(dyn::testing::test_seed());
   for (const std::int64_t channels : {12, 8, 3, 6, 1}) {
     CAPTURE(channels);
-    CHECK(difference(convolution, {{"N", 2}, {"H", 6}, {"W", 5}, {"C", channels}, {"F", 37}},
-                     DType::f32, false, random) < 1e-5);
+    for (const char* const text : {convolution, convolution_of_half}) {
+      CHECK(difference(text, {{"N", 2}, {"H", 6}, {"W", 5}, {"C", channels}, {"F", 37}}, DType::f32,
+                       false, random) < 1e-5);
+    }
   }
 }
 
