@@ -16,16 +16,6 @@
 namespace dyn::test {
 namespace {
 
-std::string find_ptxas() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = folder + "/ptxas";
-    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return "";
-}
-
 /// The sum of all numbers that the pattern's group matches; -1 where it matches none.
 int sum_of(const std::string& text, const std::string& pattern) {
   int sum = -1;
@@ -38,13 +28,23 @@ int sum_of(const std::string& text, const std::string& pattern) {
 
 }  // namespace
 
+std::string find_tool(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = folder + "/" + name;
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
 std::span<const char* const> ptxas_gpus() {
   static constexpr const char* gpus[] = {"sm_80", "sm_90", "sm_100"};
   return gpus;
 }
 
 const std::string& ptxas_path() {
-  static const std::string path = find_ptxas();
+  static const std::string path = find_tool("ptxas");
   return path;
 }
 
@@ -55,7 +55,8 @@ bool ptxas_is_missing() {
 }
 
 Assembled assemble(const std::string& ptx, const std::string& gpu,
-                   const std::vector<std::string>& extra) {
+                   const std::vector<std::string>& extra,
+                   const std::function<void(const std::string&)>& use) {
   const dyn::testing::TemporaryFolder folder;
   const std::string input = folder.path() / "kernel.ptx", output = folder.path() / "kernel.cubin",
                     log = folder.path() / "log";
@@ -70,6 +71,7 @@ Assembled assemble(const std::string& ptx, const std::string& gpu,
   result.log = text.str();
   result.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (!result.ok) return result;
+  if (use) use(output);
   result.registers = sum_of(result.log, "Used ([0-9]+) registers");
   result.stack_bytes = sum_of(result.log, "([0-9]+) bytes stack frame");
   const int stores = sum_of(result.log, "([0-9]+) bytes spill stores"),

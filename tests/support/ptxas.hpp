@@ -1,6 +1,7 @@
 #pragma once
 // NVIDIA's assembler, where it is installed: the judge of generated PTX.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@ namespace dyn::test {
 /// GPUs that every kernel must assemble for.
 std::span<const char* const> ptxas_gpus();
 
+/// Path of one of NVIDIA's tools: from PATH, else from /usr/local/cuda/bin; "" where there is none.
+std::string find_tool(const std::string& name);
 /// Path of ptxas: from PATH, else from /usr/local/cuda/bin; "" where there is none.
 const std::string& ptxas_path();
 
@@ -27,7 +30,9 @@ struct Assembled {
 };
 
 /// Assembles PTX with one kernel for a GPU such as "sm_80". Needs ptxas. `extra`: more arguments.
+/// `use` gets the path of the code, where there is some; it lies there no longer than the call.
 Assembled assemble(const std::string& ptx, const std::string& gpu,
-                   const std::vector<std::string>& extra = {});
+                   const std::vector<std::string>& extra = {},
+                   const std::function<void(const std::string&)>& use = {});
 
 }  // namespace dyn::test

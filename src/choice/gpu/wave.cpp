@@ -104,14 +104,25 @@ double warp_seconds(const GpuMachine& machine, const GpuTile& tile, const Sharin
       true);
 }
 
+// Instructions of one warp on tensor cores for a stage, beside copies: multiplications, loads of
+// fragments, and what waits, arrives, and moves on.
+double stage_instructions(const GpuTile& tile, bool windows) {
+  const bool half = size_of(tile.operands) == 2;
+  const double rows = tile.warp_m / tile.thread_m, columns = tile.warp_n / tile.thread_n;
+  // ldmatrix loads 16 rows of A, and 16 columns of B where elements have 2 bytes.
+  const double loads = rows + columns * (half ? 0.5 : 2);
+  return tile.block_k / (half ? 16.0 : 8.0) * (rows * columns + loads) +
+         default_calibration().gpu_stage_instructions +
+         (windows ? default_calibration().gpu_window_stage_instructions : 0);
+}
+
 // Issue slots that one stage of a block takes from its multiprocessor: the steps of its warps, and
 // their parts of the copies.
 double issue_cycles(const GpuContraction& shape, const GpuTile& tile) {
-  const double steps =
-      tile.engine == Engine::TensorCores
-          ? 0
-          : static_cast<double>(tile.warps()) * tile.block_k * step_instructions(tile);
-  return (steps + copy_instructions(shape, tile)) / partitions;
+  const double of_warp = tile.engine == Engine::TensorCores
+                             ? stage_instructions(tile, shape.windows)
+                             : tile.block_k * step_instructions(tile);
+  return (tile.warps() * of_warp + copy_instructions(shape, tile)) / partitions;
 }
 
 // The warps of a block run at once; they meet at a barrier for each stage. A block alone waits for

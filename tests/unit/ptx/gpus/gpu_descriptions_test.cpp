@@ -38,7 +38,7 @@ std::string refusal(const std::string& text) {
 TEST_CASE("the described GPUs have the numbers of their makers' documents") {
   std::set<std::string> names;
   for (const dyn::choice::GpuMachine& machine : ptx::described_gpus()) names.insert(machine.name);
-  CHECK(names == std::set<std::string>{"a100", "h200"});
+  CHECK(names == std::set<std::string>{"a100", "h100", "h200"});
   const dyn::choice::GpuMachine& a100 = ptx::described_gpu("a100");
   CHECK(a100.compute_capability == 80);
   CHECK(a100.shared_bytes_per_block == 163 * 1024);
@@ -53,6 +53,9 @@ TEST_CASE("the described GPUs have the numbers of their makers' documents") {
   CHECK(2 * h200.multiprocessors * h200.clock_hz * h200.f32_fma ==
         doctest::Approx(67e12).epsilon(0.01));
   CHECK(h200.memory_bytes_per_second == 4.8e12);
+  const dyn::choice::GpuMachine& h100 = ptx::described_gpu("h100");
+  CHECK(h100.multiprocessors == h200.multiprocessors);
+  CHECK(h100.memory_bytes_per_second == 3.35e12);
 }
 
 TEST_CASE("a broken description is refused with its file and key") {
@@ -90,14 +93,15 @@ TEST_CASE(
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::user);
     CHECK(error.message() ==
-          "no GPU named \"b200\" is described; there are: a100, h200; or give a file NAME.json");
+          "no GPU named \"b200\" is described; there are: a100, h100, h200; or give a file "
+          "NAME.json");
   }
   CHECK(ptx::nearest_description("NVIDIA A100-PCIE-40GB", 80).name == "a100");
   CHECK(ptx::nearest_description("NVIDIA H200 NVL", 90).name == "h200");
-  CHECK(ptx::nearest_description("NVIDIA H100 PCIe", 90).name == "h200");
+  CHECK(ptx::nearest_description("NVIDIA H100 PCIe", 90).name == "h100");
   CHECK(ptx::nearest_description("NVIDIA GeForce RTX 3090", 86).name == "a100");
   CHECK(ptx::nearest_description("NVIDIA L4", 89).name == "a100");
-  CHECK(ptx::nearest_description("NVIDIA B200", 100).name == "h200");
+  CHECK(ptx::nearest_description("NVIDIA B200", 100).name == "h100");
   CHECK(ptx::nearest_description("an old one", 75).name == "a100");
 }
 
