@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "src/rkernel/target/narrowing.hpp"
+#include "targets/ptx/attention/kernel.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/loop/kernel.hpp"
@@ -14,8 +15,9 @@
 namespace dyn::ptx {
 namespace {
 
-/// A kernel of either kind, or none of this target.
-using Draft = std::variant<std::monostate, ContractionKernel::Draft, LoopKernel::Draft>;
+/// A kernel of any kind, or none of this target.
+using Draft = std::variant<std::monostate, ContractionKernel::Draft, GpuAttentionKernel::Draft,
+                           LoopKernel::Draft>;
 
 bool is_none(const Draft& draft) { return std::holds_alternative<std::monostate>(draft); }
 
@@ -58,6 +60,7 @@ class PtxTarget final : public rkernel::Target {
   }
 
   std::string name() const override { return name_; }
+  bool fuses_attention() const override { return true; }
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 
@@ -96,6 +99,9 @@ class PtxTarget final : public rkernel::Target {
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, options_.machine, options_.precision, tiles_,
                                            name_, options_.policy, pairs_));
+    if (problem.attention)
+      return made(GpuAttentionKernel::draft(problem, options_.machine, options_.precision,
+                                            options_.allow_tf32, name_));
     return made(LoopKernel::draft(problem, options_.machine, name_));
   }
 
