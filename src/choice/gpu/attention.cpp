@@ -21,8 +21,8 @@ constexpr int lane_rows = 4, lane_columns = 8;
 constexpr double softmax_instructions = 22;
 /// Shared memory that one block should leave to another, where a smaller tile of keys can do so.
 constexpr int preferred_shared_bytes = 100 * 1024;
-/// Registers for scores and accumulators of one thread.
-constexpr int most_held = 144;
+/// Scores and accumulators of one thread, where fewer keys can make them fewer: 32, and 16.
+constexpr int preferred_held = 80, most_held = 140;
 
 int aligned(int bytes) { return static_cast<int>(round_up(bytes, alignment)); }
 
@@ -124,11 +124,18 @@ LayerTerms bound_terms(const GpuMachine& machine, const char* name, double bytes
 
 }  // namespace
 
-// Fitted to what ptxas 13.0 gives the candidates; attention/ptxas_test holds it to that.
+// With so many scores and accumulators ptxas 13.0 spills nothing: attention/ptxas_test holds it to
+// that.
+int GpuAttentionTile::resident() const {
+  constexpr int tensor_core_three = 40, cuda_core_three = 14, threads_of_three = 128;
+  if (threads() > threads_of_three) return 1;
+  return held(*this) <= (engine == Engine::TensorCores ? tensor_core_three : cuda_core_three) ? 3
+                                                                                              : 2;
+}
+
 int GpuAttentionTile::registers() const {
-  constexpr int tensor_core_rest = 84, cuda_core_rest = 96;
-  const bool tensor = engine == Engine::TensorCores;
-  return std::min(255, held(*this) + (tensor ? tensor_core_rest : cuda_core_rest));
+  constexpr int of_multiprocessor = 65536, granule = 8, most = 255;
+  return std::min(most, of_multiprocessor / (threads() * resident()) / granule * granule);
 }
 
 int GpuAttentionTile::query_bytes() const { return tile_bytes(*this, block_m, depth); }
@@ -178,13 +185,12 @@ std::vector<GpuAttentionTile> gpu_attention_tiles(const GpuMachine& machine, DTy
   for (const Form& form : forms(engine, width)) {
     GpuAttentionTile tile{engine, operands,   form.warp_m, form.block_m,
                           64,     form.parts, depth,       width};
-    const auto crowded = [&](int shared) {
-      return held(tile) > most_held || tile.shared_bytes() > shared;
-    };
-    const int preferred = std::min(machine.shared_bytes_per_block, preferred_shared_bytes);
     if (form.parts > 1 || engine == Engine::CudaCores) tile.part_keys = 32;
-    while (tile.part_keys > 16 && crowded(preferred)) tile.part_keys /= 2;
-    if (!crowded(machine.shared_bytes_per_block)) tiles.push_back(tile);
+    if (held(tile) > preferred_held) tile.part_keys = 32;
+    if (held(tile) > most_held) tile.part_keys = 16;
+    const int preferred = std::min(machine.shared_bytes_per_block, preferred_shared_bytes);
+    while (tile.part_keys > 16 && tile.shared_bytes() > preferred) tile.part_keys /= 2;
+    if (tile.shared_bytes() <= machine.shared_bytes_per_block) tiles.push_back(tile);
   }
   return tiles;
 }

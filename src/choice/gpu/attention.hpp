@@ -27,7 +27,10 @@ struct GpuAttentionTile {
   int threads() const { return warp_lanes * warps(); }
   /// Rows of one thread: 2 on tensor cores, else those of its lane.
   int thread_rows() const { return engine == Engine::TensorCores ? 2 : warp_m / 4; }
-  /// Estimated, of one thread.
+  /// Blocks that the assembler is told to leave room for on one multiprocessor: it takes more
+  /// registers than a thread needs where it may.
+  int resident() const;
+  /// The most that the assembler then gives a thread.
   int registers() const;
   /// Bytes in shared memory, multiples of 128: queries; keys or values of one stage; shares of
   /// CUDA cores, which other lanes read.

@@ -100,11 +100,13 @@ class CudaCoreProducts final : public AttentionProducts {
             choice::share_padding * share_float_bytes, false};
   }
 
-  /// Of d, that code without a loop multiplies: a divisor of what the tile has.
+  /// Code without a loop multiplies so much of d: a divisor of what the tile has, with few enough
+  /// loads that registers remain for the accumulators.
   int straight_depth() const {
-    int straight = std::clamp(
-        straight_multiplies / static_cast<int>(places_.scores()) / vector_floats * vector_floats,
-        vector_floats, tile_.depth);
+    constexpr int loaded_floats = 64;
+    int straight = std::clamp(loaded_floats / (places_.rows() + tile_.part_keys / lanes_in_row) /
+                                  vector_floats * vector_floats,
+                              vector_floats, tile_.depth);
     while (tile_.depth % straight != 0) straight -= vector_floats;
     return straight;
   }

@@ -76,7 +76,7 @@ class AttentionEmitter final : public rkernel::Emitter {
     scale_ = builder_.CreateBitCast(
         builder_.CreateTrunc(operands_.slot(grid_.scale), builder_.getInt32Ty()),
         builder_.getFloatTy());
-    for (AttentionMatrix* matrix : {&q_, &k_, &v_}) prepare_matrix(*matrix);
+    for (AttentionMatrix* matrix : {&k_, &v_}) prepare_matrix(*matrix);
     llvm::Value* block = builder_.CreateZExt(call(builder_, Op::Block), builder_.getInt64Ty());
     llvm::Value* blocks = builder_.CreateZExt(call(builder_, Op::Blocks), builder_.getInt64Ty());
     CountedLoop tickets(builder_, block, operands_.slot(grid_.tickets), blocks, "ticket");
@@ -238,6 +238,8 @@ class AttentionEmitter final : public rkernel::Emitter {
                             wide(tile_.block_keys()));
     steps_ = narrow(tiles);
     llvm::Value* depth = narrow(extent(attention_.d));
+    // Only here: nothing of the queries stays in registers while keys go by.
+    prepare_matrix(q_);
     enter(q_, builder_.CreateMul(outputs_.m, stride(attention_.q, attention_.m)), outputs_.rows);
     enter(k_, wide(0), depth);
     enter(v_, builder_.CreateMul(outputs_.n, stride(attention_.v, attention_.n)), outputs_.columns);
@@ -374,8 +376,9 @@ void emit_gpu_attention(llvm::Module& module, const std::string& symbol,
                         const GpuAttentionSlots& grid, const GpuAttentionClass& shape_class) {
   rkernel::legalise(kernel, architecture_limits());
   Builder builder(module.getContext());
-  llvm::Function* function = create_kernel(builder, module, symbol, shape_class.tile.threads(),
-                                           shape_class.tile.shared_bytes());
+  llvm::Function* function =
+      create_kernel(builder, module, symbol, shape_class.tile.threads(),
+                    shape_class.tile.shared_bytes(), shape_class.tile.resident());
   AttentionEmitter(builder, *function, kernel, slots, grid, shape_class).emit();
   builder.CreateRetVoid();
 }

@@ -73,12 +73,11 @@ std::vector<GpuAttentionTile> all_attention_tiles() {
 }  // namespace
 
 TEST_SUITE("full") {
-  // The cost model predicts occupancy from the estimate.
+  // The cost model predicts occupancy from them.
   TEST_CASE(
-      "kernels of attention assemble for every GPU without spills, within 32 of the predicted "
-      "registers") {
+      "kernels of attention assemble for every GPU without spills, in the registers of their "
+      "tiles") {
     if (dyn::test::ptxas_is_missing()) return;
-    constexpr int tolerance = 32;
     int kernels = 0;
     dyn::testing::Sweep sweep(6);
     for (const GpuAttentionTile& tile : all_attention_tiles()) {
@@ -91,8 +90,6 @@ TEST_SUITE("full") {
                     copy == ptx::Copy::Vectors ? "vectors" : "elements", registers.c_str(),
                     tile.registers());
         CHECK_MESSAGE(most <= tile.registers(), tile.to_string());
-        if (copy == ptx::Copy::Vectors)
-          CHECK_MESSAGE(tile.registers() - most <= tolerance, tile.to_string());
       }
     }
     CHECK(kernels > 0);
