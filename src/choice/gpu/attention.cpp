@@ -48,6 +48,14 @@ int held(const GpuAttentionTile& tile) {
   return tile.warp_m * (tile.part_keys + tile.width) / warp_lanes;
 }
 
+/// The two products of a tile of keys in so many steps, whose fragments are loaded while the step
+/// before multiplies.
+double steps_of(const GpuAttentionTile& tile) {
+  constexpr int elements_of_step = 16;
+  return static_cast<double>(tile.depth + tile.width) / elements_of_step;
+}
+
+/// One of these steps, and its part of the softmax.
 double seconds_of_step(const GpuMachine& machine, const GpuAttentionTile& tile, double warps) {
   const double per_warp = std::max(warps, partitions);
   const double scores = static_cast<double>(tile.warp_m) * tile.part_keys;
@@ -55,10 +63,10 @@ double seconds_of_step(const GpuMachine& machine, const GpuAttentionTile& tile, 
   const double softmax = scores / warp_lanes * softmax_instructions * per_warp / partitions;
   if (tile.engine == Engine::CudaCores) {
     const double cycles = multiply_adds * per_warp / machine.f32_fma + softmax;
-    return cycles / machine.clock_hz;
+    return cycles / steps_of(tile) / machine.clock_hz;
   }
   const double rate = size_of(tile.operands) == 2 ? machine.f16_mma_fma : machine.tf32_mma_fma;
-  return (multiply_adds * per_warp / rate + softmax) / machine.clock_hz;
+  return (multiply_adds * per_warp / rate + softmax) / steps_of(tile) / machine.clock_hz;
 }
 
 /// Fragments of queries, keys and values that a warp reads in one step, and its part of writing the
@@ -73,7 +81,9 @@ LayerTerms step_terms(const GpuMachine& machine, const GpuAttentionTile& tile, d
     elements = elements * 2 + 2.0 * tile.warp_m * tile.part_keys;
   }
   const double written = static_cast<double>(tile.key_bytes() + tile.value_bytes()) / tile.warps();
-  terms.load = (elements * size + written) * warps / machine.shared_bytes / machine.clock_hz;
+  terms.reduction_trips = steps_of(tile);
+  terms.load = (elements * size + written) * warps / steps_of(tile) / machine.shared_bytes /
+               machine.clock_hz;
   return terms;
 }
 
@@ -103,6 +113,8 @@ LayerTerms keys_terms(const GpuMachine& machine, const GpuAttention& shape,
                          copy_instructions(shape, tile) * resident / partitions / machine.clock_hz,
                          default_calibration().gpu_loaded_latency * machine.memory_latency_seconds /
                              std::max(1, tile.stages - 1)});
+  // Elements that are not copied as vectors wait in registers, and the block with them.
+  terms.exposed = shape.vectors ? 0 : 1;
   terms.fixed = machine.memory_latency_seconds +
                 block_rows * static_cast<double>(shape.depth) * shape.query_element_bytes / link;
   const double outputs = block_rows * columns;
