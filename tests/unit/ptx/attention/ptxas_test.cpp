@@ -62,9 +62,12 @@ std::vector<GpuAttentionTile> all_attention_tiles() {
   for (const auto& [operands, tf32] :
        {Precision{DType::bf16, false}, Precision{DType::f32, true}, Precision{DType::f32, false}}) {
     for (const int room : {32, 64, 96, 128, 192, 256}) {
-      const auto tiles =
-          choice::gpu_attention_tiles(ptx::described_gpu("a100"), operands, tf32, room, room);
-      all.insert(all.end(), tiles.begin(), tiles.end());
+      for (const char* gpu : {"a100", "h200"}) {
+        for (const GpuAttentionTile& tile :
+             choice::gpu_attention_tiles(ptx::described_gpu(gpu), operands, tf32, room, room)) {
+          if (std::ranges::find(all, tile) == all.end()) all.push_back(tile);
+        }
+      }
     }
   }
   return all;
