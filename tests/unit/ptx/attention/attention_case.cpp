@@ -189,7 +189,56 @@ void fill_mask(const BuiltAttention& built, std::vector<std::uint8_t>& buffer,
   });
 }
 
+/// Slack and offset that allow vector copies, or odd ones.
+void place_operands(AttentionCase& c, bool vectors, std::mt19937_64& random) {
+  c.slack = static_cast<std::int64_t>(random() % 4);
+  c.offset = static_cast<std::int64_t>(random() % 5);
+  if (!vectors) return;
+  const auto elements = static_cast<std::int64_t>(16 / size_of(c.dtype));
+  c.d = ceil_div(c.d, elements) * elements;
+  c.n = ceil_div(c.n, elements) * elements;
+  c.slack = static_cast<std::int64_t>(random() % 2) * elements;
+  c.offset = static_cast<std::int64_t>(random() % 3) * elements;
+  c.transposed_keys = false;
+  c.q = c.k = c.v = Copy::Vectors;
+}
+
 }  // namespace
+
+AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType dtype,
+                                    std::mt19937_64& random) {
+  const auto around = [&](int size) {
+    const std::int64_t sizes[] = {1, 2, size - 1, size, size + 1, 37, 70};
+    return std::min<std::int64_t>(sizes[random() % std::size(sizes)], 132);
+  };
+  const auto chance = [&](unsigned of) { return random() % of == 0; };
+  AttentionCase c;
+  c.tile = tile;
+  c.dtype = dtype;
+  c.m = around(tile.block_m);
+  c.keys = chance(12) ? 0 : around(tile.block_keys());
+  const auto width = static_cast<std::uint64_t>(tile.width),
+             depth = static_cast<std::uint64_t>(tile.depth);
+  c.n = chance(2) ? tile.width : static_cast<std::int64_t>(1 + random() % (width + width / 4));
+  c.d = chance(2) ? tile.depth : static_cast<std::int64_t>(1 + random() % depth);
+  c.batch = static_cast<std::int64_t>(1 + random() % 2);
+  c.group = static_cast<std::int64_t>(1 + random() % 3);
+  c.causal = chance(2);
+  constexpr MaskForm masks[] = {MaskForm::None, MaskForm::None, MaskForm::Keys, MaskForm::Rows,
+                                MaskForm::Full};
+  c.mask = masks[random() % std::size(masks)];
+  c.hides_rows = c.mask != MaskForm::None && chance(2);
+  c.mask_dtype = chance(3) ? dtype : DType::f32;
+  c.scale = chance(3) ? 0.9 : 0;
+  c.heads_inside = chance(2);
+  c.transposed_keys = chance(4);
+  c.bias = chance(2);
+  c.residual = chance(3);
+  c.output = chance(3) ? dtype : DType::f32;
+  c.blocks = static_cast<int>(1 + random() % 3);
+  place_operands(c, dtype == tile.operands && chance(2), random);
+  return c;
+}
 
 std::int64_t AttentionOperand::at(const Index& index) const {
   std::int64_t place = offset;

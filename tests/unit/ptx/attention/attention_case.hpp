@@ -43,6 +43,10 @@ struct AttentionCase {
 };
 std::string to_string(const AttentionCase& c);
 
+/// A case of random form and sizes, around those of its tile, whose operands are `dtype` in memory.
+AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType dtype,
+                                    std::mt19937_64& random);
+
 /// Axes b, g, m, n, keys, d of an operand's strides.
 inline constexpr std::size_t attention_axes = 6;
 struct AttentionOperand {
