@@ -194,7 +194,7 @@ std::vector<GpuAttentionTile> gpu_attention_tiles(const GpuMachine& machine, DTy
   const bool tensor = size_of(operands) == 2 || allow_tf32;
   const Engine engine = tensor ? Engine::TensorCores : Engine::CudaCores;
   std::vector<GpuAttentionTile> tiles;
-  for (const Form& form : forms(engine, width)) {
+  const auto add = [&](const Form& form) {
     GpuAttentionTile tile{engine, operands,   form.warp_m, form.block_m,
                           64,     form.parts, depth,       width};
     if (form.parts > 1 || engine == Engine::CudaCores) tile.part_keys = 32;
@@ -203,7 +203,9 @@ std::vector<GpuAttentionTile> gpu_attention_tiles(const GpuMachine& machine, DTy
     const int preferred = std::min(machine.shared_bytes_per_block, preferred_shared_bytes);
     while (tile.part_keys > 16 && tile.shared_bytes() > preferred) tile.part_keys /= 2;
     if (tile.shared_bytes() <= machine.shared_bytes_per_block) tiles.push_back(tile);
-  }
+  };
+  for (const Form& form : forms(engine, width)) add(form);
+  if (tiles.empty()) add({tensor ? 16 : 8, 16, 1});
   return tiles;
 }
 

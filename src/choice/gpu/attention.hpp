@@ -56,7 +56,8 @@ inline constexpr int share_padding = 8;
 int attention_room(std::int64_t size);
 
 /// Candidates, in a fixed order, that fit the machine: 16 rows with four parts of the keys (fewer
-/// rows on CUDA cores) for few queries, up to 128 rows for many. `operands` and `allow_tf32` as in
+/// rows on CUDA cores) for few queries, up to 128 rows for many; where none of these fits, 16 rows
+/// alone. `operands` and `allow_tf32` as in
 /// gpu_tiles(); f32 without TF32 takes CUDA cores, all else tensor cores.
 std::vector<GpuAttentionTile> gpu_attention_tiles(const GpuMachine& machine, DType operands,
                                                   bool allow_tf32, int depth, int width);

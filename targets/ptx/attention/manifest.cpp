@@ -38,8 +38,12 @@ AttentionManifest::AttentionManifest(const rkernel::Problem& problem,
     lanes_.push_back(possible.size() == 1 ? possible.front() : codegen::StrideClass::Any);
   }
   const auto extent = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].extent; };
-  for (const int depth : rooms_for(extent(attention.d))) {
-    for (const int width : rooms_for(extent(attention.n))) {
+  const std::vector<int> depths = rooms_for(extent(attention.d)),
+                         widths = rooms_for(extent(attention.n));
+  for (const int depth : depths) {
+    for (const int width : widths) {
+      // Where both are open, columns that are more than d make blocks of their own.
+      if (depths.size() > 1 && widths.size() > 1 && width != depth) continue;
       for (const GpuAttentionTile& tile :
            choice::gpu_attention_tiles(machine, compute, allow_tf32, depth, width))
         add_classes(tile);

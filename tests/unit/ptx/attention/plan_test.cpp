@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/text/text.hpp"
 #include "src/rkernel/problem/lower.hpp"
@@ -132,6 +133,41 @@ TEST_CASE("trees of attention are legal, and give their tiles back") {
       }
     }
   }
+}
+
+TEST_CASE("a GPU with little shared memory has tiles for every head") {
+  choice::GpuMachine small = described_gpu("a100");
+  small.shared_bytes_per_block = 99 * 1024;
+  for (const bool tf32 : {false, true}) {
+    for (const DType operands : {DType::f32, DType::f16}) {
+      for (const int room : {32, 64, 96, 128, 192, 256}) {
+        const auto tiles = choice::gpu_attention_tiles(small, operands, tf32, room, room);
+        CHECK_FALSE(tiles.empty());
+        for (const GpuAttentionTile& tile : tiles)
+          CHECK(tile.shared_bytes() <= small.shared_bytes_per_block);
+      }
+    }
+  }
+}
+
+TEST_CASE("attention whose heads are known at run time has a kernel for each") {
+  LoweredGraph graph = heads_of(64);
+  rkernel::Problem& problem = graph.problems.front();
+  const rkernel::Attention& attention = *problem.attention;
+  const auto open = [&](int axis, const char* name, std::int64_t high) {
+    problem.axes[static_cast<std::size_t>(axis)].extent = graph.module->dims->symbol(
+        {.name = name, .low = 1, .high = high, .divisor = 1, .hint = {}});
+  };
+  open(attention.d, "D", 256);
+  open(attention.n, "N", 1000);
+  CHECK(keys_of(problem).size() <= 32);
+  const auto kernel = std::move(drafted(problem)).value().without_code();
+  for (const auto& [d, n] : {std::pair<int, int>{1, 1}, {64, 300}, {65, 64}, {256, 1000}}) {
+    const auto symbols = graph.symbols({{"S", 64}, {"T", 64}, {"D", d}, {"N", n}});
+    CHECK(kernel->plan({symbols, 1}).tickets > 0);
+  }
+  open(attention.d, "E", 257);
+  CHECK_FALSE(drafted(problem).has_value());
 }
 
 TEST_CASE("attention on a GPU costs more for more work") {

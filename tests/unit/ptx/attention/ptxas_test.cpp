@@ -53,6 +53,13 @@ int registers_of(const AttentionCase& c, std::string& all) {
   return most;
 }
 
+/// As much shared memory as compute capability 8.6 and 8.9 have.
+choice::GpuMachine small_gpu() {
+  choice::GpuMachine machine = ptx::described_gpu("a100");
+  machine.shared_bytes_per_block = 99 * 1024;
+  return machine;
+}
+
 std::vector<GpuAttentionTile> all_attention_tiles() {
   struct Precision {
     DType operands;
@@ -62,9 +69,10 @@ std::vector<GpuAttentionTile> all_attention_tiles() {
   for (const auto& [operands, tf32] :
        {Precision{DType::bf16, false}, Precision{DType::f32, true}, Precision{DType::f32, false}}) {
     for (const int room : {32, 64, 96, 128, 192, 256}) {
-      for (const char* gpu : {"a100", "h200"}) {
+      for (const choice::GpuMachine& machine :
+           {ptx::described_gpu("a100"), ptx::described_gpu("h200"), small_gpu()}) {
         for (const GpuAttentionTile& tile :
-             choice::gpu_attention_tiles(ptx::described_gpu(gpu), operands, tf32, room, room)) {
+             choice::gpu_attention_tiles(machine, operands, tf32, room, room)) {
           if (std::ranges::find(all, tile) == all.end()) all.push_back(tile);
         }
       }
