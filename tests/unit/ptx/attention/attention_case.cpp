@@ -264,6 +264,10 @@ BuiltAttention::BuiltAttention(const AttentionCase& c) : form(c) {
   for (const std::int64_t extent : {c.batch, c.group, c.m, c.n}) builder.axis(extent);
   for (const std::int64_t extent : {c.keys, c.d})
     builder.axis(extent, rkernel::AxisKind::Reduction);
+  if (c.fixed_heads) {
+    builder.problem.axes[in_n].extent = builder.constant(c.n);
+    builder.problem.axes[in_d].extent = builder.constant(c.d);
+  }
   rkernel::Attention attention;
   attention.m = in_m;
   attention.n = in_n;

@@ -39,7 +39,8 @@ struct AttentionCase {
   std::int64_t slack = 0;        ///< elements after each row
   std::int64_t offset = 0;       ///< of q, k and v, elements
   bool bias = false, residual = false;
-  int blocks = 2;  ///< of the grid
+  bool fixed_heads = false;  ///< n and d are known at load
+  int blocks = 2;            ///< of the grid
 };
 std::string to_string(const AttentionCase& c);
 

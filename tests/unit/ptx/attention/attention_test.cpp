@@ -101,3 +101,22 @@ TEST_CASE("attention on the emulator: small heads, few queries, and rows that se
     }
   }
 }
+
+TEST_CASE("attention on the emulator: as the target plans it") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  const int rounds = dyn::testing::test_rounds(40, 5);
+  constexpr std::int64_t queries[] = {1, 1, 3, 17, 70};
+  for (const Precision& precision : precisions_of_attention) {
+    const GpuAttentionTile tile = tiles_of(precision.operands, precision.tf32, 64, 64).front();
+    for (int round = 0; round < rounds / 4 + 1; ++round) {
+      AttentionCase c = random_attention_case(tile, precision.operands, random);
+      c.fixed_heads = true;
+      c.m = queries[random() % std::size(queries)];
+      INFO(to_string(c));
+      const BuiltAttention built(c);
+      const Contents contents = random_operands(built, random);
+      const PlannedRun planned = run_planned(built, contents, described_gpu("a100"));
+      CHECK(worst_attention_error(built, contents, planned.output) <= 1);
+    }
+  }
+}
