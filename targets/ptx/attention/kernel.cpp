@@ -6,12 +6,13 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include "dyn/error.hpp"
 #include "src/base/rounding.hpp"
-#include "src/choice/calibration/calibration.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
+#include "targets/ptx/attention/grouped_heads.hpp"
 #include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
@@ -74,8 +75,6 @@ class PlannedAttention final : public GpuAttentionKernel {
       if (dense) epilogue_bytes_ += static_cast<double>(size_of(operand.dtype));
     }
   }
-
-  bool has_tiles() const { return !manifest_.classes().empty(); }
 
   std::vector<codegen::KernelSource> sources() const override {
     const std::string structure = codegen::structure_key(*problem_, slots_);
@@ -170,9 +169,13 @@ class PlannedAttention final : public GpuAttentionKernel {
     return {list_class(choose(sizes_of(ints), ints), sources())};
   }
 
- private:
   void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+  std::int64_t queries(const rkernel::PlanRequest& request) const {
+    return sizes_of(slots_.evaluate(request.symbols)).queries;
+  }
+  std::size_t source_count() const { return manifest_.classes().size(); }
 
+ private:
   rkernel::CodeListing list_class(std::size_t index,
                                   const std::vector<codegen::KernelSource>& all) const {
     const GpuAttentionClass& shape_class = manifest_.classes()[index];
@@ -259,6 +262,54 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::vector<const void*> functions_;  ///< of sources()
 };
 
+/// Attention whose heads share keys and values in groups: a group's heads are rows of one tile
+/// where each has one query.
+class AttentionOfGroups final : public GpuAttentionKernel {
+ public:
+  AttentionOfGroups(std::unique_ptr<PlannedAttention> heads,
+                    std::unique_ptr<PlannedAttention> groups)
+      : heads_(std::move(heads)), groups_(std::move(groups)) {}
+
+  std::vector<codegen::KernelSource> sources() const override {
+    return joined(heads_->sources(), groups_->sources());
+  }
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
+    return at(request).plan(request);
+  }
+  std::string explain(const rkernel::PlanRequest& request) const override {
+    const PlannedAttention& chosen = at(request);
+    return (&chosen == groups_.get() ? "  heads of a group as queries\n" : "") +
+           chosen.explain(request);
+  }
+  std::string target_name() const override { return heads_->target_name(); }
+  std::string describe() const override { return heads_->describe() + groups_->describe(); }
+  std::vector<rkernel::CodeListing> listings() const override {
+    return joined(heads_->listings(), groups_->listings());
+  }
+  std::string listings_key() const override { return codegen::joined_keys(sources()); }
+  std::vector<rkernel::CodeListing> listings_at(
+      const rkernel::PlanRequest& request) const override {
+    return at(request).listings_at(request);
+  }
+
+ private:
+  void take_code(std::vector<const void*> functions) override {
+    const auto own = functions.begin() + static_cast<std::ptrdiff_t>(heads_->source_count());
+    heads_->take_code({functions.begin(), own});
+    groups_->take_code({own, functions.end()});
+  }
+  const PlannedAttention& at(const rkernel::PlanRequest& request) const {
+    return heads_->queries(request) == 1 && groups_->queries(request) > 1 ? *groups_ : *heads_;
+  }
+  template <class T>
+  static std::vector<T> joined(std::vector<T> all, std::vector<T> more) {
+    std::ranges::move(more, std::back_inserter(all));
+    return all;
+  }
+
+  std::unique_ptr<PlannedAttention> heads_, groups_;
+};
+
 }  // namespace
 
 std::optional<GpuAttentionKernel::Draft> GpuAttentionKernel::draft(const Problem& problem,
@@ -268,8 +319,12 @@ std::optional<GpuAttentionKernel::Draft> GpuAttentionKernel::draft(const Problem
   if (!can_attend(problem) || !is_float(compute)) return std::nullopt;
   auto kernel =
       std::make_unique<PlannedAttention>(problem, machine, compute, allow_tf32, target_name);
-  if (!kernel->has_tiles()) return std::nullopt;
-  return Draft(std::move(kernel));
+  if (kernel->source_count() == 0) return std::nullopt;
+  const std::optional<Problem> turned = heads_as_rows(problem);
+  if (!turned) return Draft(std::move(kernel));
+  auto groups =
+      std::make_unique<PlannedAttention>(*turned, machine, compute, allow_tf32, target_name);
+  return Draft(std::make_unique<AttentionOfGroups>(std::move(kernel), std::move(groups)));
 }
 
 }  // namespace dyn::ptx

@@ -44,10 +44,18 @@ AttentionManifest::AttentionManifest(const rkernel::Problem& problem,
     for (const int width : widths) {
       // Where both are open, columns that are more than d make blocks of their own.
       if (depths.size() > 1 && widths.size() > 1 && width != depth) continue;
-      for (const GpuAttentionTile& tile :
-           choice::gpu_attention_tiles(machine, compute, allow_tf32, depth, width))
-        add_classes(tile);
+      add_tiles(choice::gpu_attention_tiles(machine, compute, allow_tf32, depth, width));
     }
+  }
+}
+
+// Tiles of more rows than there can be queries never pay, where a smaller one has room for all.
+void AttentionManifest::add_tiles(const std::vector<GpuAttentionTile>& tiles) {
+  const std::int64_t most_rows =
+      graph::bounds(problem_.axes[static_cast<std::size_t>(problem_.attention->m)].extent).high;
+  for (const GpuAttentionTile& tile : tiles) {
+    add_classes(tile);
+    if (tile.block_m >= most_rows) return;
   }
 }
 

@@ -27,6 +27,7 @@ class AttentionManifest {
                                        std::span<const std::int64_t> ints) const;
 
  private:
+  void add_tiles(const std::vector<choice::GpuAttentionTile>& tiles);
   void add_classes(const choice::GpuAttentionTile& tile);
   bool copies_now(const GpuAttentionClass& shape_class, const codegen::SlotTable& slots,
                   std::span<const std::int64_t> ints) const;

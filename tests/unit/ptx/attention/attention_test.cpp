@@ -120,3 +120,33 @@ TEST_CASE("attention on the emulator: as the target plans it") {
     }
   }
 }
+
+TEST_CASE("attention on the emulator: heads of a group with one query each read their keys once") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  for (const Precision& precision : precisions_of_attention) {
+    AttentionCase c;
+    c.tile = tiles_of(precision.operands, precision.tf32, 64, 64).front();
+    c.dtype = precision.operands;
+    c.fixed_heads = c.causal = c.hides_rows = c.bias = c.residual = true;
+    c.mask = MaskForm::Full;
+    c.batch = 3;
+    c.group = 5;
+    c.n = 40;
+    c.d = 64;
+    c.keys = 131;
+    INFO(to_string(c));
+    const BuiltAttention built(c);
+    const Contents contents = random_operands(built, random);
+    const PlannedRun planned = run_planned(built, contents, described_gpu("a100"));
+    CHECK(worst_attention_error(built, contents, planned.output) <= 1);
+    const std::int64_t tiles_of_rows = precision.operands == DType::f32 && !precision.tf32 ? 2 : 1;
+    CHECK(planned.launch.tickets <= c.batch * tiles_of_rows);
+    // Two queries of each head are no rows of one tile.
+    c.m = 2;
+    const BuiltAttention two(c);
+    const Contents of_two = random_operands(two, random);
+    const PlannedRun apart = run_planned(two, of_two, described_gpu("a100"));
+    CHECK(worst_attention_error(two, of_two, apart.output) <= 1);
+    CHECK(apart.launch.tickets == c.batch * c.group);
+  }
+}
