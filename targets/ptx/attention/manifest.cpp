@@ -95,7 +95,7 @@ std::vector<std::size_t> AttentionManifest::classes_for(const codegen::SlotTable
   const rkernel::Attention& attention = *problem_.attention;
   const std::int64_t depth = codegen::value_of(slots.extent(attention.d), ints),
                      width = codegen::value_of(slots.extent(attention.n), ints);
-  // Of two classes of one tile the first is for vectors.
+  // The first of two classes of one tile is for vectors.
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const GpuAttentionTile& tile = classes_[i].tile;

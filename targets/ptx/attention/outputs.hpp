@@ -21,7 +21,7 @@ class AttentionOutputs {
   /// Maximum and sum of a row of a part, two floats. `part`, `row`: i32.
   llvm::Value* statistic(llvm::Value* shared, llvm::Value* part, llvm::Value* row);
   void write_statistics(const RowState& state, llvm::Value* shared);
-  /// What a row's accumulators of this part are multiplied by, by the statistics of all parts.
+  /// The factor of a row's accumulators of this part, by the statistics of all parts.
   llvm::Value* share_of_part(const RowState& state, llvm::Value* shared, int row);
   void publish_in_order(const RowState& state, llvm::Value* shared);
 

@@ -50,8 +50,8 @@ class AttentionProducts : public OutputPlaces {
   /// Computes, at the builder's place, where the thread stands in its block. `shares`:
   /// share_bytes() of shared memory.
   virtual void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* shares);
-  /// Scores of the warp's rows with the keys of its part, unscaled, f32. What does not exist is 0
-  /// in the tiles.
+  /// Scores of the warp's rows with the keys of its part, unscaled, f32. The tiles have zeros where
+  /// nothing exists.
   virtual Values scores(codegen::Builder& builder, llvm::Value* queries, llvm::Value* keys) = 0;
   /// accumulators + shares * values.
   virtual Values add_values(codegen::Builder& builder, const Values& shares, llvm::Value* values,
@@ -78,7 +78,7 @@ class AttentionProducts : public OutputPlaces {
 };
 
 std::unique_ptr<AttentionProducts> make_attention_products(const choice::GpuAttentionTile& tile);
-/// Of one engine, for make_attention_products().
+/// Those of one engine, for make_attention_products().
 std::unique_ptr<AttentionProducts> make_tensor_core_attention(const choice::GpuAttentionTile& tile);
 std::unique_ptr<AttentionProducts> make_cuda_core_attention(const choice::GpuAttentionTile& tile);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a warp does between the two products of attention: the step of the online softmax, and its
+// The work of a warp between the two products of attention: the step of the online softmax, and its
 // end (FlashAttention-2, algorithm 1, lines 9, 10 and 12).
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace dyn::ptx {
 
-/// What a thread carries from one tile of keys to the next, f32: for each of its rows the maximum
-/// of all scores so far, the same in all lanes of a row, and the sum of its own shares; and
+/// Carried by a thread from one tile of keys to the next, f32: for each of its rows the maximum of
+/// all scores so far, the same in all lanes of a row, and the sum of its own shares; and
 /// accumulators.
 struct RowState {
   std::vector<llvm::Value*> maxima, sums, accumulators;

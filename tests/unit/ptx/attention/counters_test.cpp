@@ -1,4 +1,4 @@
-// What the kernels of attention do, counted by the emulator.
+// The work of attention's kernels, counted by the emulator.
 
 #include <doctest/doctest.h>
 
