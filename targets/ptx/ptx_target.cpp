@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "src/rkernel/target/narrowing.hpp"
 #include "targets/ptx/attention/kernel.hpp"
+#include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/loop/kernel.hpp"
@@ -61,6 +62,7 @@ class PtxTarget final : public rkernel::Target {
 
   std::string name() const override { return name_; }
   bool fuses_attention() const override { return true; }
+  std::int64_t most_attention_depth() const override { return ptx::most_attention_depth; }
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 

@@ -23,7 +23,7 @@ using choice::GpuAttentionTile;
 namespace {
 
 /// Eight heads of `depth` and 64; queries and keys of any number.
-LoweredGraph heads_of(int depth, const std::string& options = "") {
+LoweredGraph heads_of(int depth, const std::string& options = "", std::int64_t most_depth = 5000) {
   const std::string text =
       "dyn 1\ndim S in 0..5000\ndim T in 0..5000\ngraph g(q: f32[8, S, D], k: f32[8, T, D], v: "
       "f32[8, T, 64]) -> (y: f32[8, S, 64]) {\n  y = attention(q, k, v)" +
@@ -33,7 +33,7 @@ LoweredGraph heads_of(int depth, const std::string& options = "") {
     sized.replace(at, 1, std::to_string(depth));
   LoweredGraph result;
   result.module = std::make_unique<graph::Module>(graph::parse(sized));
-  graph::decompose(*result.module, {.keep_attention = true});
+  graph::decompose(*result.module, {.keep_attention = true, .attention_depth = most_depth});
   graph::simplify(*result.module);
   result.fusion = graph::fuse(*result.module);
   result.problems = rkernel::lower(*result.module, result.fusion);
@@ -100,6 +100,22 @@ TEST_CASE("attention that device code lacks is refused") {
   integers.problems.front().operands[1].dtype = DType::i8;
   CHECK_FALSE(drafted(integers.problems.front()).has_value());
   CHECK_FALSE(drafted(heads_of(64).problems.front(), DType::i32).has_value());
+}
+
+TEST_CASE("attention that is too deep for a target is split") {
+  TargetOptions options;
+  options.machine = described_gpu("a100");
+  const auto target = make_ptx_target(options);
+  CHECK(target->fuses_attention());
+  const std::int64_t most = target->most_attention_depth();
+  const auto kept = [&](std::int64_t depth) {
+    const LoweredGraph graph = heads_of(static_cast<int>(depth), "", most);
+    return std::ranges::any_of(graph.problems, [](const rkernel::Problem& problem) {
+      return problem.attention.has_value();
+    });
+  };
+  CHECK(kept(most));
+  CHECK_FALSE(kept(most + 1));
 }
 
 TEST_CASE("everything that changes the code of attention is in its key, and no length") {
