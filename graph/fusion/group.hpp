@@ -1,6 +1,7 @@
 #pragma once
 // Fusion groups: which nodes become one kernel, and how values lie in memory.
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,6 +85,8 @@ struct Fusion {
 /// Operators that stay whole because the target has a kernel for them.
 struct DecomposeOptions {
   bool keep_attention = false;
+  /// Attention whose queries may have more columns is split all the same.
+  std::int64_t attention_depth = std::numeric_limits<std::int64_t>::max();
   std::vector<DType> key_dtypes = {};  ///< which of its keys and values it reads besides f32
   /// u8 or i16: products of u8 by constant i8 whose depth is a multiple of product_group stay
   /// contractions, and their left sides become that. f32: none does.

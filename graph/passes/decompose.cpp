@@ -309,12 +309,16 @@ void decompose(Module& module, const DecomposeOptions& options) {
   });
   decompose_narrow_products(module, options);
   Rewriter rewriter(module);
+  const auto depth_of = [&](const Node& attention) {
+    return bounds(module.value(attention.inputs[0]).type.dims.back()).high;
+  };
   for (Node& node : module.nodes) {
     if (decompose_conv_pool(rewriter, node)) continue;
     const auto split = splits.find(node.op->id);
     const bool attends = node.op->op_class == OpClass::Attention;
     if (attends) widen_keys(rewriter, node);
-    const bool whole = options.keep_attention && attends;
+    const bool whole =
+        options.keep_attention && attends && depth_of(node) <= options.attention_depth;
     if (whole) store_mask(rewriter, node);
     const bool contracted =
         node.op->id == OpId::Matmul &&

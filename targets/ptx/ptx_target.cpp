@@ -6,6 +6,8 @@
 
 #include "dyn/error.hpp"
 #include "src/rkernel/target/narrowing.hpp"
+#include "targets/ptx/attention/kernel.hpp"
+#include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/loop/kernel.hpp"
@@ -13,8 +15,9 @@
 namespace dyn::ptx {
 namespace {
 
-/// A kernel of either kind, or none of this target.
-using Draft = std::variant<std::monostate, ContractionKernel::Draft, LoopKernel::Draft>;
+/// A kernel of any kind, or none of this target.
+using Draft = std::variant<std::monostate, ContractionKernel::Draft, GpuAttentionKernel::Draft,
+                           LoopKernel::Draft>;
 
 bool is_none(const Draft& draft) { return std::holds_alternative<std::monostate>(draft); }
 
@@ -50,6 +53,8 @@ class PtxTarget final : public rkernel::Target {
   }
 
   std::string name() const override { return name_; }
+  bool fuses_attention() const override { return true; }
+  std::int64_t most_attention_depth() const override { return ptx::most_attention_depth; }
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 
@@ -87,6 +92,9 @@ class PtxTarget final : public rkernel::Target {
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, options_.machine, options_.precision, tiles_,
                                            name_, options_.policy, pairs_));
+    if (problem.attention)
+      return made(GpuAttentionKernel::draft(problem, options_.machine, options_.precision,
+                                            options_.allow_tf32, name_));
     return made(LoopKernel::draft(problem, options_.machine, name_));
   }
 

@@ -15,8 +15,8 @@ struct Settings {
   std::string gpu;                ///< index of the GPU, or what the emulator imitates
   std::string precision = "f32";  ///< f32, tf32, f16 or bf16
   std::uint64_t seed = 1;
-  int rounds = 4;        ///< random sizes of each kernel (tiles)
-  bool emulate = false;  ///< compare with the emulator, too (tiles)
+  int rounds = 4;        ///< random sizes of each kernel (tiles, attention)
+  bool emulate = false;  ///< compare with the emulator, too (tiles, attention)
   std::string shapes;    ///< file of lines "M N K" (benchmark, candidates)
   std::string cublas = "libcublas.so";
   std::string output = "recorded.json";  ///< file to write (record)
@@ -27,6 +27,7 @@ std::shared_ptr<ptx::PtxDevice> open(const Settings& settings);
 /// Each prints what it does, and returns the number of failures.
 int verify_operators(const Settings& settings);
 int verify_tiles(const Settings& settings);
+int verify_attention(const Settings& settings);
 int benchmark(const Settings& settings);
 int candidates(const Settings& settings);
 int record(const Settings& settings);

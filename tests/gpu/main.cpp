@@ -14,11 +14,14 @@ namespace dyn::gpu_check {
 namespace {
 
 constexpr const char* usage =
-    "dyn-gpu-check operators | tiles | benchmark | candidates | record | devices [options]\n"
+    "dyn-gpu-check operators | tiles | attention | benchmark | candidates | record | devices "
+    "[options]\n"
     "dyn-gpu-check compare EXPECTED_DIR ACTUAL_DIR TOLERANCE\n"
     "  operators   every operator at every shape of its cases, against plain loops in double\n"
     "  tiles       every tile of the GPU's candidates, in every form, at random sizes, against "
     "plain loops in double\n"
+    "  attention   every tile of attention, in random forms and sizes, against plain loops in "
+    "double\n"
     "  benchmark   matrix products of --shapes FILE beside cuBLAS\n"
     "  candidates  predicted and measured time of each tile for --shapes FILE, as comma-separated "
     "values\n"
@@ -28,7 +31,8 @@ constexpr const char* usage =
     "  compare     .npy files of two folders, by the largest value of each\n"
     "  --device cuda|emulator  --gpu INDEX|NAME  --precision f32|tf32|f16|bf16  --seed N  --rounds "
     "N  --cublas LIBRARY  --output FILE\n"
-    "  --emulate yes|no: run tiles on the emulator, too, and count the runs that have its very "
+    "  --emulate yes|no: run tiles and attention on the emulator, too, and count the runs that "
+    "have its very "
     "bits\n"
     "Exit status: 0 all well, 1 failures, 2 a usage error, 77 no GPU.\n";
 constexpr int no_gpu_status = 77;
@@ -88,6 +92,7 @@ int run(std::span<char*> arguments) {
   int (*work)(const Settings&) = nullptr;
   if (command == "operators") work = verify_operators;
   if (command == "tiles") work = verify_tiles;
+  if (command == "attention") work = verify_attention;
   if (command == "benchmark") work = benchmark;
   if (command == "candidates") work = candidates;
   if (command == "record") work = record;

@@ -41,6 +41,8 @@ part record "$check" record --output "$output/recorded.json"
 for precision in f32 tf32 f16 bf16; do
   part "tiles-$precision" "$check" tiles --precision $precision
   part "emulator-$precision" "$check" tiles --precision $precision --rounds 1 --emulate yes
+  part "attention-$precision" "$check" attention --precision $precision
+  part "emulator-attention-$precision" "$check" attention --precision $precision --rounds 1 --emulate yes
   part "operators-$precision" "$check" operators --precision $precision
 done
 
@@ -59,6 +61,7 @@ if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck synccheck initcheck; do
     for precision in f32 bf16; do
       part "$tool-$precision" compute-sanitizer --tool $tool --error-exitcode 1 "$check" tiles --precision $precision --rounds 1
+      part "$tool-attention-$precision" compute-sanitizer --tool $tool --error-exitcode 1 "$check" attention --precision $precision --rounds 1
     done
   done
   part memcheck-operators compute-sanitizer --tool memcheck --error-exitcode 1 "$check" operators

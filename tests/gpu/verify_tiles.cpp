@@ -8,6 +8,7 @@
 
 #include "targets/ptx/emulator/emulator.hpp"
 #include "tests/gpu/check.hpp"
+#include "tests/gpu/launch.hpp"
 #include "tests/unit/ptx/contraction/matmul_data.hpp"
 
 namespace dyn::gpu_check {
@@ -16,35 +17,11 @@ namespace {
 using namespace ptx;
 using ptx::testing::Bytes;
 using ptx::testing::MatmulCase;
-using rkernel::DeviceBlock;
-
-template <class T>
-DeviceBlock table(PtxDevice& device, rkernel::Stream& stream, const std::vector<T>& values) {
-  DeviceBlock block(device, std::max<std::size_t>(1, values.size()) * sizeof(T), "a table");
-  stream.upload(block.address(), values.data(), values.size() * sizeof(T));
-  return block;
-}
 
 Bytes run(PtxDevice& device, const void* function, const MatmulCase& c,
           const std::vector<Bytes>& buffers) {
-  const auto stream = device.make_stream();
-  std::vector<DeviceBlock> blocks;
-  std::vector<rkernel::DeviceAddress> addresses;
-  std::vector<rkernel::OperandRange> ranges;
-  for (const Bytes& buffer : buffers) {
-    blocks.push_back(table(device, *stream, buffer));
-    addresses.push_back(blocks.back().address());
-    ranges.push_back({addresses.back(), buffer.size(), ranges.size() + 1 == buffers.size()});
-  }
-  const DeviceBlock pointers = table(device, *stream, addresses),
-                    ints = table(device, *stream, ints_of(c, build(c))),
-                    status = table(device, *stream, std::vector<std::int32_t>{0});
-  stream->launch({function, "matmul", c.blocks, c.tile.threads(), c.tile.shared_bytes(),
-                  pointers.address(), ints.address(), status.address(), ranges});
-  Bytes output(buffers.back().size());
-  stream->download(output.data(), addresses.back(), output.size());
-  stream->synchronise();
-  return output;
+  return run_kernel(device, {function, "matmul", c.blocks, c.tile.threads(), c.tile.shared_bytes()},
+                    buffers, ints_of(c, build(c)));
 }
 
 /// The forms of one tile: both ways of copying each operand, both orders of B, transposes, all
@@ -98,23 +75,13 @@ void draw_sizes(MatmulCase& c, int multiprocessors, std::mt19937_64& random) {
   c.offset = 8 * static_cast<std::int64_t>(random() % 3);
 }
 
-const void* load(PtxDevice& device, const codegen::KernelSource& source) {
-  rkernel::CompileReport report;
-  return device.load(std::span(&source, 1), 1, report).front();
-}
-
-struct Tally {
-  int runs = 0, failures = 0, same_bits = 0;
-  double worst = 0;  ///< error over its bound
-};
-
 /// Runs one form at random sizes; `emulator` may be nullptr.
 void verify_form(PtxDevice& device, PtxDevice* emulator, MatmulCase c, int rounds,
                  std::mt19937_64& random, Tally& tally) {
   const auto built = build(c);
   const codegen::KernelSource source = source_of(built);
-  const void* function = load(device, source);
-  const void* emulated = emulator == nullptr ? nullptr : load(*emulator, source);
+  const void* function = load_one(device, source);
+  const void* emulated = emulator == nullptr ? nullptr : load_one(*emulator, source);
   for (int round = 0; round < rounds; ++round) {
     draw_sizes(c, device.machine().multiprocessors, random);
     const auto buffers = random_buffers(c, random);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -180,6 +181,10 @@ class Target {
   /// True where the target runs problems with an Attention; else the operator is split before it
   /// comes here.
   virtual bool fuses_attention() const { return false; }
+  /// The most columns of queries with which it does so.
+  virtual std::int64_t most_attention_depth() const {
+    return std::numeric_limits<std::int64_t>::max();
+  }
   /// The dtypes besides f32 of which it reads keys and values that lie in runs; i8 with scales.
   virtual std::vector<DType> key_dtypes() const { return {}; }
   /// The left factors of the products of integers that the target contracts (u8 or i16, by constant

@@ -33,6 +33,9 @@ class FallbackTarget final : public rkernel::Target {
       : first_(std::move(device_target)), make_host_(std::move(make_host)) {}
 
   std::string name() const override { return first_->name(); }
+  /// The host fuses all that a device refuses.
+  bool fuses_attention() const override { return first_->fuses_attention(); }
+  std::int64_t most_attention_depth() const override { return first_->most_attention_depth(); }
 
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
                             const rkernel::BufferFacts& buffers) override {

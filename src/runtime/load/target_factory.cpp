@@ -173,6 +173,7 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
 
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
   return {.decompose = {.keep_attention = target.fuses_attention(),
+                        .attention_depth = target.most_attention_depth(),
                         .key_dtypes = target.key_dtypes(),
                         .integer_factor = target.integer_factor(),
                         .multiplies_bfloats = target.multiplies_bfloats(),

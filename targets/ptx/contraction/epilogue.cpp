@@ -23,13 +23,14 @@ std::vector<int> roots_of(const rkernel::Problem& problem) {
 
 llvm::Value* Epilogue::place(llvm::Value* shared, llvm::Value* row, llvm::Value* column) {
   llvm::Value* element =
-      builder_.CreateAdd(builder_.CreateMul(row, number(tile_.epilogue_row_floats())), column);
+      builder_.CreateAdd(builder_.CreateMul(row, number(tile_.row_floats)), column);
   return builder_.CreateGEP(builder_.getFloatTy(), shared, element);
 }
 
-void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
-                       llvm::Value* shared) {
-  const auto together = static_cast<std::size_t>(leaf.side_by_side());
+void Epilogue::publish(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+                       llvm::Value* shared, Publish how) {
+  const auto together = static_cast<std::size_t>(places.side_by_side());
+  const llvm::Align alignment(sizeof(float) * together);
   for (std::size_t i = 0; i < accumulators.size(); i += together) {
     llvm::Value* stored = accumulators[i];
     if (together > 1) {
@@ -38,34 +39,42 @@ void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulat
       for (std::size_t j = 0; j < together; ++j)
         stored = builder_.CreateInsertElement(stored, accumulators[i + j], j);
     }
-    const Leaf::Place at = leaf.place(builder_, i);
-    builder_.CreateAlignedStore(stored, place(shared, at.row, at.column),
-                                llvm::Align(sizeof(float) * together));
+    const OutputPlaces::Place at = places.place(builder_, i);
+    llvm::Value* address = place(shared, at.row, at.column);
+    if (how == Publish::Add) {
+      stored = builder_.CreateFAdd(
+          builder_.CreateAlignedLoad(stored->getType(), address, alignment), stored);
+    }
+    builder_.CreateAlignedStore(stored, address, alignment);
   }
 }
 
-void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
+void Epilogue::emit(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
                     llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs) {
-  const auto [a, b, m, n, k, group, zero, elements] = *problem_.contraction;
   call(builder_, Op::Barrier);
-  publish(leaf, accumulators, shared);
+  publish(places, accumulators, shared);
+  emit_published(shared, thread, outputs);
+}
+
+void Epilogue::emit_published(llvm::Value* shared, llvm::Value* thread,
+                              const BlockOutputs& outputs) {
   call(builder_, Op::Barrier);
-  compiler_.enter(codegen::axis_bit(m) | codegen::axis_bit(n), roots_of(problem_));
+  compiler_.enter(codegen::axis_bit(tile_.m) | codegen::axis_bit(tile_.n), roots_of(problem_));
   // Neighbouring threads take neighbouring columns. Threads that are left over when whole rows are
   // taken have no column.
-  const int row_step = std::max(1, tile_.threads() / tile_.block_n);
+  const int row_step = std::max(1, tile_.threads / tile_.columns);
   llvm::Value *column = thread, *row = number(0);
-  if (tile_.threads() > tile_.block_n) {
-    llvm::Value* has_row = builder_.CreateICmpULT(thread, number(row_step * tile_.block_n));
-    column = builder_.CreateSelect(has_row, builder_.CreateURem(thread, number(tile_.block_n)),
+  if (tile_.threads > tile_.columns) {
+    llvm::Value* has_row = builder_.CreateICmpULT(thread, number(row_step * tile_.columns));
+    column = builder_.CreateSelect(has_row, builder_.CreateURem(thread, number(tile_.columns)),
                                    outputs.columns);
-    row = builder_.CreateUDiv(thread, number(tile_.block_n));
+    row = builder_.CreateUDiv(thread, number(tile_.columns));
   }
-  CountedLoop columns(builder_, column, outputs.columns, number(tile_.threads()),
-                      "epilogue_column");
-  operands_.set_index(n, builder_.CreateAdd(outputs.n, builder_.CreateZExt(columns.index(),
-                                                                           builder_.getInt64Ty())));
-  compiler_.enter(codegen::axis_bit(m), roots_of(problem_));
+  CountedLoop columns(builder_, column, outputs.columns, number(tile_.threads), "epilogue_column");
+  operands_.set_index(
+      tile_.n,
+      builder_.CreateAdd(outputs.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
+  compiler_.enter(codegen::axis_bit(tile_.m), roots_of(problem_));
   emit_rows(shared, columns.index(), row, row_step, outputs);
   compiler_.leave();
   columns.close();
@@ -75,15 +84,14 @@ void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators
 
 void Epilogue::emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row,
                          int row_step, const BlockOutputs& outputs) {
-  const int straight = std::min(straight_rows, std::max(1, tile_.block_m / row_step));
+  const int straight = std::min(straight_rows, std::max(1, tile_.rows / row_step));
   CountedLoop rows(builder_, first_row, outputs.rows, number(row_step * straight), "epilogue_row");
   const auto at = [&](int i) {
     llvm::Value* row = builder_.CreateAdd(rows.index(), number(i * row_step));
     llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, outputs.rows);
     operands_.set_mask(exists);
     operands_.set_index(
-        problem_.contraction->m,
-        builder_.CreateAdd(outputs.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
+        tile_.m, builder_.CreateAdd(outputs.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
     return exists == nullptr ? row : builder_.CreateSelect(exists, row, rows.index());
   };
   std::vector<std::vector<llvm::Value*>> values;

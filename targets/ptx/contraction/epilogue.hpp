@@ -4,7 +4,6 @@
 
 #include <span>
 
-#include "src/choice/gpu/gpu.hpp"
 #include "targets/llvm/problem/expr_compiler.hpp"
 #include "targets/ptx/tile/leaf.hpp"
 
@@ -16,10 +15,17 @@ struct BlockOutputs {
   llvm::Value *rows, *columns;  ///< how many exist, i32, no more than the block has
 };
 
-/// A tile of f32 in shared memory, block_m rows of GpuTile::epilogue_row_floats().
+/// The tile of f32 in shared memory through which a block's outputs go.
+struct OutputTile {
+  int m = 0, n = 0;           ///< axes of its rows and columns
+  int rows = 0, columns = 0;  ///< of the block
+  int row_floats = 0;         ///< from one row to the next
+  int threads = 0;            ///< of the block
+};
+
 class Epilogue {
  public:
-  Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const choice::GpuTile& tile,
+  Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const OutputTile& tile,
            codegen::Operands& operands, codegen::ExprCompiler& compiler)
       : builder_(builder),
         problem_(problem),
@@ -29,21 +35,28 @@ class Epilogue {
 
   /// All threads of the block call this, after they have left the stages that lie at `shared`;
   /// afterwards the memory is free again.
-  void emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared,
-            llvm::Value* thread, const BlockOutputs& outputs);
+  void emit(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+            llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs);
+
+  /// The parts of emit(), for outputs that several threads sum up. A thread stores its
+  /// accumulators, or adds them to what lies there.
+  enum class Publish : unsigned char { Store, Add };
+  void publish(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+               llvm::Value* shared, Publish how = Publish::Store);
+  /// From the published outputs on; begins and ends with a barrier.
+  void emit_published(llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs);
 
  private:
   llvm::ConstantInt* number(int value) {
     return builder_.getInt32(static_cast<std::uint32_t>(value));
   }
   llvm::Value* place(llvm::Value* shared, llvm::Value* row, llvm::Value* column);
-  void publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared);
   void emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row, int row_step,
                  const BlockOutputs& outputs);
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;
-  const choice::GpuTile& tile_;
+  const OutputTile tile_;
   codegen::Operands& operands_;
   codegen::ExprCompiler& compiler_;
 };

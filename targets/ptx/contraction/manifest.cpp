@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "targets/ptx/contraction/vector_copies.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -13,65 +14,6 @@ using choice::Engine;
 using choice::GpuTile;
 using rkernel::Operand;
 using rkernel::Problem;
-
-constexpr std::int64_t vector_bytes = 16;
-
-std::int64_t elements_of_vector(const Operand& operand) {
-  return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype));
-}
-
-// What a vector copy needs of an operand besides the dtype of the tile: one distance of one
-// element, and others that are whole vectors, so that every row, or tap, starts at a multiple of 16
-// bytes. Buffers begin at such an address (rkernel::Device::allocate).
-struct VectorNeeds {
-  graph::Dim unit;
-  std::vector<graph::Dim> whole;
-};
-
-VectorNeeds needs_of(const Operand& operand, int inner) {
-  VectorNeeds needs{operand.strides[static_cast<std::size_t>(inner)], {operand.offset}};
-  for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
-    if (axis != inner) needs.whole.push_back(operand.strides[static_cast<std::size_t>(axis)]);
-  }
-  if (!operand.window) return needs;
-  needs.unit = operand.window->channel_step;
-  needs.whole.push_back(operand.window->channels);
-  for (const rkernel::WindowAxis& axis : operand.window->axes) needs.whole.push_back(axis.step);
-  return needs;
-}
-
-std::optional<bool> provably_vectors(const Operand& operand, int inner, DType tile_dtype) {
-  if (operand.dtype != tile_dtype) return false;
-  const VectorNeeds needs = needs_of(operand, inner);
-  if (!needs.unit.valid()) return false;
-  std::optional<bool> all = graph::prove_equal(needs.unit, needs.unit.table().constant(1));
-  for (const graph::Dim dim : needs.whole) {
-    if (!dim.valid() || all == false) continue;
-    const std::optional<bool> is_whole = graph::prove_multiple(dim, elements_of_vector(operand));
-    if (is_whole != true) all = is_whole;
-  }
-  return all;
-}
-
-bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype,
-                 const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
-  const Operand& operand = problem.operands[static_cast<std::size_t>(index)];
-  if (operand.dtype != tile_dtype) return false;
-  const std::int64_t vector = elements_of_vector(operand);
-  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
-  const auto is_whole = [&](int slot) { return value(slot) % vector == 0; };
-  bool all = is_whole(slots.offset(index));
-  for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
-    const int stride = slots.stride(index, axis);
-    all = all && (axis == inner && !operand.window ? value(stride) == 1 : is_whole(stride));
-  }
-  if (!operand.window) return all;
-  const codegen::WindowSlots& window = slots.window(index);
-  return all && value(window.channel_step) == 1 && is_whole(window.channels) &&
-         std::ranges::all_of(window.axes, [&](const codegen::WindowAxisSlots& axis) {
-           return is_whole(axis.step);
-         });
-}
 
 std::vector<Copy> copies_for(std::optional<bool> vectors) {
   if (!vectors) return {Copy::Vectors, Copy::Elements};

@@ -83,7 +83,13 @@ class RegionEmitter final : public rkernel::Emitter {
   void close(int layer, const rkernel::Loop&) override {
     if (layer != shared_layer) return;
     close_step();
-    Epilogue(builder_, problem_, tile_, operands_, compiler_)
+    const OutputTile outputs{.m = contraction_.m,
+                             .n = contraction_.n,
+                             .rows = tile_.block_m,
+                             .columns = tile_.block_n,
+                             .row_floats = tile_.epilogue_row_floats(),
+                             .threads = tile_.threads()};
+    Epilogue(builder_, problem_, outputs, operands_, compiler_)
         .emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
   }
 

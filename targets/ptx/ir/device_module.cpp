@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* threads_attribute = "dyn.threads";
 constexpr const char* shared_attribute = "dyn.shared";
+constexpr const char* resident_attribute = "dyn.resident";
 
 int number_of(const llvm::Function& kernel, const char* attribute) {
   int value = -1;
@@ -48,7 +49,8 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
 }
 
 llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
-                              const std::string& symbol, int threads, int shared_bytes) {
+                              const std::string& symbol, int threads, int shared_bytes,
+                              int resident) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* global = llvm::PointerType::get(context, global_space);
   auto* type =
@@ -57,6 +59,7 @@ llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
   kernel->setDoesNotThrow();
   kernel->addFnAttr(threads_attribute, std::to_string(threads));
   kernel->addFnAttr(shared_attribute, std::to_string(shared_bytes));
+  if (resident > 1) kernel->addFnAttr(resident_attribute, std::to_string(resident));
   constexpr const char* names[] = {"pointers", "ints", "status"};
   for (unsigned i = 0; i < 3; ++i) {
     kernel->getArg(i)->setName(names[i]);
@@ -84,7 +87,8 @@ KernelShape kernel_shape(const llvm::Module& module) {
     throw Error(ErrorKind::internal,
                 "the device module " + module.getModuleIdentifier() + " has no kernel");
   return {kernel->getName().str(), number_of(*kernel, threads_attribute),
-          number_of(*kernel, shared_attribute)};
+          number_of(*kernel, shared_attribute),
+          kernel->hasFnAttribute(resident_attribute) ? number_of(*kernel, resident_attribute) : 1};
 }
 
 std::string module_hash(const llvm::Module& module) {

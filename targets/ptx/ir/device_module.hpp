@@ -32,8 +32,11 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
                                                  const std::string& symbol);
 
 /// The empty function of a kernel, with its attributes; the builder is left in its entry block.
+/// `resident`: so many blocks have room on one multiprocessor with the registers that an assembler
+/// gives a thread; more than 1 is the attribute "dyn.resident".
 llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
-                              const std::string& symbol, int threads, int shared_bytes);
+                              const std::string& symbol, int threads, int shared_bytes,
+                              int resident = 1);
 
 /// Intrinsics (llvm::Intrinsic::ID) that may be called beside device operations.
 std::span<const unsigned> device_intrinsics();
@@ -45,7 +48,7 @@ void verify_device_module(const llvm::Module& module);
 
 struct KernelShape {
   std::string symbol;
-  int threads = 0, shared_bytes = 0;
+  int threads = 0, shared_bytes = 0, resident = 1;
 };
 /// The only kernel of a module.
 KernelShape kernel_shape(const llvm::Module& module);

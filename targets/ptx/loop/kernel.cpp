@@ -23,7 +23,7 @@ namespace dyn::ptx {
 namespace {
 
 bool is_supported(const rkernel::Problem& problem) {
-  if (problem.contraction || problem.operands.empty()) return false;
+  if (problem.contraction || problem.attention || problem.operands.empty()) return false;
   return std::ranges::all_of(problem.exprs,
                              [](const rkernel::Expr& expr) { return can_compute(expr.dtype); }) &&
          std::ranges::all_of(problem.operands, [](const rkernel::Operand& operand) {

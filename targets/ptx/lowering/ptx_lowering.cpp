@@ -88,8 +88,8 @@ class CollectErrors {
 };
 
 /// Tells LLVM that blocks have exactly so many threads (from which ptxas knows how many registers
-/// each may have), and that at least one block fits a multiprocessor: without that, ptxas spills
-/// rather than let fewer blocks fit.
+/// each may have), and that at least so many blocks fit a multiprocessor, mostly one: without that,
+/// ptxas spills rather than let fewer blocks fit.
 void annotate(llvm::Module& module, const KernelShape& shape) {
   llvm::LLVMContext& context = module.getContext();
   auto* integer = llvm::Type::getInt32Ty(context);
@@ -103,7 +103,7 @@ void annotate(llvm::Module& module, const KernelShape& shape) {
   };
   add("kernel", 1);
   add("reqntidx", shape.threads);
-  add("minctasm", 1);
+  add("minctasm", shape.resident);
 }
 
 }  // namespace

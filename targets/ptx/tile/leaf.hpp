@@ -18,9 +18,22 @@ enum class BOrder : unsigned char {
   RowsAlongK   ///< block_n rows of block_k elements
 };
 
-class Leaf {
+/// The places of a thread's accumulators. Every output of the block belongs to one thread.
+class OutputPlaces {
  public:
-  virtual ~Leaf() = default;
+  virtual ~OutputPlaces() = default;
+  /// Row and column within the block, i32 values.
+  struct Place {
+    llvm::Value *row, *column;
+  };
+  virtual Place place(codegen::Builder& builder, std::size_t index) const = 0;
+  /// So many accumulators, from an index that is a multiple of it on, lie side by side in a row,
+  /// from a column on that is one too.
+  virtual int side_by_side() const = 0;
+};
+
+class Leaf : public OutputPlaces {
+ public:
   /// Tiles of one stage. A: block_m rows of block_k elements.
   virtual SharedTile a_tile() const = 0;
   virtual SharedTile b_tile() const = 0;
@@ -34,15 +47,6 @@ class Leaf {
   virtual std::vector<llvm::Value*> multiply(codegen::Builder& builder, llvm::Value* a,
                                              llvm::Value* b,
                                              std::span<llvm::Value* const> accumulators) = 0;
-  /// Row and column within the block of accumulator `index` of this thread, i32 values. Every
-  /// output of the block belongs to one thread.
-  struct Place {
-    llvm::Value *row, *column;
-  };
-  virtual Place place(codegen::Builder& builder, std::size_t index) const = 0;
-  /// So many accumulators, from an index that is a multiple of it on, lie side by side in a row,
-  /// from a column on that is one too.
-  virtual int side_by_side() const = 0;
 };
 
 /// Both read their tiles from the layers of the tree, not from elsewhere.

@@ -8,6 +8,7 @@
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/tile/leaf.hpp"
+#include "targets/ptx/tile/mma.hpp"
 #include "targets/ptx/tile/tensor_core_loads.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
@@ -18,24 +19,6 @@ using choice::GpuTile;
 using choice::warp_lanes;
 using codegen::Builder;
 using Values = std::vector<llvm::Value*>;
-
-/// Accumulators of one lane in an instruction's tile: rows g and g + 8, at columns 2 * t and 2 * t
-/// + 1 each, for lane 4 * g + t.
-constexpr int mma_accumulators = 4;
-constexpr int lanes_of_row = 4, lower_rows = 8;
-
-Op instruction_of(DType operands) {
-  switch (operands) {
-    case DType::f16: return Op::MmaF16;
-    case DType::bf16: return Op::MmaBf16;
-    case DType::f32:
-      return Op::MmaTf32;  // elements in shared memory are truncated to TF32, not rounded: mma
-                           // ignores the low 13 bits
-    default:
-      throw Error(ErrorKind::internal, "tensor cores multiply f16, bf16 and f32 (as TF32), not " +
-                                           std::string(name_of(operands)));
-  }
-}
 
 // Warps that are a power of two wide begin at chunks whose low bits are 0 (SwizzledAddresses).
 GpuTile legal(const GpuTile& tile, DType operands) {
@@ -57,7 +40,7 @@ GpuTile legal(const GpuTile& tile, DType operands) {
 class TensorCoreLeaf final : public Leaf {
  public:
   TensorCoreLeaf(const GpuTile& tile, DType operands, BOrder b_order)
-      : instruction_(instruction_of(operands)),
+      : instruction_(mma_instruction(operands)),
         tile_(legal(tile, operands)),
         steps_(tile_.block_k * static_cast<int>(size_of(operands)) / k_step_bytes),
         columns_(tile_, b_order),
@@ -103,7 +86,7 @@ class TensorCoreLeaf final : public Leaf {
       const bool last = step + 1 == steps_;
       auto next_rows = last ? std::vector<Values>() : a_->load(builder, a_addresses, step + 1);
       auto next_columns = last ? std::vector<Values>() : b_->load(builder, b_addresses, step + 1);
-      multiply_step(builder, rows, columns, sums);
+      multiply_fragments(builder, instruction_, rows, columns, sums);
       rows = std::move(next_rows);
       columns = std::move(next_columns);
     }
@@ -124,20 +107,6 @@ class TensorCoreLeaf final : public Leaf {
  private:
   int tiles_m() const { return tile_.warp_m / mma_rows; }
   int tiles_n() const { return tile_.warp_n / mma_columns; }
-
-  void multiply_step(Builder& builder, const std::vector<Values>& rows,
-                     const std::vector<Values>& columns, Values& sums) const {
-    auto sum = sums.begin();
-    for (const Values& a : rows) {
-      for (const Values& b : columns) {
-        Values arguments(a);
-        arguments.insert(arguments.end(), b.begin(), b.end());
-        arguments.insert(arguments.end(), sum, sum + mma_accumulators);
-        const Values added = results(builder, call(builder, instruction_, arguments));
-        sum = std::copy(added.begin(), added.end(), sum);
-      }
-    }
-  }
 
   const Op instruction_;
   const GpuTile tile_;

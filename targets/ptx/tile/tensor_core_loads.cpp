@@ -155,8 +155,11 @@ class TransposedLoads final : public MatrixLoads {
 };
 
 /// B of TF32 whose rows run along N: ldmatrix cannot transpose 32-bit elements, so each lane loads
-/// its words. Lane 4 * g + t holds rows t and t + 4 of a k step at column g of each instruction's
-/// tile.
+/// its words. Lane 4 * g + t holds two rows of a k step at column g of each instruction's tile.
+enum class WordRows {
+  Halves,  ///< t and t + 4
+  Pairs    ///< 2 * t and 2 * t + 1
+};
 class WordLoads final : public FragmentLoads {
  public:
   WordLoads(const SharedTile& tile, int columns, ColumnMap map)
@@ -164,10 +167,19 @@ class WordLoads final : public FragmentLoads {
         columns_(columns),
         map_(map),
         addresses_(tile, std::min(map.spread() / chunk_words, columns / mma_columns), 1) {}
+  /// All columns are neighbours; rows in pairs. The two halves of 8 columns meet no bank twice, as
+  /// the swizzle moves the chunks of even rows by an even number of chunks.
+  WordLoads(const SharedTile& tile, int columns)
+      : tile_(tile),
+        columns_(columns),
+        rows_(WordRows::Pairs),
+        addresses_(tile, columns / chunk_words, mma_columns / chunk_words) {}
   SharedTile tile() const override { return tile_; }
 
   void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
-    llvm::Value* row = builder.CreateAnd(lane, number(builder, half_rows - 1));
+    const bool pairs = rows_ == WordRows::Pairs;
+    llvm::Value* row = builder.CreateMul(builder.CreateAnd(lane, number(builder, half_rows - 1)),
+                                         number(builder, pairs ? 2 : 1));
     llvm::Value* column = builder.CreateLShr(lane, number(builder, 2));
     llvm::Value* half = builder.CreateMul(builder.CreateLShr(column, number(builder, 2)),
                                           number(builder, map_.spread() / chunk_words));
@@ -176,8 +188,8 @@ class WordLoads final : public FragmentLoads {
     llvm::Value* byte = builder.CreateMul(
         builder.CreateAnd(column, number(builder, chunk_words - 1)), number(builder, word_bytes));
     addresses_.prepare(builder, row, chunk, byte);
-    lower_addresses_.prepare(builder, builder.CreateAdd(row, number(builder, half_rows)), chunk,
-                             byte);
+    lower_addresses_.prepare(
+        builder, builder.CreateAdd(row, number(builder, pairs ? 1 : half_rows)), chunk, byte);
   }
 
   Values addresses(Builder& builder, llvm::Value* stage) const override {
@@ -208,6 +220,7 @@ class WordLoads final : public FragmentLoads {
   SharedTile tile_;
   int columns_;
   ColumnMap map_;
+  WordRows rows_ = WordRows::Halves;
   SwizzledAddresses addresses_, lower_addresses_ = addresses_;
 };
 
@@ -252,6 +265,12 @@ std::unique_ptr<FragmentLoads> make_b_loads(const GpuTile& tile, BOrder order) {
   if (by_words(tile, order))
     return std::make_unique<WordLoads>(rows, tile.warp_n, ColumnMap(tile, order));
   return std::make_unique<TransposedLoads>(rows, tile.warp_n);
+}
+
+std::unique_ptr<FragmentLoads> make_chained_b_loads(const SharedTile& tile, DType operands,
+                                                    int columns) {
+  if (operands == DType::f32) return std::make_unique<WordLoads>(tile, columns);
+  return std::make_unique<TransposedLoads>(tile, columns);
 }
 
 }  // namespace dyn::ptx

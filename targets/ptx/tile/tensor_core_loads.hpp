@@ -39,6 +39,7 @@ class FragmentLoads {
 /// apart, as the swizzle moves chunks of 4 columns within 32 columns.
 class ColumnMap {
  public:
+  ColumnMap() = default;  ///< all columns are neighbours
   ColumnMap(const choice::GpuTile& tile, BOrder order);
   /// Columns 4 to 7 of an instruction's tile lie so many after columns 0 to 3; 4: all 8 are
   /// neighbours.
@@ -53,6 +54,12 @@ class ColumnMap {
  private:
   int spread_ = 4, warp_n_ = 0;
 };
+
+/// B of `columns` neighbouring columns, rows along N, where A's fragments are accumulators of
+/// another product, whose columns are its K: each instruction's accumulators of TF32 stand in A as
+/// rows 0, 2, 4, 6, 1, 3, 5, 7 of K. Elements of 2 bytes stand in order.
+std::unique_ptr<FragmentLoads> make_chained_b_loads(const SharedTile& tile, DType operands,
+                                                    int columns);
 
 std::unique_ptr<FragmentLoads> make_a_loads(const choice::GpuTile& tile);
 std::unique_ptr<FragmentLoads> make_b_loads(const choice::GpuTile& tile, BOrder order);

@@ -1,0 +1,386 @@
+#include "targets/ptx/attention/emitter.hpp"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <optional>
+
+#include "dyn/error.hpp"
+#include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/problem/expr_compiler.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
+#include "targets/ptx/attention/outputs.hpp"
+#include "targets/ptx/attention/scores.hpp"
+#include "targets/ptx/attention/tree.hpp"
+#include "targets/ptx/contraction/moves.hpp"
+#include "targets/ptx/contraction/pipeline.hpp"
+#include "targets/ptx/ir/device_module.hpp"
+#include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/words.hpp"
+#include "targets/ptx/tile/tree.hpp"
+
+namespace dyn::ptx {
+namespace {
+
+using codegen::Builder;
+using codegen::CountedLoop;
+using Values = std::vector<llvm::Value*>;
+
+constexpr int whole_warp_lanes = -1;
+
+/// Queries, keys or values: how their tile is copied, and where it lies.
+struct AttentionMatrix {
+  int operand = 0, row_axis = 0, column_axis = 0;
+  TileCopy copy;
+  llvm::Value* base = nullptr;      ///< its first element in the first element of the batch
+  llvm::Value* position = nullptr;  ///< of the tile that is to be copied next
+};
+
+class AttentionEmitter final : public rkernel::Emitter {
+ public:
+  AttentionEmitter(Builder& builder, llvm::Function& function, const rkernel::RKernel& kernel,
+                   const codegen::SlotTable& slots, const GpuAttentionSlots& grid,
+                   const GpuAttentionClass& shape_class)
+      : builder_(builder),
+        kernel_(kernel),
+        problem_(*kernel.problem),
+        attention_(*problem_.attention),
+        slots_(slots),
+        grid_(grid),
+        tile_(attention_tile_of(kernel, shape_class.tile.depth)),
+        args_{function.getArg(0), function.getArg(1), function.getArg(2)},
+        products_(make_attention_products(tile_)),
+        q_{attention_.q, attention_.m, attention_.d,
+           copy_of(attention_.q, products_->query_tile(), shape_class.q, DepthAlong::Columns)},
+        k_{attention_.k, attention_.keys, attention_.d,
+           copy_of(attention_.k, products_->key_tile(), shape_class.k, DepthAlong::Rows)},
+        v_{attention_.v, attention_.keys, attention_.n,
+           copy_of(attention_.v, products_->value_tile(), shape_class.v, DepthAlong::Rows)},
+        pipeline_(make_group_pipeline(tile_.stages)),
+        operands_(builder_, problem_, slots_, shape_class.lanes, args_, 1),
+        compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}),
+        softmax_(builder_, *products_),
+        mask_(builder_, problem_, slots_, operands_, *products_) {
+    check_bytes(products_->query_tile(), tile_.query_bytes());
+    check_bytes(products_->key_tile(), tile_.key_bytes());
+    check_bytes(products_->value_tile(), tile_.value_bytes());
+  }
+
+  void emit() {
+    thread_ = call(builder_, Op::Thread);
+    shared_ = call(builder_, Op::Shared);
+    stages_ = at_byte(builder_, shared_, int32(tile_.query_bytes()));
+    products_->prepare(builder_, thread_,
+                       at_byte(builder_, stages_, int32(tile_.stages * stage_bytes())));
+    scale_ = builder_.CreateBitCast(
+        builder_.CreateTrunc(operands_.slot(grid_.scale), builder_.getInt32Ty()),
+        builder_.getFloatTy());
+    for (AttentionMatrix* matrix : {&k_, &v_}) prepare_matrix(*matrix);
+    llvm::Value* block = builder_.CreateZExt(call(builder_, Op::Block), builder_.getInt64Ty());
+    llvm::Value* blocks = builder_.CreateZExt(call(builder_, Op::Blocks), builder_.getInt64Ty());
+    CountedLoop tickets(builder_, block, operands_.slot(grid_.tickets), blocks, "ticket");
+    locate(tickets.index());
+    rkernel::walk(kernel_, *this);
+    tickets.close();
+  }
+
+  // The ticket is one iteration of all loops of the grid; the products handle warps and lanes, as
+  // they know the thread's place in them.
+  void open(int layer, const rkernel::Loop& loop) override {
+    if (layer == attention_grid) open_block(loop.axis);
+    if (layer == attention_shared) open_step();
+  }
+
+  void close(int layer, const rkernel::Loop&) override {
+    if (layer == attention_shared) close_step();
+  }
+
+  // Queries are part of the first group of copies.
+  void run_ahead(int, std::span<const rkernel::Move> moves) override {
+    CountedLoop ahead(builder_, int32(0), int32(tile_.stages - 1), int32(1), "ahead",
+                      Values{k_.position, v_.position});
+    k_.position = ahead.carried(0);
+    v_.position = ahead.carried(1);
+    begin_write({ahead.index(), int32(0)}, ahead.index());
+    for (const rkernel::Move& move : moves) issue(move);
+    pipeline_->end_write(builder_);
+    const Values after = ahead.close(Values{next_position(k_), next_position(v_)});
+    k_.position = after[0];
+    v_.position = after[1];
+  }
+
+  void move(int layer, const rkernel::Move& move) override {
+    if (layer == attention_grid) {
+      begin_ticket();
+      q_.copy.issue(builder_, {q_.position}, int32(0), shared_);
+      return;
+    }
+    issue(move);
+  }
+
+  void leaf(const rkernel::Layer&) override {
+    pipeline_->end_write(builder_);
+    // All lanes of a warp execute the following together; before, each has copied by itself.
+    call(builder_, Op::WarpSync, {int32(whole_warp_lanes)});
+    llvm::Value* stage = stage_at(cursor_);
+    const Values scores =
+        mask_.apply(products_->scores(builder_, shared_, stage), scale_, first_key());
+    const Values shares = softmax_.step(scores, state_);
+    state_.accumulators = products_->add_values(
+        builder_, shares, at_byte(builder_, stage, int32(tile_.key_bytes())), state_.accumulators);
+    pipeline_->end_read(builder_, cursor_);
+  }
+
+ private:
+  TileCopy copy_of(int operand, const SharedTile& tile, Copy copy, DepthAlong depth_along) const {
+    const DType source = problem_.operands[static_cast<std::size_t>(operand)].dtype;
+    return {tile, PieceCopies(tile_.operands, source, copy), tile_.threads(), depth_along};
+  }
+
+  void check_bytes(const SharedTile& tile, int bytes) const {
+    if (tile.bytes() != bytes)
+      throw Error(ErrorKind::internal,
+                  "the tiles of the products are not those of " + tile_.to_string());
+  }
+
+  llvm::ConstantInt* int32(int value) const { return number(builder_, value); }
+  llvm::ConstantInt* wide(std::int64_t value) const {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
+  llvm::Value* slot(int index) {
+    return index == codegen::SlotTable::none ? wide(0) : operands_.slot(index);
+  }
+  llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
+  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
+  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+  llvm::Value* narrow(llvm::Value* value) {
+    return builder_.CreateTrunc(value, builder_.getInt32Ty());
+  }
+  int stage_bytes() const { return tile_.key_bytes() + tile_.value_bytes(); }
+  llvm::Value* stage_at(const Cursor& cursor) {
+    return at_byte(builder_, stages_, builder_.CreateMul(cursor.stage, int32(stage_bytes())));
+  }
+  llvm::Value* element(int operand, llvm::Value* base, llvm::Value* index) {
+    const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
+    return at_byte(builder_, base,
+                   builder_.CreateMul(index, wide(static_cast<std::int64_t>(size_of(dtype)))));
+  }
+
+  llvm::Value* base_of(int operand) {
+    llvm::Type* pointer = args_.pointers->getType();
+    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, args_.pointers,
+                                                             static_cast<std::uint64_t>(operand));
+    return element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
+                   slot(slots_.offset(operand)));
+  }
+
+  void prepare_matrix(AttentionMatrix& matrix) {
+    matrix.base = base_of(matrix.operand);
+    llvm::Value* columns = matrix.copy.vectors() ? static_cast<llvm::Value*>(wide(1))
+                                                 : stride(matrix.operand, matrix.column_axis);
+    const bool queries = matrix.operand == attention_.q;
+    matrix.copy.prepare(builder_, thread_, stride(matrix.operand, matrix.row_axis), columns,
+                        extent(queries ? attention_.d : attention_.keys));
+  }
+
+  /// Batch axes outermost, then columns; rows of one element of the batch come one after another,
+  /// last ones first: under a causal mask they see most.
+  void locate(llvm::Value* ticket) {
+    index_.clear();
+    llvm::Value* m_blocks = slot(grid_.m_blocks);
+    llvm::Value* rows = builder_.CreateURem(ticket, m_blocks);
+    index_[attention_.m] = builder_.CreateSub(builder_.CreateSub(m_blocks, wide(1)), rows);
+    llvm::Value* rest = builder_.CreateUDiv(ticket, m_blocks);
+    llvm::Value* n_blocks = slot(grid_.n_blocks);
+    index_[attention_.n] = builder_.CreateURem(rest, n_blocks);
+    rest = builder_.CreateUDiv(rest, n_blocks);
+    for (int axis = attention_.m - 1; axis >= 0; --axis) {
+      index_[axis] = axis == 0 ? rest : builder_.CreateURem(rest, extent(axis));
+      if (axis > 0) rest = builder_.CreateUDiv(rest, extent(axis));
+    }
+  }
+
+  void open_block(int axis) {
+    llvm::Value* index = index_.at(axis);
+    if (axis == attention_.m) {
+      outputs_.m = builder_.CreateMul(index, wide(tile_.block_m));
+      outputs_.rows = existing(axis, outputs_.m, tile_.block_m);
+    } else if (axis == attention_.n) {
+      outputs_.n = builder_.CreateMul(index, wide(tile_.width));
+      outputs_.columns = existing(axis, outputs_.n, tile_.width);
+    } else {
+      operands_.set_index(axis, index);
+    }
+  }
+
+  /// Counts the existing elements among `size` from `first` on, as i32.
+  llvm::Value* existing(int axis, llvm::Value* first, int size) {
+    return narrow(minimum(builder_.CreateSub(extent(axis), first), wide(size)));
+  }
+
+  llvm::Value* in_batch(int operand, llvm::Value* base) {
+    llvm::Value* offset = wide(0);
+    for (int axis = 0; axis < attention_.m; ++axis)
+      offset =
+          builder_.CreateAdd(offset, builder_.CreateMul(index_.at(axis), stride(operand, axis)));
+    return element(operand, base, offset);
+  }
+
+  void begin_ticket() {
+    rows_ = ticket_rows(builder_, attention_.causal, outputs_.m,
+                        builder_.CreateZExt(outputs_.rows, builder_.getInt64Ty()),
+                        extent(attention_.m), extent(attention_.keys));
+    llvm::Value* tiles =
+        builder_.CreateUDiv(builder_.CreateAdd(rows_.seen_by_any, wide(tile_.block_keys() - 1)),
+                            wide(tile_.block_keys()));
+    steps_ = narrow(tiles);
+    llvm::Value* depth = narrow(extent(attention_.d));
+    // Only here: nothing of the queries stays in registers while keys go by.
+    prepare_matrix(q_);
+    enter(q_, builder_.CreateMul(outputs_.m, stride(attention_.q, attention_.m)), outputs_.rows);
+    enter(k_, wide(0), depth);
+    enter(v_, builder_.CreateMul(outputs_.n, stride(attention_.v, attention_.n)), outputs_.columns);
+    llvm::Value* mask =
+        attention_.mask < 0 ? nullptr : in_batch(attention_.mask, base_of(attention_.mask));
+    mask_.enter(rows_, mask);
+  }
+
+  void enter(AttentionMatrix& matrix, llvm::Value* offset, llvm::Value* across) {
+    llvm::Value* origin = element(matrix.operand, in_batch(matrix.operand, matrix.base), offset);
+    matrix.position = matrix.copy.enter(builder_, {origin, across}).front();
+  }
+
+  llvm::Value* next_position(const AttentionMatrix& matrix) {
+    return matrix.copy.next(builder_, {matrix.position}).front();
+  }
+
+  void begin_write(const Cursor& cursor, llvm::Value* step) {
+    pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, steps_));
+    write_step_ = step;
+    write_stage_ = stage_at(cursor);
+  }
+
+  void issue(const rkernel::Move& move) {
+    const bool keys = move.operand == attention_.k;
+    const AttentionMatrix& matrix = keys ? k_ : v_;
+    matrix.copy.issue(
+        builder_, {matrix.position}, write_step_,
+        keys ? write_stage_ : at_byte(builder_, write_stage_, int32(tile_.key_bytes())));
+  }
+
+  llvm::Value* first_key() {
+    return builder_.CreateMul(builder_.CreateZExt(loop_->index(), builder_.getInt64Ty()),
+                              wide(tile_.block_keys()));
+  }
+
+  // Carried: the state of the rows, the stage, and both positions.
+  void open_step() {
+    Values carried = flat(softmax_.begin());
+    carried.insert(carried.end(), {int32(0), k_.position, v_.position});
+    loop_.emplace(builder_, int32(0), steps_, int32(1), "step", carried);
+    Values inside;
+    for (std::size_t i = 0; i < carried.size(); ++i) inside.push_back(loop_->carried(i));
+    take(inside);
+    cursor_ = {inside[inside.size() - 3], int32(0)};
+    pipeline_->begin_read(builder_, cursor_);
+    begin_write(pipeline_->last_ahead(builder_, cursor_),
+                builder_.CreateAdd(loop_->index(), int32(tile_.stages - 1)));
+  }
+
+  void close_step() {
+    Values next = flat(state_);
+    next.insert(next.end(),
+                {pipeline_->next(builder_, cursor_).stage, next_position(k_), next_position(v_)});
+    take(loop_->close(next));
+    // Without any step the queries are still on their way.
+    call(builder_, Op::CopyWait, {int32(0)});
+    call(builder_, Op::WarpSync, {int32(whole_warp_lanes)});
+    Epilogue epilogue(builder_, problem_,
+                      {.m = attention_.m,
+                       .n = attention_.n,
+                       .rows = tile_.block_m,
+                       .columns = tile_.width,
+                       .row_floats = tile_.output_row_floats(),
+                       .threads = tile_.threads()},
+                      operands_, compiler_);
+    AttentionOutputs(builder_, *products_, softmax_, epilogue)
+        .emit(state_, shared_, thread_, outputs_);
+  }
+
+  static Values flat(const RowState& state) {
+    Values values = state.maxima;
+    values.insert(values.end(), state.sums.begin(), state.sums.end());
+    values.insert(values.end(), state.accumulators.begin(), state.accumulators.end());
+    return values;
+  }
+
+  /// The inverse of flat(), and the positions behind it.
+  void take(const Values& values) {
+    const auto rows = static_cast<std::ptrdiff_t>(products_->places().rows());
+    const auto sums = static_cast<std::ptrdiff_t>(products_->places().accumulators());
+    const auto first = values.begin();
+    state_ = {Values(first, first + rows), Values(first + rows, first + 2 * rows),
+              Values(first + 2 * rows, first + 2 * rows + sums)};
+    k_.position = values[values.size() - 2];
+    v_.position = values[values.size() - 1];
+  }
+
+  Builder& builder_;
+  const rkernel::RKernel& kernel_;
+  const rkernel::Problem& problem_;
+  const rkernel::Attention& attention_;
+  const codegen::SlotTable& slots_;
+  const GpuAttentionSlots grid_;
+  const choice::GpuAttentionTile tile_;
+  const codegen::KernelArgsValues args_;
+  const std::unique_ptr<AttentionProducts> products_;
+  AttentionMatrix q_, k_, v_;
+  const std::unique_ptr<Pipeline> pipeline_;
+  codegen::Operands operands_;
+  codegen::ExprCompiler compiler_;
+  OnlineSoftmax softmax_;
+  ScoreMask mask_;
+
+  llvm::Value *thread_ = nullptr, *shared_ = nullptr, *stages_ = nullptr, *scale_ = nullptr;
+  std::map<int, llvm::Value*> index_;  ///< of the ticket: batch indices, blocks of m and n
+  BlockOutputs outputs_{};
+  TicketRows rows_;
+  llvm::Value* steps_ = nullptr;  ///< i32
+  RowState state_;
+  Cursor cursor_;
+  std::optional<CountedLoop> loop_;
+  llvm::Value *write_stage_ = nullptr, *write_step_ = nullptr;
+};
+
+}  // namespace
+
+GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots) {
+  GpuAttentionSlots made{};
+  for (int* slot : {&made.m_blocks, &made.n_blocks, &made.tickets, &made.scale})
+    *slot = slots.add_strategy_slot();
+  return made;
+}
+
+std::string to_string(const GpuAttentionClass& shape_class) {
+  const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
+  return shape_class.tile.to_string() + ", copies " + letter(shape_class.q) +
+         letter(shape_class.k) + letter(shape_class.v) + ", lanes " +
+         codegen::class_letters(shape_class.lanes);
+}
+
+void emit_gpu_attention(llvm::Module& module, const std::string& symbol,
+                        const rkernel::RKernel& kernel, const codegen::SlotTable& slots,
+                        const GpuAttentionSlots& grid, const GpuAttentionClass& shape_class) {
+  rkernel::legalise(kernel, architecture_limits());
+  Builder builder(module.getContext());
+  llvm::Function* function =
+      create_kernel(builder, module, symbol, shape_class.tile.threads(),
+                    shape_class.tile.shared_bytes(), shape_class.tile.resident());
+  AttentionEmitter(builder, *function, kernel, slots, grid, shape_class).emit();
+  builder.CreateRetVoid();
+}
+
+}  // namespace dyn::ptx

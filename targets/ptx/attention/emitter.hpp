@@ -1,0 +1,38 @@
+#pragma once
+// Emits the kernel of fused attention, as device IR, by a walk over its rKernel.
+
+#include <string>
+#include <vector>
+
+#include "src/choice/gpu/attention.hpp"
+#include "src/rkernel/tree/layer.hpp"
+#include "targets/llvm/problem/slots.hpp"
+#include "targets/ptx/contraction/emitter.hpp"
+
+namespace dyn::ptx {
+
+/// Slots of the ints that the plan fills, after those of the problem.
+struct GpuAttentionSlots {
+  int m_blocks, n_blocks;  ///< blocks of the tile along m and n
+  int tickets;             ///< batch * m_blocks * n_blocks; blocks take them round robin
+  int scale;               ///< of scores: the bits of an f32
+};
+GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots);
+
+/// The code is specialised on these, besides the structure of the problem.
+struct GpuAttentionClass {
+  choice::GpuAttentionTile tile;
+  Copy q = Copy::Elements, k = Copy::Elements, v = Copy::Elements;
+  std::vector<codegen::StrideClass>
+      lanes;  ///< class of each operand's stride along n, for the epilogue
+};
+std::string to_string(const GpuAttentionClass& shape_class);
+
+/// Writes `symbol` (device_module.hpp) for the problem of the tree and this class. d is at most the
+/// tile's depth. A ticket is a block of rows of one element of the batch, and all keys that they
+/// see; under a causal mask those that see most come first.
+void emit_gpu_attention(llvm::Module& module, const std::string& symbol,
+                        const rkernel::RKernel& kernel, const codegen::SlotTable& slots,
+                        const GpuAttentionSlots& grid, const GpuAttentionClass& shape_class);
+
+}  // namespace dyn::ptx

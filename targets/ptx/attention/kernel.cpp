@@ -1,0 +1,330 @@
+#include "targets/ptx/attention/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <iterator>
+
+#include "dyn/error.hpp"
+#include "src/base/rounding.hpp"
+#include "targets/llvm/problem/instruction_counts.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
+#include "targets/ptx/attention/grouped_heads.hpp"
+#include "targets/ptx/attention/manifest.hpp"
+#include "targets/ptx/attention/tree.hpp"
+#include "targets/ptx/ir/dtypes.hpp"
+#include "targets/ptx/lowering/listing.hpp"
+
+namespace dyn::ptx {
+namespace {
+
+using choice::GpuAttention;
+using choice::GpuAttentionTile;
+using choice::GpuMachine;
+using rkernel::Operand;
+using rkernel::Problem;
+
+bool is_plain_matrix(const Operand& operand) {
+  return is_float(operand.dtype) && can_load(operand.dtype) && operand.guards.empty() &&
+         !operand.gathers && !operand.window;
+}
+
+bool can_attend(const Problem& problem) {
+  if (!problem.attention) return false;
+  const rkernel::Attention& attention = *problem.attention;
+  if (attention.k_scales >= 0 || attention.v_scales >= 0) return false;
+  const auto extent = problem.axes[static_cast<std::size_t>(attention.d)].extent;
+  if (graph::bounds(extent).high > most_attention_depth) return false;
+  for (const int operand : {attention.q, attention.k, attention.v, attention.mask}) {
+    if (operand >= 0 && !is_plain_matrix(problem.operands[static_cast<std::size_t>(operand)]))
+      return false;
+  }
+  const auto readable = [](const Operand& operand) {
+    return can_load(operand.dtype) && operand.form == rkernel::Form::Strided;
+  };
+  const auto computable = [](const rkernel::Expr& expr) { return can_compute(expr.dtype); };
+  return std::ranges::all_of(problem.operands, readable) &&
+         std::ranges::all_of(problem.exprs, computable);
+}
+
+std::string copies_of(const GpuAttentionClass& shape_class) {
+  const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
+  return {letter(shape_class.q), letter(shape_class.k), letter(shape_class.v)};
+}
+
+class PlannedAttention final : public GpuAttentionKernel {
+ public:
+  PlannedAttention(const Problem& problem, const GpuMachine& machine, DType compute,
+                   bool allow_tf32, const std::string& target_name)
+      : problem_(std::make_shared<const Problem>(problem)),
+        machine_(machine),
+        target_name_(target_name),
+        slots_(*problem_),
+        grid_(add_gpu_attention_slots(slots_)),
+        manifest_(*problem_, machine, compute, allow_tf32) {
+    epilogue_operations_ = 2;  // the tile is read, the result stored
+    for (const rkernel::Expr& expr : problem_->exprs)
+      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
+    const rkernel::Attention& attention = *problem_->attention;
+    for (const Operand& operand : problem_->operands) {
+      const bool dense = operand.strides[static_cast<std::size_t>(attention.m)].constant() != 0 &&
+                         operand.strides[static_cast<std::size_t>(attention.n)].constant() != 0;
+      if (dense) epilogue_bytes_ += static_cast<double>(size_of(operand.dtype));
+    }
+  }
+
+  std::vector<codegen::KernelSource> sources() const override {
+    const std::string structure = codegen::structure_key(*problem_, slots_);
+    std::vector<codegen::KernelSource> sources;
+    for (const GpuAttentionClass& shape_class : manifest_.classes()) {
+      const auto emit = [problem = problem_, machine = machine_, slots = slots_, grid = grid_,
+                         shape_class](llvm::Module& module, const std::string& symbol) {
+        emit_gpu_attention(module, symbol, attention_tree(*problem, shape_class.tile, machine),
+                           slots, grid, shape_class);
+      };
+      sources.push_back({"gpu attention " + to_string(shape_class) + " " + structure, emit});
+    }
+    return sources;
+  }
+
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
+    rkernel::Launch launch;
+    launch.ints = slots_.evaluate(request.symbols);
+    const GpuAttention shape = sizes_of(launch.ints);
+    const std::size_t chosen = choose(shape, launch.ints);
+    const GpuAttentionTile& tile = manifest_.classes()[chosen].tile;
+    const std::int64_t m_blocks = ceil_div(shape.queries, tile.block_m),
+                       n_blocks = ceil_div(shape.width, tile.width);
+    launch.tickets = shape.batch * m_blocks * n_blocks;
+    const double scale = problem_->attention->scale != 0
+                             ? problem_->attention->scale
+                             : 1 / std::sqrt(static_cast<double>(shape.depth));
+    const auto set = [&](int slot, std::int64_t value) {
+      launch.ints[static_cast<std::size_t>(slot)] = value;
+    };
+    set(grid_.m_blocks, m_blocks);
+    set(grid_.n_blocks, n_blocks);
+    set(grid_.tickets, launch.tickets);
+    set(grid_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
+    launch.grid.function = functions_.at(chosen);
+    launch.grid.blocks = std::min(
+        launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
+    launch.grid.threads = tile.threads();
+    launch.grid.shared_bytes = tile.shared_bytes();
+    launch.predicted_seconds = choice::gpu_attention_cost(machine_, shape, tile);
+    count_work(shape, launch);
+    return launch;
+  }
+
+  std::string explain(const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuAttention shape = sizes_of(ints);
+    const std::size_t chosen = choose(shape, ints);
+    std::string text = fmt::format(
+        "  batch {}, {} queries of {} keys, depth {} and {}{} on {} multiprocessors of {}\n",
+        shape.batch, shape.queries, shape.keys, shape.depth, shape.width,
+        shape.causal ? ", causal" : "", machine_.multiprocessors, machine_.product);
+    for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
+      const GpuAttentionClass& shape_class = manifest_.classes()[index];
+      const GpuAttentionTile& tile = shape_class.tile;
+      choice::CostBreakdown breakdown;
+      const double seconds =
+          choice::gpu_attention_cost(machine_, met(shape, shape_class), tile, &breakdown);
+      const choice::Occupancy occupancy = occupancy_of(tile);
+      text += fmt::format(
+          "  {} {:.4g} us: {}, copies {}; {} blocks, occupancy {} (limited by {}: {} threads, {} "
+          "registers, {} bytes shared)\n",
+          index == chosen ? "chosen" : "      ", seconds * 1e6, tile.to_string(),
+          copies_of(shape_class), breakdown.tickets, occupancy.blocks, occupancy.limit,
+          tile.threads(), tile.registers(), tile.shared_bytes());
+      text += choice::to_string(breakdown);
+    }
+    return text;
+  }
+
+  std::string target_name() const override { return target_name_; }
+
+  std::string describe() const override {
+    std::string text =
+        rkernel::to_string(attention_tree(*problem_, manifest_.classes().back().tile, machine_));
+    for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
+    return text;
+  }
+
+  std::vector<rkernel::CodeListing> listings() const override {
+    std::vector<rkernel::CodeListing> listings;
+    const std::vector<codegen::KernelSource> all = sources();
+    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_class(i, all));
+    return listings;
+  }
+
+  std::string listings_key() const override { return codegen::joined_keys(sources()); }
+
+  std::vector<rkernel::CodeListing> listings_at(
+      const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    return {list_class(choose(sizes_of(ints), ints), sources())};
+  }
+
+  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+  std::int64_t queries(const rkernel::PlanRequest& request) const {
+    return sizes_of(slots_.evaluate(request.symbols)).queries;
+  }
+  std::size_t source_count() const { return manifest_.classes().size(); }
+
+ private:
+  rkernel::CodeListing list_class(std::size_t index,
+                                  const std::vector<codegen::KernelSource>& all) const {
+    const GpuAttentionClass& shape_class = manifest_.classes()[index];
+    const GpuAttentionTile& tile = shape_class.tile;
+    const bool tf32 = tile.engine == choice::Engine::TensorCores && tile.operands == DType::f32;
+    std::string name = fmt::format(
+        "{}_{}_{}x{}_{}_{}_{}", problem_->name, tf32 ? "tf32" : name_of(tile.operands),
+        tile.block_m, tile.block_keys(), tile.depth, tile.width, copies_of(shape_class));
+    std::ranges::replace_if(
+        name,
+        [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-' && c != '.'; },
+        '_');
+    return list_code(name, all[index]);
+  }
+
+  choice::Occupancy occupancy_of(const GpuAttentionTile& tile) const {
+    return choice::occupancy(machine_, tile.threads(), tile.registers(), tile.shared_bytes());
+  }
+
+  GpuAttention sizes_of(std::span<const std::int64_t> ints) const {
+    const rkernel::Attention& attention = *problem_->attention;
+    const auto extent = [&](int axis) { return codegen::value_of(slots_.extent(axis), ints); };
+    const auto bytes = [&](int operand) {
+      return static_cast<double>(
+          size_of(problem_->operands[static_cast<std::size_t>(operand)].dtype));
+    };
+    GpuAttention shape;
+    for (int axis = 0; axis < attention.m; ++axis) shape.batch *= extent(axis);
+    shape.queries = extent(attention.m);
+    shape.keys = extent(attention.keys);
+    shape.depth = extent(attention.d);
+    shape.width = extent(attention.n);
+    shape.causal = attention.causal;
+    shape.masked = attention.mask >= 0;
+    shape.query_element_bytes = bytes(attention.q);
+    shape.key_element_bytes = bytes(attention.k);
+    shape.value_element_bytes = bytes(attention.v);
+    shape.epilogue_operations = epilogue_operations_;
+    shape.epilogue_bytes = epilogue_bytes_;
+    return shape;
+  }
+
+  static GpuAttention met(GpuAttention shape, const GpuAttentionClass& shape_class) {
+    shape.vectors = shape_class.k == Copy::Vectors && shape_class.v == Copy::Vectors;
+    return shape;
+  }
+
+  /// The cheapest class; ties go to the earlier one.
+  std::size_t choose(const GpuAttention& shape, std::span<const std::int64_t> ints) const {
+    std::optional<std::size_t> best;
+    double least = 0;
+    for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
+      const GpuAttentionClass& shape_class = manifest_.classes()[index];
+      if (occupancy_of(shape_class.tile).blocks == 0) continue;
+      const double seconds =
+          choice::gpu_attention_cost(machine_, met(shape, shape_class), shape_class.tile);
+      if (best && seconds >= least) continue;
+      best = index;
+      least = seconds;
+    }
+    if (!best)
+      throw Error(ErrorKind::internal,
+                  "no tile of " + problem_->name + " fits " + machine_.product);
+    return *best;
+  }
+
+  static void count_work(const GpuAttention& shape, rkernel::Launch& launch) {
+    const double rows = static_cast<double>(shape.batch * shape.queries),
+                 keys = static_cast<double>(shape.batch * shape.keys),
+                 depth = static_cast<double>(shape.depth), width = static_cast<double>(shape.width);
+    launch.flops =
+        2 * rows * static_cast<double>(shape.keys) * choice::visible_share(shape) * (depth + width);
+    launch.bytes = rows * (depth * shape.query_element_bytes + width * shape.epilogue_bytes) +
+                   keys * (depth * shape.key_element_bytes + width * shape.value_element_bytes);
+  }
+
+  std::shared_ptr<const Problem> problem_;
+  GpuMachine machine_;
+  std::string target_name_;
+  codegen::SlotTable slots_;
+  GpuAttentionSlots grid_;
+  AttentionManifest manifest_;
+  double epilogue_operations_ = 0, epilogue_bytes_ = 0;
+  std::vector<const void*> functions_;  ///< of sources()
+};
+
+/// Attention whose heads share keys and values in groups: a group's heads are rows of one tile
+/// where each has one query.
+class AttentionOfGroups final : public GpuAttentionKernel {
+ public:
+  AttentionOfGroups(std::unique_ptr<PlannedAttention> heads,
+                    std::unique_ptr<PlannedAttention> groups)
+      : heads_(std::move(heads)), groups_(std::move(groups)) {}
+
+  std::vector<codegen::KernelSource> sources() const override {
+    return joined(heads_->sources(), groups_->sources());
+  }
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
+    return at(request).plan(request);
+  }
+  std::string explain(const rkernel::PlanRequest& request) const override {
+    const PlannedAttention& chosen = at(request);
+    return (&chosen == groups_.get() ? "  heads of a group as queries\n" : "") +
+           chosen.explain(request);
+  }
+  std::string target_name() const override { return heads_->target_name(); }
+  std::string describe() const override { return heads_->describe() + groups_->describe(); }
+  std::vector<rkernel::CodeListing> listings() const override {
+    return joined(heads_->listings(), groups_->listings());
+  }
+  std::string listings_key() const override { return codegen::joined_keys(sources()); }
+  std::vector<rkernel::CodeListing> listings_at(
+      const rkernel::PlanRequest& request) const override {
+    return at(request).listings_at(request);
+  }
+
+ private:
+  void take_code(std::vector<const void*> functions) override {
+    const auto own = functions.begin() + static_cast<std::ptrdiff_t>(heads_->source_count());
+    heads_->take_code({functions.begin(), own});
+    groups_->take_code({own, functions.end()});
+  }
+  const PlannedAttention& at(const rkernel::PlanRequest& request) const {
+    return heads_->queries(request) == 1 && groups_->queries(request) > 1 ? *groups_ : *heads_;
+  }
+  template <class T>
+  static std::vector<T> joined(std::vector<T> all, std::vector<T> more) {
+    std::ranges::move(more, std::back_inserter(all));
+    return all;
+  }
+
+  std::unique_ptr<PlannedAttention> heads_, groups_;
+};
+
+}  // namespace
+
+std::optional<GpuAttentionKernel::Draft> GpuAttentionKernel::draft(const Problem& problem,
+                                                                   const GpuMachine& machine,
+                                                                   DType compute, bool allow_tf32,
+                                                                   const std::string& target_name) {
+  if (!can_attend(problem) || !is_float(compute)) return std::nullopt;
+  auto kernel =
+      std::make_unique<PlannedAttention>(problem, machine, compute, allow_tf32, target_name);
+  if (kernel->source_count() == 0) return std::nullopt;
+  const std::optional<Problem> turned = heads_as_rows(problem);
+  if (!turned) return Draft(std::move(kernel));
+  auto groups =
+      std::make_unique<PlannedAttention>(*turned, machine, compute, allow_tf32, target_name);
+  return Draft(std::make_unique<AttentionOfGroups>(std::move(kernel), std::move(groups)));
+}
+
+}  // namespace dyn::ptx

@@ -1,0 +1,23 @@
+#pragma once
+// Which operands can be copied to shared memory 16 bytes at a time.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "src/rkernel/problem/problem.hpp"
+#include "targets/llvm/problem/slots.hpp"
+
+namespace dyn::ptx {
+
+/// A vector copy needs the dtype of the tile, stride 1 along `inner`, and a start of every row that
+/// is a multiple of 16 bytes; where rows are windows, channels side by side, and such a start of
+/// every tap. Buffers begin at such an address (rkernel::Device::allocate). none: the strides leave
+/// it open.
+std::optional<bool> provably_vectors(const rkernel::Operand& operand, int inner, DType tile_dtype);
+
+/// The same for the values of a problem's slots.
+bool vectors_now(const rkernel::Problem& problem, int index, int inner, DType tile_dtype,
+                 const codegen::SlotTable& slots, std::span<const std::int64_t> ints);
+
+}  // namespace dyn::ptx
