@@ -14,6 +14,7 @@
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/loop/class.hpp"
+#include "targets/ptx/loop/divider.hpp"
 #include "targets/ptx/loop/emitter.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
 #include "targets/ptx/lowering/listing.hpp"
@@ -82,6 +83,7 @@ class GpuLoopKernel final : public LoopKernel {
     launch.bytes = size.bytes;
     launch.ints[static_cast<std::size_t>(loop_->points_slot)] = size.points;
     launch.ints[static_cast<std::size_t>(loop_->tickets_slot)] = size.tickets;
+    set_digits(loop_class, launch.ints);
     return launch;
   }
 
@@ -139,6 +141,24 @@ class GpuLoopKernel final : public LoopKernel {
     return ints[static_cast<std::size_t>(loop_->slots.extent(axis))];
   }
 
+  /// Digits of a point along an axis: its elements, or vectors of the lane axis.
+  std::int64_t digits(const LoopClass& loop_class, std::span<const std::int64_t> ints,
+                      int axis) const {
+    const std::int64_t length = extent(ints, axis);
+    const std::int64_t width = axis == loop_->problem.lane_axis ? loop_class.width() : 1;
+    return (length + width - 1) / width;
+  }
+
+  void set_digits(const LoopClass& loop_class, std::span<std::int64_t> ints) const {
+    for (const DigitSlots& of : loop_->digits) {
+      const std::int64_t count = digits(loop_class, ints, of.axis);
+      const Divider divider = divider_of(count, loop_class.narrow ? 32 : 64);
+      ints[static_cast<std::size_t>(of.count)] = count;
+      ints[static_cast<std::size_t>(of.multiplier)] = static_cast<std::int64_t>(divider.multiplier);
+      ints[static_cast<std::size_t>(of.shift)] = divider.shift;
+    }
+  }
+
   int shared_bytes(const LoopClass& loop_class) const {
     return loop_class.row_threads > 1 ? row_reduction_bytes(reductions_, loop_class.row_threads)
                                       : 0;
@@ -151,7 +171,10 @@ class GpuLoopKernel final : public LoopKernel {
       const std::int64_t length = extent(ints, axis);
       const bool reduced =
           loop_->problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction;
-      (reduced ? size.reduced : size.points) *= length;
+      if (reduced)
+        size.reduced *= length;
+      else
+        size.points *= digits(loop_class, ints, axis);
       const std::int64_t step = axis == loop_->problem.lane_axis ? loop_class.row_threads : 1;
       if (reduced) padded *= static_cast<double>((length + step - 1) / step * step);
     }
@@ -183,13 +206,15 @@ class GpuLoopKernel final : public LoopKernel {
     return size;
   }
 
-  /// The cheapest; ties go to the first.
+  /// The cheapest that fits; ties go to the first. The last one always fits.
   std::size_t class_for(std::span<const std::int64_t> ints) const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < classes_->size(); ++i)
-      if (size_of_launch((*classes_)[i], ints).seconds <
-          size_of_launch((*classes_)[best], ints).seconds)
-        best = i;
+    std::size_t best = classes_->size() - 1;
+    double least = size_of_launch(classes_->back(), ints).seconds;
+    for (std::size_t i = best; i-- > 0;) {
+      if (!fits(*loop_, (*classes_)[i], ints)) continue;
+      const double seconds = size_of_launch((*classes_)[i], ints).seconds;
+      if (seconds <= least) best = i, least = seconds;
+    }
     return best;
   }
 

@@ -39,10 +39,19 @@ rkernel::Launch check_case(const LoopCase& loop_case, std::int64_t outer, std::i
                         indices_for(*builder, indices, seed));
 }
 
-const LoopCase& find_case(const std::string& name) {
-  for (const LoopCase& loop_case : loop_cases())
-    if (loop_case.name == name) return loop_case;
-  throw std::out_of_range(name);
+/// The first operand that varies along the outer axis: its stride there becomes one that 31 bits
+/// cannot hold, and the axis has one index.
+rkernel::Launch check_far_apart(const LoopCase& loop_case, std::int64_t inner,
+                                int multiprocessors) {
+  int indices = -1;
+  const auto builder = build(loop_case, 1, inner, &indices);
+  for (rkernel::Operand& operand : builder->problem.operands)
+    if (operand.strides.front().constant() != 0) {
+      operand.strides.front() = builder->symbol(std::int64_t{1} << 33);
+      break;
+    }
+  return check_emulated(*builder, test_gpu(multiprocessors), 7, tolerance, false,
+                        indices_for(*builder, indices, 7));
 }
 
 }  // namespace
@@ -51,6 +60,11 @@ TEST_CASE("every loop kernel, at sizes around a warp") {
   unsigned seed = first_seed();
   for (const LoopCase& loop_case : loop_cases())
     for (const std::int64_t inner : {0, 1, 33}) check_case(loop_case, 3, inner, 108, seed++);
+}
+
+TEST_CASE("loop kernels compute in 64 bits where 31 do not hold an operand's distances") {
+  for (const LoopCase& loop_case : loop_cases())
+    if (loop_case.axes == 2) check_far_apart(loop_case, 37, 108);
 }
 
 TEST_CASE("a gathered index out of range is reported and nothing is read there") {

@@ -35,7 +35,7 @@ TEST_CASE("a tile of the tree decides the code of a loop kernel") {
   const auto builder = softmax_rows();
   const ptx::LoopProblem problem(builder->problem);
   std::vector<ptx::LoopClass> classes = ptx::loop_classes(problem);
-  REQUIRE(classes.size() == 2);
+  REQUIRE(classes.size() == 3);
   const std::string warp = hash_of(problem, classes[0]), block = hash_of(problem, classes[1]);
   CHECK(warp != block);
   CHECK(hash_of(problem, classes[0]) == warp);

@@ -1,0 +1,54 @@
+// What loop kernels do, counted by the emulator.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "src/choice/gpu/gpu.hpp"
+#include "tests/unit/ptx/loop/cases.hpp"
+#include "tests/unit/ptx/loop/emulated_loop.hpp"
+
+using namespace dyn;
+using namespace dyn::test;
+using ptx::InstructionClass;
+using ptx::KernelCounters;
+
+namespace {
+
+/// A kernel, and the most instructions that one element may take.
+struct Measured {
+  const char* name;
+  std::int64_t outer, inner;
+  double most;
+};
+
+double elements_of(const dyn::testing::ProblemBuilder& builder) {
+  double elements = 1;
+  for (const std::int64_t extent : builder.extents) elements *= static_cast<double>(extent);
+  return elements;
+}
+
+}  // namespace
+
+TEST_CASE("loop kernels divide nothing, and spend few instructions on an element") {
+  // Elements of windows are taps.
+  for (const auto& [name, outer, inner, most] : {Measured{"softmax", 32, 768, 150},
+                                                 {"layer norm", 32, 768, 200},
+                                                 {"depthwise", 28, 64, 100},
+                                                 {"max pool", 28, 64, 100},
+                                                 {"transpose", 64, 128, 100},
+                                                 {"sum of f32", 64, 768, 100},
+                                                 {"sum of bf16", 64, 768, 100}}) {
+    CAPTURE(name);
+    const auto builder = build(find_case(name), outer, inner);
+    const KernelCounters counters = counters_of(*builder, test_gpu(108));
+    CHECK(counters.all[InstructionClass::LongDivision] == 0);
+    CHECK(counters.innermost[InstructionClass::LongDivision] == 0);
+    const double instructions =
+        static_cast<double>(counters.all.all()) * choice::warp_lanes / elements_of(*builder);
+    std::printf("note: %s of %d x %d: %.1f instructions an element\n", name,
+                static_cast<int>(outer), static_cast<int>(inner), instructions);
+    CHECK(instructions <= most);
+  }
+}
