@@ -139,19 +139,37 @@ graph::Dim LoopProblem::lane_extent() const {
   return problem.axes[static_cast<std::size_t>(problem.lane_axis)].extent;
 }
 
+namespace {
+
+/// The variants of rows whose lanes are reduced, by the threads of a row.
+std::vector<int> threads_of_rows(const LoopProblem& loop) {
+  if (!loop.lanes_reduced()) return {1};
+  if (graph::bounds(loop.lane_extent()).high <= longest_warp_row) return {warp_threads};
+  return {warp_threads, loop_threads};
+}
+
+}  // namespace
+
 std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
-  const std::vector<StrideClass> proven = proven_classes(loop.problem);
+  std::vector<Variant> variants;
+  const std::vector<int> threads = threads_of_rows(loop);
+  Variant vectors;
+  vectors.width = vector_width(loop, vectors.lane_classes);
+  for (const int row_threads : threads) {
+    vectors.row_threads = row_threads;
+    if (vectors.width > 1) variants.push_back(vectors);
+  }
+  Variant elements{.lane_classes = proven_classes(loop.problem)};
+  const bool suffice =
+      vectors.width > 1 && are_always_aligned(loop, vectors.lane_classes, vectors.width);
+  for (const int row_threads : threads) {
+    elements.row_threads = row_threads;
+    if (!suffice) variants.push_back(elements);
+  }
+  elements.narrow = false;
+  if (!is_always_narrow(loop)) variants.push_back(elements);
   std::vector<LoopClass> classes;
-  const auto add = [&](int row_threads, bool narrow) {
-    classes.push_back(
-        make_class(loop, {.lane_classes = proven, .row_threads = row_threads, .narrow = narrow}));
-  };
-  const bool long_rows =
-      loop.lanes_reduced() && graph::bounds(loop.lane_extent()).high > longest_warp_row;
-  add(loop.lanes_reduced() ? warp_threads : 1, true);
-  if (long_rows) add(loop_threads, true);
-  if (!is_always_narrow(loop))
-    add(long_rows ? loop_threads : loop.lanes_reduced() ? warp_threads : 1, false);
+  for (const Variant& variant : variants) classes.push_back(make_class(loop, variant));
   return classes;
 }
 

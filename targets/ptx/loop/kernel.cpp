@@ -32,6 +32,10 @@ bool is_supported(const rkernel::Problem& problem) {
          });
 }
 
+/// Of a pass beside its arithmetic, for each vector: those of its loop, and of one operand's
+/// address and access. Estimated from the generated code.
+constexpr double loop_instructions = 3, address_instructions = 4;
+
 /// Sizes of one launch, and what it costs.
 struct LoopSize {
   std::int64_t points = 1;   ///< of the parallel axes
@@ -48,14 +52,13 @@ class GpuLoopKernel final : public LoopKernel {
         classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
         machine_(machine),
         target_name_(target_name) {
-    const std::vector<codegen::StrideClass>& lanes = classes_->front().lane_classes;
+    const std::vector<codegen::StrideClass>& lanes = classes_->back().lane_classes;
     const codegen::LoopPasses passes =
         codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
     for (const codegen::LoopPass& pass : passes.passes)
       reductions_ += static_cast<int>(pass.reductions.size());
-    // Values that several passes need are computed in each pass.
-    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes) *
-                    static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
+    passes_ = static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
+    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes);
   }
 
   std::vector<codegen::KernelSource> sources() const override {
@@ -164,9 +167,36 @@ class GpuLoopKernel final : public LoopKernel {
                                       : 0;
   }
 
+  /// Instructions for one element. A pass has, beside arithmetic, addresses and a loop for each
+  /// vector.
+  double operations(const LoopClass& loop_class, const LoopSize& size, double padded,
+                    double elements) const {
+    if (elements <= 0) return 0;
+    const double around =
+        passes_ *
+        (loop_instructions +
+         address_instructions * static_cast<double>(loop_->problem.operands.size())) /
+        loop_class.width();
+    const double rows = elements / static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
+    const double between = loop_class.row_threads > 1
+                               ? choice::default_calibration().gpu_combine_instructions *
+                                     reductions_ * loop_class.row_threads
+                               : 0;
+    return ((instructions_ * passes_ + around) * padded + between) * rows / elements;
+  }
+
+  /// Threads of a row whose warps have elements.
+  int busy_threads(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
+    const std::int64_t step = std::int64_t{warp_threads} * loop_class.width();
+    const std::int64_t warps = (extent(ints, loop_->problem.lane_axis) + step - 1) / step;
+    return static_cast<int>(
+        std::clamp<std::int64_t>(warps * warp_threads, warp_threads, loop_class.row_threads));
+  }
+
   LoopSize size_of_launch(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
     LoopSize size;
-    double padded = 1;  // elements of a row, rounded up to whole steps of its threads
+    double padded = 1;    // elements of a row, rounded up to whole steps of warps
+    double elements = 1;  // of all rows
     for (int axis = 0; axis < static_cast<int>(loop_->problem.axes.size()); ++axis) {
       const std::int64_t length = extent(ints, axis);
       const bool reduced =
@@ -175,7 +205,10 @@ class GpuLoopKernel final : public LoopKernel {
         size.reduced *= length;
       else
         size.points *= digits(loop_class, ints, axis);
-      const std::int64_t step = axis == loop_->problem.lane_axis ? loop_class.row_threads : 1;
+      elements *= static_cast<double>(reduced ? std::max<std::int64_t>(length, 1) : length);
+      const std::int64_t step = axis == loop_->problem.lane_axis && loop_class.row_threads > 1
+                                    ? std::int64_t{warp_threads} * loop_class.width()
+                                    : 1;
       if (reduced) padded *= static_cast<double>((length + step - 1) / step * step);
     }
     const std::int64_t rows = loop_threads / loop_class.row_threads;
@@ -189,20 +222,12 @@ class GpuLoopKernel final : public LoopKernel {
         std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident *
                                                  choice::default_calibration().gpu_loop_waves);
     size.bytes = codegen::bytes_of(loop_->problem, loop_->slots, loop_class.lane_classes, ints);
-    const double in_rows = instructions_ * padded;
-    const double between = loop_class.row_threads > 1
-                               ? choice::default_calibration().gpu_combine_instructions *
-                                     reductions_ * loop_class.row_threads
-                               : 0;
-    const double elements = static_cast<double>(size.points) *
-                            static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
-    size.operations =
-        elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
+    size.operations = operations(loop_class, size, padded, elements);
     // A row of several threads does not wait for others.
     const bool row = loop_class.row_threads > 1;
     size.seconds = choice::gpu_loop_cost(machine_, elements, size.bytes, size.operations,
                                          row ? size.points : size.tickets,
-                                         row ? loop_class.row_threads : loop_threads);
+                                         row ? busy_threads(loop_class, ints) : loop_threads);
     return size;
   }
 
@@ -231,7 +256,8 @@ class GpuLoopKernel final : public LoopKernel {
   std::string target_name_;
   std::vector<const void*> functions_;  ///< of sources()
   int reductions_ = 0;       ///< reductions of all passes; classes differ in threads alone
-  double instructions_ = 0;  ///< for one element
+  double instructions_ = 0;  ///< of arithmetic, for one element in one pass
+  double passes_ = 1;        ///< values that several passes need are computed in each pass
 };
 
 }  // namespace

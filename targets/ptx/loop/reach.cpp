@@ -138,6 +138,12 @@ bool is_same_for_all_lanes(const LoopProblem& loop, std::span<const StrideClass>
   });
 }
 
+/// Its lanes would read a table at places of their own, for which device IR has no instruction.
+bool reads_table(const rkernel::Expr& expr) {
+  using rkernel::ExprOp;
+  return expr.op == ExprOp::Sin || expr.op == ExprOp::Cos || expr.op == ExprOp::Tan;
+}
+
 }  // namespace
 
 bool is_always_narrow(const LoopProblem& problem) {
@@ -150,6 +156,7 @@ bool is_narrow(const LoopProblem& problem, std::span<const std::int64_t> ints) {
 
 int vector_width(const LoopProblem& loop, std::vector<StrideClass>& lane_classes) {
   lane_classes.clear();
+  if (std::ranges::any_of(loop.problem.exprs, reads_table)) return 1;
   std::size_t widest = 0;
   for (const rkernel::Operand& operand : loop.problem.operands) {
     lane_classes.push_back(class_in_vectors(loop.problem, operand));
@@ -159,6 +166,26 @@ int vector_width(const LoopProblem& loop, std::vector<StrideClass>& lane_classes
   if (widest == 0 || !is_same_for_all_lanes(loop, lane_classes)) return 1;
   // More than 8 elements of one byte would need as many registers of each value.
   return static_cast<int>(vector_bytes / std::max<std::size_t>(widest, 2));
+}
+
+bool are_always_aligned(const LoopProblem& loop, std::span<const StrideClass> lane_classes,
+                        int width) {
+  const auto is_whole = [&](graph::Dim dim) {
+    return !dim.valid() || graph::prove_multiple(dim, width) == true;
+  };
+  const int lane = loop.problem.lane_axis;
+  for (std::size_t i = 0; i < loop.problem.operands.size(); ++i) {
+    const rkernel::Operand& operand = loop.problem.operands[i];
+    if (lane_classes[i] != StrideClass::Unit) continue;
+    if (!is_whole(operand.offset) || (operand.gathers && !is_whole(operand.gather_stride)))
+      return false;
+    for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
+      const graph::Dim stride = operand.strides[static_cast<std::size_t>(axis)];
+      if (axis == lane ? codegen::possible_classes(stride).size() > 1 : !is_whole(stride))
+        return false;
+    }
+  }
+  return true;
 }
 
 bool are_aligned(const LoopProblem& loop, std::span<const StrideClass> lane_classes, int width,

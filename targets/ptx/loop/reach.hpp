@@ -19,7 +19,9 @@ bool is_narrow(const LoopProblem& problem, std::span<const std::int64_t> ints);
 /// vectors need.
 int vector_width(const LoopProblem& problem, std::vector<codegen::StrideClass>& lane_classes);
 
-/// Whether the launch's vectors of so many elements are aligned to their size.
+/// Whether vectors of so many elements are aligned to their size: in every launch, in this one.
+bool are_always_aligned(const LoopProblem& problem,
+                        std::span<const codegen::StrideClass> lane_classes, int width);
 bool are_aligned(const LoopProblem& problem, std::span<const codegen::StrideClass> lane_classes,
                  int width, std::span<const std::int64_t> ints);
 

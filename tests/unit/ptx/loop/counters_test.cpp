@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "src/choice/gpu/gpu.hpp"
 #include "tests/unit/ptx/loop/cases.hpp"
@@ -33,16 +34,16 @@ double elements_of(const dyn::testing::ProblemBuilder& builder) {
 
 TEST_CASE("loop kernels divide nothing, and spend few instructions on an element") {
   // Elements of windows are taps.
-  for (const auto& [name, outer, inner, most] : {Measured{"softmax", 32, 768, 150},
-                                                 {"layer norm", 32, 768, 200},
-                                                 {"depthwise", 28, 64, 100},
-                                                 {"max pool", 28, 64, 100},
-                                                 {"transpose", 64, 128, 100},
-                                                 {"sum of f32", 64, 768, 100},
-                                                 {"sum of bf16", 64, 768, 100}}) {
+  for (const auto& [name, outer, inner, most] : {Measured{"softmax", 32, 768, 80},
+                                                 {"layer norm", 32, 768, 130},
+                                                 {"depthwise", 28, 64, 11},
+                                                 {"max pool", 28, 64, 11},
+                                                 {"transpose", 64, 128, 42},
+                                                 {"sum of f32", 64, 768, 21},
+                                                 {"sum of bf16", 64, 768, 24}}) {
     CAPTURE(name);
     const auto builder = build(find_case(name), outer, inner);
-    const KernelCounters counters = counters_of(*builder, test_gpu(108));
+    const KernelCounters counters = counters_of(*builder, test_gpu(1));
     CHECK(counters.all[InstructionClass::LongDivision] == 0);
     CHECK(counters.innermost[InstructionClass::LongDivision] == 0);
     const double instructions =
@@ -50,5 +51,9 @@ TEST_CASE("loop kernels divide nothing, and spend few instructions on an element
     std::printf("note: %s of %d x %d: %.1f instructions an element\n", name,
                 static_cast<int>(outer), static_cast<int>(inner), instructions);
     CHECK(instructions <= most);
+    // A transposition reads columns.
+    if (std::string_view(name) == "transpose") continue;
+    for (const ptx::OperandCounters& operand : counters.operands)
+      CHECK(operand.traffic.excess() <= 1.1);
   }
 }
