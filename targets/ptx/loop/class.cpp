@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "targets/llvm/problem/loop_passes.hpp"
+#include <algorithm>
+
+#include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/loop/reach.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
@@ -96,8 +98,8 @@ std::string name_of(const Variant& variant) {
   std::string name =
       warps == 0 ? "points" : fmt::format("rows of {} warp{}", warps, warps == 1 ? "" : "s");
   if (!variant.narrow) name = "wide " + name;
+  if (variant.kept > 0) name = "kept " + name;
   if (variant.width > 1) name += fmt::format(" in vectors of {}", variant.width);
-  if (variant.kept > 0) name += ", kept";
   return name;
 }
 
@@ -141,35 +143,100 @@ graph::Dim LoopProblem::lane_extent() const {
 
 namespace {
 
-/// The variants of rows whose lanes are reduced, by the threads of a row.
-std::vector<int> threads_of_rows(const LoopProblem& loop) {
-  if (!loop.lanes_reduced()) return {1};
-  if (graph::bounds(loop.lane_extent()).high <= longest_warp_row) return {warp_threads};
-  return {warp_threads, loop_threads};
+/// Elements of its row that a thread of a warp keeps, where their values are few and their code is
+/// short: registers, and instructions that are written out for each.
+constexpr int most_kept = 32, least_kept = 8;
+constexpr double kept_values = 64, kept_instructions = 2048;
+
+/// How many elements of its row a thread of a warp keeps; 0: no pass needs what an earlier one
+/// has, or there are other reduction axes.
+int elements_kept(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
+  const bool alone = std::ranges::count_if(loop.problem.axes, [](const rkernel::Axis& axis) {
+                       return axis.kind == rkernel::AxisKind::Reduction;
+                     }) == 1;
+  if (!loop.lanes_reduced() || !alone) return 0;
+  const codegen::LoopPasses passes = passes_that_keep(loop, lane_classes);
+  const auto values = static_cast<double>(passes.scratch.size());
+  const double instructions = codegen::instructions_of(loop.problem, loop.slots, lane_classes);
+  if (values == 0) return 0;
+  int elements = most_kept;
+  while (elements > least_kept &&
+         (elements * values > kept_values || elements * instructions > kept_instructions))
+    elements /= 2;
+  return elements;
 }
+
+/// A problem's variants, the most special ones first.
+class Variants {
+ public:
+  explicit Variants(const LoopProblem& loop)
+      : loop_(loop), reduced_(loop.lanes_reduced()), longest_(longest_of(loop)) {
+    vectors_.width = vector_width(loop, vectors_.lane_classes);
+    elements_.lane_classes = proven_classes(loop.problem);
+  }
+
+  std::vector<Variant> all() {
+    const bool suffice =
+        vectors_.width > 1 && are_always_aligned(loop_, vectors_.lane_classes, vectors_.width);
+    if (vectors_.width > 1) add(vectors_);
+    if (!suffice) add(elements_);
+    if (is_always_narrow(loop_)) return std::move(variants_);
+    elements_.narrow = false;
+    elements_.row_threads = !reduced_                     ? 1
+                            : longest_ > longest_warp_row ? loop_threads
+                                                          : warp_threads;
+    variants_.push_back(elements_);
+    return std::move(variants_);
+  }
+
+ private:
+  static std::int64_t longest_of(const LoopProblem& loop) {
+    return graph::bounds(loop.lane_extent()).high;
+  }
+
+  /// Where values are kept, rows of a block are kept in vectors alone, and rows of a warp that are
+  /// not kept are left out.
+  void add(Variant variant) {
+    if (!reduced_) return variants_.push_back(variant);
+    const int kept = elements_kept(loop_, variant.lane_classes);
+    if (kept > 0) add_kept(variant, kept);
+    const bool may_be_long = longest_ > longest_warp_row;
+    for (const int row_threads : {warp_threads, loop_threads}) {
+      if (row_threads == warp_threads ? kept > 0 && may_be_long : !may_be_long) continue;
+      variant.row_threads = row_threads;
+      variants_.push_back(variant);
+    }
+  }
+
+  void add_kept(Variant variant, int elements) {
+    variant.row_threads = warp_threads;
+    variant.kept = std::max(elements / variant.width, 1);
+    variants_.push_back(variant);
+    if (longest_ <= longest_warp_row || variant.width == 1) return;
+    variant.row_threads = loop_threads;
+    variant.kept = std::max(elements / 2 / variant.width, 1);
+    variants_.push_back(variant);
+  }
+
+  const LoopProblem& loop_;
+  bool reduced_;
+  std::int64_t longest_;  ///< the greatest extent of the lane axis
+  Variant vectors_, elements_;
+  std::vector<Variant> variants_;
+};
 
 }  // namespace
 
+codegen::LoopPasses passes_that_keep(const LoopProblem& loop,
+                                     std::span<const StrideClass> lane_classes) {
+  // Whatever is read from memory is kept: an element's load is one instruction.
+  constexpr double less_than_a_load = 0;
+  return codegen::plan_passes(loop.problem, loop.slots, lane_classes, true, less_than_a_load);
+}
+
 std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
-  std::vector<Variant> variants;
-  const std::vector<int> threads = threads_of_rows(loop);
-  Variant vectors;
-  vectors.width = vector_width(loop, vectors.lane_classes);
-  for (const int row_threads : threads) {
-    vectors.row_threads = row_threads;
-    if (vectors.width > 1) variants.push_back(vectors);
-  }
-  Variant elements{.lane_classes = proven_classes(loop.problem)};
-  const bool suffice =
-      vectors.width > 1 && are_always_aligned(loop, vectors.lane_classes, vectors.width);
-  for (const int row_threads : threads) {
-    elements.row_threads = row_threads;
-    if (!suffice) variants.push_back(elements);
-  }
-  elements.narrow = false;
-  if (!is_always_narrow(loop)) variants.push_back(elements);
   std::vector<LoopClass> classes;
-  for (const Variant& variant : variants) classes.push_back(make_class(loop, variant));
+  for (const Variant& variant : Variants(loop).all()) classes.push_back(make_class(loop, variant));
   return classes;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/rkernel/tree/layer.hpp"
+#include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/llvm/problem/slots.hpp"
 
 namespace dyn::ptx {
@@ -44,7 +45,7 @@ struct LoopClass {
   std::vector<codegen::StrideClass>
       lane_classes;  ///< class of each operand's stride along the lane axis
   rkernel::RKernel tree;
-  std::string name;  ///< "points", "rows of 1 warp in vectors of 4", "wide rows of 8 warps"
+  std::string name;  ///< "points", "kept rows of 1 warp in vectors of 4", "wide rows of 8 warps"
   std::string key;   ///< everything that the code depends on
 
   /// Threads that compute one point of the parallel axes together.
@@ -59,10 +60,15 @@ struct LoopClass {
 };
 
 /// Where lanes run along a parallel axis, a thread takes one point, or a vector of neighbours.
-/// Otherwise rows of one warp and, where rows may be far longer than its lanes, rows of a block.
+/// Otherwise rows of one warp and, where rows may be far longer than its lanes, rows of a block;
+/// short ones are kept in registers where several passes read them.
 /// Strides along the lane axis that are not proven 0 or 1 are Any, but where vectors need them to
 /// be 1. One class, the last, is right for every launch.
 std::vector<LoopClass> loop_classes(const LoopProblem& problem);
+
+/// The passes of rows that are kept: each value that several passes need is computed in the first.
+codegen::LoopPasses passes_that_keep(const LoopProblem& problem,
+                                     std::span<const codegen::StrideClass> lane_classes);
 
 /// Whether a launch with these numbers may run the class.
 bool fits(const LoopProblem& problem, const LoopClass& loop_class,

@@ -168,12 +168,13 @@ class GpuLoopKernel final : public LoopKernel {
   }
 
   /// Instructions for one element. A pass has, beside arithmetic, addresses and a loop for each
-  /// vector.
+  /// vector; where rows are kept, the first pass has nearly all.
   double operations(const LoopClass& loop_class, const LoopSize& size, double padded,
                     double elements) const {
     if (elements <= 0) return 0;
+    const double passes = loop_class.kept > 0 ? 1 : passes_;
     const double around =
-        passes_ *
+        passes *
         (loop_instructions +
          address_instructions * static_cast<double>(loop_->problem.operands.size())) /
         loop_class.width();
@@ -182,7 +183,7 @@ class GpuLoopKernel final : public LoopKernel {
                                ? choice::default_calibration().gpu_combine_instructions *
                                      reductions_ * loop_class.row_threads
                                : 0;
-    return ((instructions_ * passes_ + around) * padded + between) * rows / elements;
+    return ((instructions_ * passes + around) * padded + between) * rows / elements;
   }
 
   /// Threads of a row whose warps have elements.

@@ -13,6 +13,7 @@ llvm::IntegerType* index_type(codegen::Builder& builder, const LoopClass& loop_c
 }
 
 codegen::LoopPasses passes_of(const LoopProblem& problem, const LoopClass& loop_class) {
+  if (loop_class.kept > 0) return passes_that_keep(problem, loop_class.lane_classes);
   return codegen::plan_passes(problem.problem, problem.slots, loop_class.lane_classes, false);
 }
 
@@ -130,6 +131,7 @@ RowPasses::Values RowPasses::over_loops(const LoopPass& pass, std::size_t depth,
                                         const Values& accumulators) {
   if (depth == loops_.size()) return body(pass, *active_.front(), accumulators);
   const rkernel::Loop& loop = loops_[depth];
+  if (class_.kept > 0) return over_kept(pass, accumulators);
   if (shares_row() && loop.axis == problem_.lane_axis) return over_row(pass, accumulators);
   CountedLoop counted(builder_, index(0), extent(loop.axis), index(1), "reduce", accumulators);
   set_index(loop.axis, counted.index());
@@ -187,6 +189,51 @@ RowPasses::Values RowPasses::body(const LoopPass& pass, Lanes& lanes, const Valu
     lanes.compiler.store(problem_.stores[static_cast<std::size_t>(store)]);
   lanes.compiler.leave();
   return next;
+}
+
+/// All of a thread's vectors, one after another in the code, so that values are kept in registers
+/// from pass to pass. Those that do not exist are left out: the row ends before them.
+RowPasses::Values RowPasses::over_kept(const LoopPass& pass, const Values& accumulators) {
+  const int width = class_.width();
+  Value* member = builder_.CreateZExt(row_.member, index_type(builder_, class_));
+  Value* end = extent(problem_.lane_axis);
+  kept_.resize(static_cast<std::size_t>(class_.kept));
+  Values sums = width == 1 ? accumulators : neutral(pass, width);
+  for (std::size_t part = 0; part < kept_.size(); ++part) {
+    Value* vector = builder_.CreateAdd(member, index(static_cast<std::int64_t>(part) * row_.count));
+    Value* first = builder_.CreateMul(vector, index(width));
+    codegen::Conditional exists(builder_, builder_.CreateICmpSLT(first, end), "part");
+    set_index(problem_.lane_axis, first);
+    sums = exists_of(exists, kept_body(pass, kept_[part], sums), sums, pass, kept_[part]);
+    set_index(problem_.lane_axis, nullptr);
+  }
+  return width == 1 ? sums : merged(pass, sums, accumulators);
+}
+
+/// The sums of one part of the row; what later passes need of it is kept.
+RowPasses::Values RowPasses::kept_body(const LoopPass& pass, Kept& kept, const Values& sums) {
+  Lanes& lanes = *lanes_.front();
+  lanes.compiler.enter(0);
+  for (const int expr : pass.loaded) lanes.compiler.bind(expr, kept.at(expr));
+  for (const int expr : pass.saved) kept[expr] = lanes.compiler.compile(expr);
+  const Values next = body(pass, lanes, sums);
+  lanes.compiler.leave();
+  return next;
+}
+
+/// Closes the condition of a part: sums stay as they are where it does not exist, and what is kept
+/// of it is nothing that anybody reads.
+RowPasses::Values RowPasses::exists_of(codegen::Conditional& exists, const Values& next,
+                                       const Values& sums, const LoopPass& pass, Kept& kept) {
+  Values inside = next, outside = sums;
+  for (const int expr : pass.saved) {
+    inside.push_back(kept.at(expr));
+    outside.push_back(llvm::Constant::getNullValue(inside.back()->getType()));
+  }
+  Values all = exists.close(inside, outside);
+  for (std::size_t i = 0; i < pass.saved.size(); ++i) kept[pass.saved[i]] = all[sums.size() + i];
+  all.resize(sums.size());
+  return all;
 }
 
 /// One value of each vector, together with what was accumulated before.

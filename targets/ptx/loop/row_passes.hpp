@@ -2,6 +2,7 @@
 // The work of a thread for one point of the parallel axes, or for a vector of points: passes over
 // the reduction axes, and the stores after them.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -64,6 +65,11 @@ class RowPasses {
                        llvm::Value* end, llvm::Value* step, const Values& accumulators);
   Values over_row(const codegen::LoopPass& pass, const Values& accumulators);
   Values body(const codegen::LoopPass& pass, Lanes& lanes, const Values& accumulators);
+  using Kept = std::map<int, llvm::Value*>;  ///< by expression
+  Values over_kept(const codegen::LoopPass& pass, const Values& accumulators);
+  Values kept_body(const codegen::LoopPass& pass, Kept& kept, const Values& sums);
+  Values exists_of(codegen::Conditional& exists, const Values& next, const Values& sums,
+                   const codegen::LoopPass& pass, Kept& kept);
   Values merged(const codegen::LoopPass& pass, const Values& vectors, const Values& accumulators);
   Values combined(const codegen::LoopPass& pass, const Values& partial, int place);
   void emit_final_stores();
@@ -77,6 +83,7 @@ class RowPasses {
   int reducing_passes_ = 0;
   RowThreads row_;
   std::vector<std::unique_ptr<Lanes>> lanes_;  ///< of vectors, where there are some; of elements
+  std::vector<Kept> kept_;                     ///< of each of the thread's vectors
   Active active_;                              ///< those whose scopes are open
   std::vector<rkernel::Loop> loops_;
 };

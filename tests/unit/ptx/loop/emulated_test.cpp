@@ -129,6 +129,13 @@ TEST_CASE("few long rows go to blocks, many short ones to warps") {
   CHECK(check_case(softmax, 20, 31, 108, 1).grid.blocks == 3);
 }
 
+TEST_CASE("rows around the longest that threads keep") {
+  for (const char* name : {"softmax", "softmax of 16-bit floats", "layer norm", "strided rows"})
+    for (const std::int64_t inner : {508, 512, 513, 1016, 1024, 1028, 4088, 4096, 4100})
+      for (const int multiprocessors : {1, 108})
+        check_case(find_case(name), 3, inner, multiprocessors, static_cast<unsigned>(inner));
+}
+
 TEST_SUITE("full") {
   TEST_CASE("every loop kernel, at awkward sizes") {
     unsigned seed = first_seed();
