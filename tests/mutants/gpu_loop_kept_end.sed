@@ -2,4 +2,4 @@
 # file: targets/ptx/loop/row_passes.cpp
 # target: test_ptx
 # test: rows around the longest that threads keep
-s/builder_.CreateICmpSLT(first, end), "part"/builder_.CreateICmpSLE(first, end), "part"/
+s/return builder_.CreateICmpSLT(first_of_part(part)/return builder_.CreateICmpSLE(first_of_part(part)/

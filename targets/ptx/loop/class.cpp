@@ -144,8 +144,9 @@ graph::Dim LoopProblem::lane_extent() const {
 namespace {
 
 /// Elements of its row that a thread of a warp keeps, where their values are few and their code is
-/// short: registers, and instructions that are written out for each.
-constexpr int most_kept = 32, least_kept = 8;
+/// short: registers, and instructions that are written out for each. Vectors, or single elements,
+/// that do not exist have to be skipped: there are not too many.
+constexpr int most_kept = 32, least_kept = 8, most_parts = 16;
 constexpr double kept_values = 64, kept_instructions = 2048;
 
 /// How many elements of its row a thread of a warp keeps; 0: no pass needs what an earlier one
@@ -210,7 +211,7 @@ class Variants {
 
   void add_kept(Variant variant, int elements) {
     variant.row_threads = warp_threads;
-    variant.kept = std::max(elements / variant.width, 1);
+    variant.kept = std::clamp(elements / variant.width, 1, most_parts);
     variants_.push_back(variant);
     if (longest_ <= longest_warp_row || variant.width == 1) return;
     variant.row_threads = loop_threads;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "src/choice/calibration/calibration.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
@@ -232,14 +233,19 @@ class GpuLoopKernel final : public LoopKernel {
     return size;
   }
 
-  /// The cheapest that fits; ties go to the first. The last one always fits.
+  /// The cheapest that fits. Where memory decides, several take as long: of these the one with
+  /// fewest instructions, and then the first. The last one always fits.
   std::size_t class_for(std::span<const std::int64_t> ints) const {
+    const auto cost = [&](std::size_t i) {
+      const LoopSize size = size_of_launch((*classes_)[i], ints);
+      return std::pair(size.seconds, size.operations);
+    };
     std::size_t best = classes_->size() - 1;
-    double least = size_of_launch(classes_->back(), ints).seconds;
+    auto least = cost(best);
     for (std::size_t i = best; i-- > 0;) {
       if (!fits(*loop_, (*classes_)[i], ints)) continue;
-      const double seconds = size_of_launch((*classes_)[i], ints).seconds;
-      if (seconds <= least) best = i, least = seconds;
+      const auto own = cost(i);
+      if (own <= least) best = i, least = own;
     }
     return best;
   }

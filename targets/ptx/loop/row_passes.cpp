@@ -1,5 +1,7 @@
 #include "targets/ptx/loop/row_passes.hpp"
 
+#include <algorithm>
+
 namespace dyn::ptx {
 
 using codegen::axis_bit;
@@ -192,22 +194,41 @@ RowPasses::Values RowPasses::body(const LoopPass& pass, Lanes& lanes, const Valu
 }
 
 /// All of a thread's vectors, one after another in the code, so that values are kept in registers
-/// from pass to pass. Those that do not exist are left out: the row ends before them.
+/// from pass to pass. Those that do not exist are left out: the row ends before them, and where the
+/// first of several does not exist, none of them does.
 RowPasses::Values RowPasses::over_kept(const LoopPass& pass, const Values& accumulators) {
+  constexpr std::size_t together = 4;
   const int width = class_.width();
-  Value* member = builder_.CreateZExt(row_.member, index_type(builder_, class_));
-  Value* end = extent(problem_.lane_axis);
-  kept_.resize(static_cast<std::size_t>(class_.kept));
+  const auto parts = static_cast<std::size_t>(class_.kept);
+  kept_.resize(parts);
   Values sums = width == 1 ? accumulators : neutral(pass, width);
-  for (std::size_t part = 0; part < kept_.size(); ++part) {
-    Value* vector = builder_.CreateAdd(member, index(static_cast<std::int64_t>(part) * row_.count));
-    Value* first = builder_.CreateMul(vector, index(width));
-    codegen::Conditional exists(builder_, builder_.CreateICmpSLT(first, end), "part");
-    set_index(problem_.lane_axis, first);
-    sums = exists_of(exists, kept_body(pass, kept_[part], sums), sums, pass, kept_[part]);
-    set_index(problem_.lane_axis, nullptr);
+  for (std::size_t begin = 0; begin < parts; begin += together) {
+    const std::size_t end = std::min(begin + together, parts);
+    std::optional<codegen::Conditional> some;
+    if (begin > 0) some.emplace(builder_, part_exists(begin), "parts");
+    const Values before = sums;
+    for (std::size_t part = begin; part < end; ++part) sums = over_part(pass, part, sums);
+    if (some) sums = close_parts(*some, pass, {begin, end}, sums, before);
   }
   return width == 1 ? sums : merged(pass, sums, accumulators);
+}
+
+Value* RowPasses::first_of_part(std::size_t part) {
+  Value* member = builder_.CreateZExt(row_.member, index_type(builder_, class_));
+  Value* vector = builder_.CreateAdd(member, index(static_cast<std::int64_t>(part) * row_.count));
+  return builder_.CreateMul(vector, index(class_.width()));
+}
+
+Value* RowPasses::part_exists(std::size_t part) {
+  return builder_.CreateICmpSLT(first_of_part(part), extent(problem_.lane_axis));
+}
+
+RowPasses::Values RowPasses::over_part(const LoopPass& pass, std::size_t part, const Values& sums) {
+  codegen::Conditional exists(builder_, part_exists(part), "part");
+  set_index(problem_.lane_axis, first_of_part(part));
+  const Values next = kept_body(pass, kept_[part], sums);
+  set_index(problem_.lane_axis, nullptr);
+  return close_parts(exists, pass, {part, part + 1}, next, sums);
 }
 
 /// The sums of one part of the row; what later passes need of it is kept.
@@ -221,17 +242,21 @@ RowPasses::Values RowPasses::kept_body(const LoopPass& pass, Kept& kept, const V
   return next;
 }
 
-/// Closes the condition of a part: sums stay as they are where it does not exist, and what is kept
-/// of it is nothing that anybody reads.
-RowPasses::Values RowPasses::exists_of(codegen::Conditional& exists, const Values& next,
-                                       const Values& sums, const LoopPass& pass, Kept& kept) {
+/// Closes the condition of parts: sums stay as they are where these do not exist, and what is kept
+/// of them is then read by nobody.
+RowPasses::Values RowPasses::close_parts(codegen::Conditional& exist, const LoopPass& pass,
+                                         const Parts& parts, const Values& next,
+                                         const Values& sums) {
   Values inside = next, outside = sums;
-  for (const int expr : pass.saved) {
-    inside.push_back(kept.at(expr));
-    outside.push_back(llvm::Constant::getNullValue(inside.back()->getType()));
-  }
-  Values all = exists.close(inside, outside);
-  for (std::size_t i = 0; i < pass.saved.size(); ++i) kept[pass.saved[i]] = all[sums.size() + i];
+  for (std::size_t part = parts.begin; part < parts.end; ++part)
+    for (const int expr : pass.saved) {
+      inside.push_back(kept_[part].at(expr));
+      outside.push_back(llvm::Constant::getNullValue(inside.back()->getType()));
+    }
+  Values all = exist.close(inside, outside);
+  std::size_t place = sums.size();
+  for (std::size_t part = parts.begin; part < parts.end; ++part)
+    for (const int expr : pass.saved) kept_[part][expr] = all[place++];
   all.resize(sums.size());
   return all;
 }

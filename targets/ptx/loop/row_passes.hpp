@@ -66,10 +66,16 @@ class RowPasses {
   Values over_row(const codegen::LoopPass& pass, const Values& accumulators);
   Values body(const codegen::LoopPass& pass, Lanes& lanes, const Values& accumulators);
   using Kept = std::map<int, llvm::Value*>;  ///< by expression
+  struct Parts {
+    std::size_t begin, end;
+  };
   Values over_kept(const codegen::LoopPass& pass, const Values& accumulators);
+  Values over_part(const codegen::LoopPass& pass, std::size_t part, const Values& sums);
   Values kept_body(const codegen::LoopPass& pass, Kept& kept, const Values& sums);
-  Values exists_of(codegen::Conditional& exists, const Values& next, const Values& sums,
-                   const codegen::LoopPass& pass, Kept& kept);
+  Values close_parts(codegen::Conditional& exist, const codegen::LoopPass& pass, const Parts& parts,
+                     const Values& next, const Values& sums);
+  llvm::Value* first_of_part(std::size_t part);
+  llvm::Value* part_exists(std::size_t part);
   Values merged(const codegen::LoopPass& pass, const Values& vectors, const Values& accumulators);
   Values combined(const codegen::LoopPass& pass, const Values& partial, int place);
   void emit_final_stores();
