@@ -57,7 +57,7 @@ std::vector<Loop> reduction_loops(const rkernel::Problem& problem, std::int64_t 
   return loops;
 }
 
-/// What classes differ in, besides the tree that follows from it.
+/// Classes differ in these, and in the tree that follows from them.
 struct Variant {
   std::vector<StrideClass> lane_classes;
   int row_threads = 1, width = 1;

@@ -70,7 +70,7 @@ std::vector<LoopClass> loop_classes(const LoopProblem& problem);
 codegen::LoopPasses passes_that_keep(const LoopProblem& problem,
                                      std::span<const codegen::StrideClass> lane_classes);
 
-/// Whether a launch with these numbers may run the class.
+/// True where a launch with these numbers may run the class.
 bool fits(const LoopProblem& problem, const LoopClass& loop_class,
           std::span<const std::int64_t> ints);
 

@@ -33,8 +33,8 @@ bool is_supported(const rkernel::Problem& problem) {
          });
 }
 
-/// Of a pass beside its arithmetic, for each vector: those of its loop, and of one operand's
-/// address and access. Estimated from the generated code.
+/// Instructions of a pass beside its arithmetic, for each vector: those of its loop, and of one
+/// operand's address and access. Estimated from the generated code.
 constexpr double loop_instructions = 3, address_instructions = 4;
 
 /// Sizes of one launch, and what it costs.

@@ -19,7 +19,7 @@ bool is_narrow(const LoopProblem& problem, std::span<const std::int64_t> ints);
 /// vectors need.
 int vector_width(const LoopProblem& problem, std::vector<codegen::StrideClass>& lane_classes);
 
-/// Whether vectors of so many elements are aligned to their size: in every launch, in this one.
+/// True where vectors of so many elements are aligned to their size: in every launch, in this one.
 bool are_always_aligned(const LoopProblem& problem,
                         std::span<const codegen::StrideClass> lane_classes, int width);
 bool are_aligned(const LoopProblem& problem, std::span<const codegen::StrideClass> lane_classes,

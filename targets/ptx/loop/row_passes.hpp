@@ -37,7 +37,7 @@ class RowPasses {
 
  private:
   using Values = std::vector<llvm::Value*>;
-  /// What emits bodies of one width: addresses and values are known to it alone.
+  /// Emits bodies of one width: addresses and values are known to it alone.
   struct Lanes {
     Lanes(codegen::Builder& builder, const LoopProblem& loop, const LoopClass& loop_class,
           codegen::KernelArgsValues args, int width);

@@ -168,7 +168,7 @@ Counted count_of_cast(const llvm::CastInst& cast) {
   }
 }
 
-/// Of one element.
+/// Those of one element.
 Counted count_of_element(const llvm::Instruction& instruction) {
   if (const DeviceOp* op = device_op_of(instruction)) return count_of(op->op);
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))

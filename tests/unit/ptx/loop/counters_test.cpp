@@ -1,4 +1,4 @@
-// What loop kernels do, counted by the emulator.
+// Instructions and accesses of loop kernels, counted by the emulator.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -30,7 +30,7 @@ struct EmulatedLoop {
 EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine,
                           const Contents& initial, std::int64_t most_blocks = 1 << 30);
 
-/// What the kernel's launch does, on random contents, as planned.
+/// Counts the kernel's launch on random contents, as planned.
 ptx::KernelCounters counters_of(const testing::ProblemBuilder& builder,
                                 const choice::GpuMachine& machine);
 
