@@ -9,10 +9,6 @@ using rkernel::Expr;
 
 namespace {
 
-/// A value that takes more vector instructions than this is kept in scratch rather than computed
-/// again.
-constexpr double scratch_threshold = 3;
-
 AxisSet reduction_axes(const rkernel::Problem& problem) {
   AxisSet axes = 0;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
@@ -24,11 +20,12 @@ AxisSet reduction_axes(const rkernel::Problem& problem) {
 class Planner {
  public:
   Planner(const rkernel::Problem& problem, const SlotTable& slots,
-          std::span<const StrideClass> lane_classes, bool scratch)
+          std::span<const StrideClass> lane_classes, bool scratch, double threshold)
       : problem_(problem),
         slots_(slots),
         lane_classes_(lane_classes),
         scratch_(scratch),
+        threshold_(threshold),
         varies_(expr_axes(problem, slots, lane_classes)),
         level_(problem.exprs.size(), -1),
         computed_in_(problem.exprs.size(), -1),
@@ -100,8 +97,7 @@ class Planner {
         (varies_[static_cast<std::size_t>(expr)] & axis_bit(problem_.lane_axis)) != 0;
     if (!in_lanes) return;
     LoopPass& current = plan_.passes[static_cast<std::size_t>(index)];
-    if (first >= 0 && scratch_ && at(expr).dtype != DType::boolean &&
-        cost(expr) > scratch_threshold) {
+    if (first >= 0 && scratch_ && at(expr).dtype != DType::boolean && cost(expr) > threshold_) {
       current.loaded.push_back(expr);
       if (std::find(plan_.scratch.begin(), plan_.scratch.end(), expr) == plan_.scratch.end()) {
         plan_.scratch.push_back(expr);
@@ -136,6 +132,7 @@ class Planner {
   const SlotTable& slots_;
   std::span<const StrideClass> lane_classes_;
   bool scratch_;
+  double threshold_;
   std::vector<AxisSet> varies_;
   std::vector<int> level_, computed_in_;
   std::vector<int> needed_in_;  ///< the last pass that is known to need the expression
@@ -162,8 +159,8 @@ std::vector<int> LoopPasses::final_roots() const {
 }
 
 LoopPasses plan_passes(const rkernel::Problem& problem, const SlotTable& slots,
-                       std::span<const StrideClass> lane_classes, bool scratch) {
-  return Planner(problem, slots, lane_classes, scratch).run();
+                       std::span<const StrideClass> lane_classes, bool scratch, double threshold) {
+  return Planner(problem, slots, lane_classes, scratch, threshold).run();
 }
 
 }  // namespace dyn::codegen

@@ -31,9 +31,15 @@ struct LoopPasses {
   const rkernel::Problem* problem = nullptr;
 };
 
+/// A value that takes more vector instructions than this is kept in scratch rather than computed
+/// again.
+inline constexpr double scratch_threshold = 3;
+
 /// Reductions that depend on others come in later passes; a store comes in the first pass that has
-/// its value. With `scratch`, expensive values that several passes need are computed once.
+/// its value. With `scratch`, expensive values that several passes need are computed once;
+/// expensive are those of more than `threshold` vector instructions.
 LoopPasses plan_passes(const rkernel::Problem& problem, const SlotTable& slots,
-                       std::span<const StrideClass> lane_classes, bool scratch);
+                       std::span<const StrideClass> lane_classes, bool scratch,
+                       double threshold = scratch_threshold);
 
 }  // namespace dyn::codegen

@@ -32,14 +32,18 @@ void Operands::add_guards(int operand, Access& access, bool lanes) {
     const rkernel::Guard& range = operand_at(operand).guards[static_cast<std::size_t>(guard)];
     const int low_slot = slots_.guard_low(operand, guard),
               high_slot = slots_.guard_high(operand, guard);
-    llvm::Value* low = low_slot == SlotTable::none ? nullptr : slot(low_slot);
-    llvm::Value* high = high_slot == SlotTable::none ? nullptr : slot(high_slot);
+    const auto bound = [&](int slot, llvm::Value* place) {
+      return slot == SlotTable::none ? nullptr : slot_like(slot, place);
+    };
     if (lanes && range.range_axis() == problem_.lane_axis && !segmented_) {
-      access.mask = both(builder_, access.mask, lanes_between(low, high));
+      llvm::Value* start = lane_start();
+      access.mask = both(builder_, access.mask,
+                         lanes_between(bound(low_slot, start), bound(high_slot, start)));
       continue;
     }
     llvm::Value* place =
         guarded_place(operand, guard, lanes && !(segmented_ && range.range_axis()));
+    llvm::Value *low = bound(low_slot, place), *high = bound(high_slot, place);
     const int width = width_of(place);
     llvm::Value*& condition = width > 1 ? access.mask : access.all;
     if (low != nullptr)
@@ -68,11 +72,14 @@ llvm::Value* Operands::guarded_place(int operand, int guard, bool lanes) {
   const auto& terms = operand_at(operand).guards[static_cast<std::size_t>(guard)].terms;
   llvm::Value* sum = nullptr;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    llvm::Value* value =
-        lanes ? index(terms[i].axis) : indices_[static_cast<std::size_t>(terms[i].axis)];
+    const int axis = terms[i].axis;
+    llvm::Value* value = lanes && axis == problem_.lane_axis
+                             ? index(axis)
+                             : indices_[static_cast<std::size_t>(axis)];
     const int factor = slots_.guard_factor(operand, guard, i);
     if (factor != SlotTable::none)
-      value = builder_.CreateMul(value, broadcast(builder_, slot(factor), width_of(value)));
+      value =
+          builder_.CreateMul(value, broadcast(builder_, slot_like(factor, value), width_of(value)));
     if (sum == nullptr) {
       sum = value;
       continue;

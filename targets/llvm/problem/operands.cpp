@@ -72,8 +72,14 @@ llvm::Value* Operands::slot(int slot) {
   return invariant(builder_.CreateAlignedLoad(type, pointer, llvm::Align(8)));
 }
 
+llvm::Value* Operands::slot_like(int slot, llvm::Value* index) {
+  llvm::Type* type = index->getType()->getScalarType();
+  return builder_.CreateTrunc(this->slot(slot), type);
+}
+
 llvm::Value* Operands::index(int axis) {
-  llvm::Value* start = indices_[static_cast<std::size_t>(axis)];
+  llvm::Value* start =
+      builder_.CreateSExt(indices_[static_cast<std::size_t>(axis)], builder_.getInt64Ty());
   if (axis != problem_.lane_axis || width_ == 1) return start;
   return builder_.CreateAdd(broadcast(builder_, start, width_),
                             iota(builder_, builder_.getInt64Ty(), width_));
@@ -81,6 +87,17 @@ llvm::Value* Operands::index(int axis) {
 
 llvm::Type* Operands::element_type(int operand) const {
   return memory_type(builder_.getContext(), operand_at(operand).dtype);
+}
+
+bool Operands::is_narrow() const {
+  return std::ranges::any_of(indices_, [](const llvm::Value* index) {
+    return index != nullptr && index->getType()->isIntegerTy(32);
+  });
+}
+
+llvm::Align Operands::align_of(int operand, int width) const {
+  const std::size_t element = size_of(operand_at(operand).dtype);
+  return llvm::Align(aligned_ ? element * static_cast<std::size_t>(width) : element);
 }
 
 bool Operands::is_read_only(int operand) const {
@@ -92,10 +109,16 @@ bool Operands::is_read_only(int operand) const {
 
 llvm::Value* Operands::with_terms(int operand, Address& address, AxisSet inner) {
   llvm::Type* type = element_type(operand);
+  llvm::Value* narrow = nullptr;  // the sum of i32 terms
   if (address.base == nullptr) {
     address.base = load_field(builder_, args_.pointers, static_cast<unsigned>(operand));
-    if (slots_.offset(operand) != SlotTable::none)
-      address.base = builder_.CreateGEP(type, address.base, slot(slots_.offset(operand)));
+    if (slots_.offset(operand) != SlotTable::none) {
+      llvm::Value* offset = slot(slots_.offset(operand));
+      if (is_narrow())
+        narrow = builder_.CreateTrunc(offset, builder_.getInt32Ty());
+      else
+        address.base = builder_.CreateGEP(type, address.base, offset);
+    }
   }
   for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
     llvm::Value* index = indices_[static_cast<std::size_t>(axis)];
@@ -106,9 +129,13 @@ llvm::Value* Operands::with_terms(int operand, Address& address, AxisSet inner) 
     const int stride = slots_.stride(operand, axis);
     if (stride == SlotTable::none || (lanes && lane_class(operand) == StrideClass::Zero)) continue;
     const bool unit = lanes && lane_class(operand) == StrideClass::Unit;
-    address.base = builder_.CreateGEP(type, address.base,
-                                      unit ? index : builder_.CreateMul(index, slot(stride)));
+    llvm::Value* term = unit ? index : builder_.CreateMul(index, slot_like(stride, index));
+    if (index->getType()->isIntegerTy(64))
+      address.base = builder_.CreateGEP(type, address.base, term);
+    else
+      narrow = narrow == nullptr ? term : builder_.CreateAdd(narrow, term);
   }
+  if (narrow != nullptr) address.base = builder_.CreateGEP(type, address.base, narrow);
   return address.base;
 }
 
@@ -262,6 +289,7 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
   llvm::Type* type = lanes_of(element, width_);
   const llvm::Align align(size_of(source.dtype));
   llvm::Constant* fill = fill_of(source, type);
+  if (aligned_ && lane_class(operand) == StrideClass::Unit) return load_aligned(operand, from);
   if (width_of(from.pointer) > 1) {
     llvm::Value* mask = whole_mask(from);
     mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_))
@@ -289,6 +317,23 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
     codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer,
                                                             read_ahead_bytes));
   return builder_.CreateAlignedLoad(type, pointer, align);
+}
+
+/// Where the vector does not exist nothing is read: a branch, since no other address is known to be
+/// aligned.
+llvm::Value* Operands::load_aligned(int operand, const Access& from) {
+  llvm::Type* type = lanes_of(element_type(operand), width_);
+  const auto read = [&] {
+    llvm::LoadInst* load =
+        builder_.CreateAlignedLoad(type, from.pointer, align_of(operand, width_));
+    return is_read_only(operand) ? invariant(load) : load;
+  };
+  llvm::Value* exists = whole_mask(from);
+  if (exists == nullptr) return read();
+  Conditional inside(builder_, exists, "load");
+  llvm::Value* loaded[] = {read()};
+  llvm::Value* fill[] = {fill_of(operand_at(operand), type)};
+  return inside.close(loaded, fill).front();
 }
 
 /// As many loads as the stride is, of which the last one ends with the last element.
@@ -393,7 +438,7 @@ void Operands::store(int operand, llvm::Value* value) {
   const bool lanes = width_of(value) > 1;
   Access to = access(operand, nullptr, lanes);
   llvm::Value* mask = whole_mask(to);
-  const llvm::Align align(size_of(operand_at(operand).dtype));
+  const llvm::Align align = align_of(operand, width_of(value));
   value = in_memory(operand, value);
   llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
   if (width_of(to.pointer) > 1) {
@@ -405,7 +450,7 @@ void Operands::store(int operand, llvm::Value* value) {
     held_stores_.push_back({value, to.pointer, align.value()});
   } else if (mask == nullptr) {
     builder_.CreateAlignedStore(value, to.pointer, align);
-  } else if (lanes) {
+  } else if (lanes && !aligned_) {
     builder_.CreateMaskedStore(value, to.pointer, align, broadcast(builder_, mask, width_));
   } else {
     Conditional exists(builder_, mask, "store");

@@ -34,6 +34,8 @@ class Operands {
   Operands(Builder& builder, const rkernel::Problem& problem, const SlotTable& slots,
            std::vector<StrideClass> lane_classes, KernelArgsValues args, int width);
 
+  /// An i64; or an i32, where that holds all indices, offsets, sums of the products of indices with
+  /// strides and with factors of guards, and the bounds of guards.
   void set_index(int axis, llvm::Value* index) { indices_[static_cast<std::size_t>(axis)] = index; }
   /// <width x i1>, for width 1 an i1; nullptr: all lanes exist.
   void set_mask(llvm::Value* mask) { mask_ = mask; }
@@ -41,6 +43,9 @@ class Operands {
 
   /// Guards along the lane axis are alike for all lanes of each body.
   void set_segmented(bool segmented) { segmented_ = segmented; }
+  /// Whole vectors are of consecutive elements, aligned to their size, and exist for all lanes or
+  /// for none: they are loaded and stored without masks of lanes.
+  void set_aligned(bool aligned) { aligned_ = aligned; }
   /// The emitter makes sure that these guards of one operand hold: they are not tested.
   void set_held(int operand, std::vector<int> guards) {
     held_operand_ = operand, held_guards_ = std::move(guards);
@@ -139,6 +144,10 @@ class Operands {
     return problem_.operands[static_cast<std::size_t>(operand)];
   }
   llvm::Type* element_type(int operand) const;
+  /// The number in a slot, of the type of an index (or of its lanes).
+  llvm::Value* slot_like(int slot, llvm::Value* index);
+  bool is_narrow() const;  ///< indices are i32
+  llvm::Align align_of(int operand, int width) const;
   /// No operand of the problem writes to its memory.
   bool is_read_only(int operand) const;
   llvm::Value* in_memory(int operand, llvm::Value* value);
@@ -155,6 +164,7 @@ class Operands {
   Gathered check_gather(int operand, llvm::Value* gather, llvm::Value* mask);
   llvm::Value* load_vector(int operand, const Access& from);
   llvm::Value* load_apart(int operand, const Access& from);
+  llvm::Value* load_aligned(int operand, const Access& from);
   void store_apart(int operand, llvm::Value* value, const Access& to);
   /// A vector of the operand's fill in memory.
   llvm::Value* fill_block(int operand, llvm::Constant* fill);
@@ -172,7 +182,7 @@ class Operands {
   std::vector<Gathers> gathers_;  ///< prepared; a stack as well
   int held_operand_ = 0;
   std::vector<int> held_guards_;
-  bool holding_ = false, segmented_ = false, reading_ahead_ = false;
+  bool holding_ = false, segmented_ = false, aligned_ = false, reading_ahead_ = false;
   std::vector<HeldStore> held_stores_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "src/choice/calibration/calibration.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
@@ -14,6 +15,7 @@
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/loop/class.hpp"
+#include "targets/ptx/loop/divider.hpp"
 #include "targets/ptx/loop/emitter.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
 #include "targets/ptx/lowering/listing.hpp"
@@ -31,6 +33,10 @@ bool is_supported(const rkernel::Problem& problem) {
          });
 }
 
+/// Instructions of a pass beside its arithmetic, for each vector: those of its loop, and of one
+/// operand's address and access. Estimated from the generated code.
+constexpr double loop_instructions = 3, address_instructions = 4;
+
 /// Sizes of one launch, and what it costs.
 struct LoopSize {
   std::int64_t points = 1;   ///< of the parallel axes
@@ -47,14 +53,13 @@ class GpuLoopKernel final : public LoopKernel {
         classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
         machine_(machine),
         target_name_(target_name) {
-    const std::vector<codegen::StrideClass>& lanes = classes_->front().lane_classes;
+    const std::vector<codegen::StrideClass>& lanes = classes_->back().lane_classes;
     const codegen::LoopPasses passes =
         codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
     for (const codegen::LoopPass& pass : passes.passes)
       reductions_ += static_cast<int>(pass.reductions.size());
-    // Values that several passes need are computed in each pass.
-    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes) *
-                    static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
+    passes_ = static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
+    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes);
   }
 
   std::vector<codegen::KernelSource> sources() const override {
@@ -82,6 +87,7 @@ class GpuLoopKernel final : public LoopKernel {
     launch.bytes = size.bytes;
     launch.ints[static_cast<std::size_t>(loop_->points_slot)] = size.points;
     launch.ints[static_cast<std::size_t>(loop_->tickets_slot)] = size.tickets;
+    set_digits(loop_class, launch.ints);
     return launch;
   }
 
@@ -139,20 +145,72 @@ class GpuLoopKernel final : public LoopKernel {
     return ints[static_cast<std::size_t>(loop_->slots.extent(axis))];
   }
 
+  /// Digits of a point along an axis: its elements, or vectors of the lane axis.
+  std::int64_t digits(const LoopClass& loop_class, std::span<const std::int64_t> ints,
+                      int axis) const {
+    const std::int64_t length = extent(ints, axis);
+    const std::int64_t width = axis == loop_->problem.lane_axis ? loop_class.width() : 1;
+    return (length + width - 1) / width;
+  }
+
+  void set_digits(const LoopClass& loop_class, std::span<std::int64_t> ints) const {
+    for (const DigitSlots& of : loop_->digits) {
+      const std::int64_t count = digits(loop_class, ints, of.axis);
+      const Divider divider = divider_of(count, loop_class.narrow ? 32 : 64);
+      ints[static_cast<std::size_t>(of.count)] = count;
+      ints[static_cast<std::size_t>(of.multiplier)] = static_cast<std::int64_t>(divider.multiplier);
+      ints[static_cast<std::size_t>(of.shift)] = divider.shift;
+    }
+  }
+
   int shared_bytes(const LoopClass& loop_class) const {
     return loop_class.row_threads > 1 ? row_reduction_bytes(reductions_, loop_class.row_threads)
                                       : 0;
   }
 
+  /// Instructions for one element. A pass has, beside arithmetic, addresses and a loop for each
+  /// vector; where rows are kept, the first pass has nearly all.
+  double operations(const LoopClass& loop_class, const LoopSize& size, double padded,
+                    double elements) const {
+    if (elements <= 0) return 0;
+    const double passes = loop_class.kept > 0 ? 1 : passes_;
+    const double around =
+        passes *
+        (loop_instructions +
+         address_instructions * static_cast<double>(loop_->problem.operands.size())) /
+        loop_class.width();
+    const double rows = elements / static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
+    const double between = loop_class.row_threads > 1
+                               ? choice::default_calibration().gpu_combine_instructions *
+                                     reductions_ * loop_class.row_threads
+                               : 0;
+    return ((instructions_ * passes + around) * padded + between) * rows / elements;
+  }
+
+  /// Threads of a row whose warps have elements.
+  int busy_threads(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
+    const std::int64_t step = std::int64_t{warp_threads} * loop_class.width();
+    const std::int64_t warps = (extent(ints, loop_->problem.lane_axis) + step - 1) / step;
+    return static_cast<int>(
+        std::clamp<std::int64_t>(warps * warp_threads, warp_threads, loop_class.row_threads));
+  }
+
   LoopSize size_of_launch(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
     LoopSize size;
-    double padded = 1;  // elements of a row, rounded up to whole steps of its threads
+    double padded = 1;    // elements of a row, rounded up to whole steps of warps
+    double elements = 1;  // of all rows
     for (int axis = 0; axis < static_cast<int>(loop_->problem.axes.size()); ++axis) {
       const std::int64_t length = extent(ints, axis);
       const bool reduced =
           loop_->problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction;
-      (reduced ? size.reduced : size.points) *= length;
-      const std::int64_t step = axis == loop_->problem.lane_axis ? loop_class.row_threads : 1;
+      if (reduced)
+        size.reduced *= length;
+      else
+        size.points *= digits(loop_class, ints, axis);
+      elements *= static_cast<double>(reduced ? std::max<std::int64_t>(length, 1) : length);
+      const std::int64_t step = axis == loop_->problem.lane_axis && loop_class.row_threads > 1
+                                    ? std::int64_t{warp_threads} * loop_class.width()
+                                    : 1;
       if (reduced) padded *= static_cast<double>((length + step - 1) / step * step);
     }
     const std::int64_t rows = loop_threads / loop_class.row_threads;
@@ -166,30 +224,29 @@ class GpuLoopKernel final : public LoopKernel {
         std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident *
                                                  choice::default_calibration().gpu_loop_waves);
     size.bytes = codegen::bytes_of(loop_->problem, loop_->slots, loop_class.lane_classes, ints);
-    const double in_rows = instructions_ * padded;
-    const double between = loop_class.row_threads > 1
-                               ? choice::default_calibration().gpu_combine_instructions *
-                                     reductions_ * loop_class.row_threads
-                               : 0;
-    const double elements = static_cast<double>(size.points) *
-                            static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
-    size.operations =
-        elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
+    size.operations = operations(loop_class, size, padded, elements);
     // A row of several threads does not wait for others.
     const bool row = loop_class.row_threads > 1;
     size.seconds = choice::gpu_loop_cost(machine_, elements, size.bytes, size.operations,
                                          row ? size.points : size.tickets,
-                                         row ? loop_class.row_threads : loop_threads);
+                                         row ? busy_threads(loop_class, ints) : loop_threads);
     return size;
   }
 
-  /// The cheapest; ties go to the first.
+  /// The cheapest that fits. Where memory decides, several take as long: of these the one with
+  /// fewest instructions, and then the first. The last one always fits.
   std::size_t class_for(std::span<const std::int64_t> ints) const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < classes_->size(); ++i)
-      if (size_of_launch((*classes_)[i], ints).seconds <
-          size_of_launch((*classes_)[best], ints).seconds)
-        best = i;
+    const auto cost = [&](std::size_t i) {
+      const LoopSize size = size_of_launch((*classes_)[i], ints);
+      return std::pair(size.seconds, size.operations);
+    };
+    std::size_t best = classes_->size() - 1;
+    auto least = cost(best);
+    for (std::size_t i = best; i-- > 0;) {
+      if (!fits(*loop_, (*classes_)[i], ints)) continue;
+      const auto own = cost(i);
+      if (own <= least) best = i, least = own;
+    }
     return best;
   }
 
@@ -206,7 +263,8 @@ class GpuLoopKernel final : public LoopKernel {
   std::string target_name_;
   std::vector<const void*> functions_;  ///< of sources()
   int reductions_ = 0;       ///< reductions of all passes; classes differ in threads alone
-  double instructions_ = 0;  ///< for one element
+  double instructions_ = 0;  ///< of arithmetic, for one element in one pass
+  double passes_ = 1;        ///< values that several passes need are computed in each pass
 };
 
 }  // namespace

@@ -104,18 +104,42 @@ bool divides(unsigned opcode) {
 }
 
 /// Where a multiplication or a division by this value is a shift or a few multiplications.
-bool is_constant(const llvm::Value* value) { return llvm::isa<llvm::ConstantInt>(value); }
+bool is_constant(const llvm::Value* value) {
+  return llvm::isa<llvm::ConstantInt, llvm::ConstantDataVector>(value);
+}
 
-/// An add of 64 bits is two instructions, a product four; a division by a constant multiplies by
-/// its reciprocal; one by a variable of 32 bits goes through f32.
+/// A word that was made wider, or a constant of one word.
+bool is_extended_word(const llvm::Value* value) {
+  if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value))
+    return number->getValue().isIntN(32);
+  const auto* cast = llvm::dyn_cast<llvm::CastInst>(value);
+  return cast != nullptr && llvm::isa<llvm::ZExtInst, llvm::SExtInst>(cast) &&
+         cast->getSrcTy()->getScalarSizeInBits() <= 32;
+}
+
+/// A shift by a whole word chooses a register.
+bool shifts_word(const llvm::BinaryOperator& operation) {
+  const auto* distance = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
+  return operation.getOpcode() == llvm::Instruction::LShr && distance != nullptr &&
+         distance->equalsInt(32);
+}
+
+/// An add of 64 bits is two instructions, a product four, but one where it is of two words; a
+/// division by a constant multiplies by its reciprocal; one by a variable of 32 bits goes through
+/// f32.
 Counted count_of_integers(const llvm::BinaryOperator& operation) {
   constexpr int constant_division = 4, word_division = 12;
-  const int words = words_of(operation.getType());
+  const int words = words_of(operation.getType()->getScalarType());
   if (divides(operation.getOpcode())) {
     if (is_constant(operation.getOperand(1))) return {Class::Integer, constant_division * words};
     return words == 2 ? Counted{Class::LongDivision, 1} : Counted{Class::Integer, word_division};
   }
-  if (operation.getOpcode() == llvm::Instruction::Mul) return {Class::Integer, words == 2 ? 4 : 1};
+  if (operation.getOpcode() == llvm::Instruction::Mul) {
+    const bool is_long = words == 2 && !(is_extended_word(operation.getOperand(0)) &&
+                                         is_extended_word(operation.getOperand(1)));
+    return {Class::Integer, is_long ? 4 : 1};
+  }
+  if (words == 2 && shifts_word(operation)) return {};
   return {Class::Integer, std::max(words, 1)};
 }
 
@@ -144,7 +168,8 @@ Counted count_of_cast(const llvm::CastInst& cast) {
   }
 }
 
-Counted count_of(const llvm::Instruction& instruction) {
+/// Those of one element.
+Counted count_of_element(const llvm::Instruction& instruction) {
   if (const DeviceOp* op = device_op_of(instruction)) return count_of(op->op);
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
     return count_of_intrinsic(*intrinsic);
@@ -163,15 +188,28 @@ Counted count_of(const llvm::Instruction& instruction) {
     case llvm::Instruction::FNeg:
     case llvm::Instruction::FCmp: return {Class::Float, 1};
     case llvm::Instruction::ICmp:
-      return {Class::Integer, std::max(words_of(instruction.getOperand(0)->getType()), 1)};
+      return {Class::Integer,
+              std::max(words_of(instruction.getOperand(0)->getType()->getScalarType()), 1)};
     case llvm::Instruction::Select:
-      return {Class::Integer, std::max(words_of(instruction.getType()), 1)};
+      return {Class::Integer, std::max(words_of(instruction.getType()->getScalarType()), 1)};
     case llvm::Instruction::Br:
       return {Class::Branch, llvm::cast<llvm::BranchInst>(instruction).isConditional() ? 1 : 0};
     case llvm::Instruction::Switch:
     case llvm::Instruction::Ret: return {Class::Branch, 1};
     default: return {};
   }
+}
+
+/// The elements of a vector are computed one by one, but for accesses.
+Counted count_of(const llvm::Instruction& instruction) {
+  Counted counted = count_of_element(instruction);
+  if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) return counted;
+  const llvm::Type* type = instruction.getType();
+  if (instruction.getNumOperands() > 0 && type->isIntegerTy(1))
+    type = instruction.getOperand(0)->getType();
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    counted.instructions *= static_cast<int>(vector->getNumElements());
+  return counted;
 }
 
 bool multiplies(const InstructionCounts& counts) {

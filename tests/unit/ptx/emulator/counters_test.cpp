@@ -183,6 +183,41 @@ TEST_CASE("counters: divisions of 64 bits are calls, but not by constants") {
             .all[InstructionClass::LongDivision] == 0);
 }
 
+TEST_CASE("counters: a vector's arithmetic is counted by element, its access once") {
+  const KernelText kernel{32, 0, 2, R"(
+  %g = getelementptr <4 x float>, ptr addrspace(1) %p0, i32 %t
+  %x = load <4 x float>, ptr addrspace(1) %g, align 16
+  %y = fadd <4 x float> %x, %x
+  %o = getelementptr <4 x float>, ptr addrspace(1) %p1, i32 %t
+  store <4 x float> %y, ptr addrspace(1) %o, align 16
+  ret void)"};
+  std::vector<float> in = ramp(128), out(128);
+  const KernelCounters counters = counted(kernel, {read_buffer(in), written_buffer(out)});
+  CHECK(counters.all[InstructionClass::Float] == 4);
+  CHECK(counters.all[InstructionClass::GlobalStore] == 1);
+  CHECK(counters.operands[0].traffic.requests == 1);
+  CHECK(counters.operands[0].traffic.units == 16);
+}
+
+TEST_CASE("counters: a product of two words is one instruction, and its upper word none") {
+  const KernelText kernel{32, 0, 1, R"(
+  %w = zext i32 %t to i64
+  %d = add i64 %w, 3
+  %p = mul i64 %w, FACTOR
+  %h = lshr i64 %p, SHIFT
+  %o = getelementptr i64, ptr addrspace(1) %p0, i32 %t
+  store i64 %h, ptr addrspace(1) %o, align 8
+  ret void)"};
+  std::vector<std::int64_t> out(32);
+  const auto integers = [&](const std::string& factor, const std::string& shift) {
+    return counted(kernel.with("FACTOR", factor).with("SHIFT", shift), {written_buffer(out)})
+        .all[InstructionClass::Integer];
+  };
+  CHECK(integers("%d", "32") - integers("%w", "32") == 3);
+  CHECK(integers("%w", "31") - integers("%w", "32") == 2);
+  CHECK(integers("77", "32") == integers("%w", "32"));
+}
+
 TEST_CASE("counters: live words are those of the values that are needed later") {
   // Eight loads, all of which are live before the first sum.
   std::string loads, sums;

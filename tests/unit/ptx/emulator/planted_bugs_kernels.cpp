@@ -68,19 +68,12 @@ bool close(const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>
   return true;
 }
 
-const LoopCase& loop_case(const std::string& name) {
-  const std::vector<LoopCase>& cases = loop_cases();
-  const auto found = std::ranges::find(cases, name, &LoopCase::name);
-  if (found == cases.end()) throw std::out_of_range("no loop problem " + name);
-  return *found;
-}
-
 /// The class of the kernel that its own plan chooses, by at most two blocks.
 PlantedKernel loop(const std::string& name, const std::string& problem, std::int64_t outer,
                    std::int64_t inner, std::mt19937_64& random) {
   int indices = -1;
   const std::shared_ptr<testing::ProblemBuilder> builder =
-      build(loop_case(problem), outer, inner, &indices);
+      build(find_case(problem), outer, inner, &indices);
   std::map<int, std::vector<std::uint8_t>> given;
   if (indices >= 0) {
     std::vector<std::int64_t> values(

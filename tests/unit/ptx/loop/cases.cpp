@@ -1,6 +1,8 @@
 #include "tests/unit/ptx/loop/cases.hpp"
 
+#include <limits>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "tests/support/problems/typical_problems.hpp"
@@ -101,6 +103,53 @@ int conditions_of_rows(ProblemBuilder& b) {
   return -1;
 }
 
+/// Windows of 3 x 3 around each place of an image of `outer` x 5 places, channels last, in the
+/// middle of their padding.
+int windows(ProblemBuilder& b) {
+  const int row = 0, channel = 1, column = b.axis(5), i = b.axis(3, reduction),
+            j = b.axis(3, reduction);
+  const graph::Dim channels = b.problem.axes[channel].extent,
+                   line = channels * b.problem.axes[static_cast<std::size_t>(column)].extent;
+  const int x = b.operand(DType::f32, {line, b.constant(1), channels, line, channels},
+                          b.extents[0] * 5 * b.extents[1]);
+  rkernel::Operand& operand = b.problem.operands.back();
+  operand.offset = b.constant(0) - line - channels;
+  for (const auto& [place, tap] : {std::pair{row, i}, {column, j}}) {
+    const graph::Dim extent = b.problem.axes[static_cast<std::size_t>(place)].extent;
+    operand.guards.push_back(
+        {{{place, b.constant(1)}, {tap, b.constant(1)}}, b.constant(1), extent + 1});
+  }
+  return x;
+}
+
+int depthwise(ProblemBuilder& b) {
+  const int x = b.load(windows(b)), weight = b.load(b.dense(DType::f32, {3, 4, 1}));
+  const int sum = b.expr(ExprOp::ReduceSum, {b.expr(ExprOp::Mul, {x, weight})});
+  b.store(b.expr(ExprOp::Relu, {sum}), b.dense(DType::f32, {0, 2, 1}, true));
+  return -1;
+}
+
+int max_pool(ProblemBuilder& b) {
+  const int x = windows(b);
+  b.problem.operands.back().fill = -std::numeric_limits<double>::infinity();
+  b.store(b.expr(ExprOp::ReduceMax, {b.load(x)}), b.dense(DType::f32, {0, 2, 1}, true));
+  return -1;
+}
+
+int sum_of_two(ProblemBuilder& b, DType dtype) {
+  const int x = b.load(b.dense(dtype, {0, 1})), y = b.load(b.dense(dtype, {0, 1})),
+            bias = b.load(b.dense(dtype, {1})), scale = b.load(b.dense(dtype, {0}));
+  const DType computed = dtype == DType::i64 ? dtype : DType::f32;
+  const int sum = b.expr(ExprOp::Add, {b.expr(ExprOp::Add, {x, y}, computed), bias}, computed);
+  b.store(b.expr(ExprOp::Mul, {sum, scale}, computed), b.dense(dtype, {0, 1}, true));
+  return -1;
+}
+
+int transpose(ProblemBuilder& b) {
+  b.store(b.load(b.dense(DType::f32, {1, 0})), b.dense(DType::f32, {0, 1}, true));
+  return -1;
+}
+
 std::vector<LoopCase> make_cases() {
   return {
       {"softmax", {parallel, reduction}, 2, plain(testing::softmax)},
@@ -166,10 +215,31 @@ std::vector<LoopCase> make_cases() {
        2,
        [](ProblemBuilder& b) { return integer_operators(b, DType::i64); }},
       {"casts", {parallel, parallel}, 2, casts},
+      {"depthwise", {parallel, parallel}, 2, depthwise},
+      {"max pool", {parallel, parallel}, 2, max_pool},
+      {"transpose", {parallel, parallel}, 2, transpose},
+      {"sum of f32",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return sum_of_two(b, DType::f32); }},
+      {"sum of bf16",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return sum_of_two(b, DType::bf16); }},
+      {"sum of i64",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return sum_of_two(b, DType::i64); }},
   };
 }
 
 }  // namespace
+
+const LoopCase& find_case(const std::string& name) {
+  for (const LoopCase& loop_case : loop_cases())
+    if (loop_case.name == name) return loop_case;
+  throw std::out_of_range(name);
+}
 
 const std::vector<LoopCase>& loop_cases() {
   static const std::vector<LoopCase> cases = make_cases();

@@ -20,6 +20,7 @@ struct LoopCase {
 };
 
 const std::vector<LoopCase>& loop_cases();
+const LoopCase& find_case(const std::string& name);
 
 /// A builder with the case's axes and problem; `indices` receives the operand with indices.
 std::unique_ptr<testing::ProblemBuilder> build(const LoopCase& loop_case, std::int64_t outer,

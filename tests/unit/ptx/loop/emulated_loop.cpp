@@ -68,6 +68,19 @@ EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::
   return result;
 }
 
+ptx::KernelCounters counters_of(const testing::ProblemBuilder& builder,
+                                const choice::GpuMachine& machine) {
+  const Contents initial = testing::random_contents(builder, 1, false, {});
+  emulated().emulator().set_counting(true);
+  const EmulatedLoop run = run_emulated(builder, machine, initial);
+  emulated().emulator().set_counting(false);
+  const std::vector<ptx::KernelCounters> all = emulated().emulator().take_counters();
+  INFO(run.reports);
+  REQUIRE(run.reports.empty());
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
 rkernel::Launch check_emulated(const testing::ProblemBuilder& builder,
                                const choice::GpuMachine& machine, unsigned seed, double tolerance,
                                bool specials,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/choice/gpu/gpu.hpp"
+#include "targets/ptx/emulator/counters/kernel_counters.hpp"
 #include "targets/ptx/loop/kernel.hpp"
 #include "tests/support/problems/problem_builder.hpp"
 
@@ -28,6 +29,10 @@ struct EmulatedLoop {
 /// In as many blocks as planned, at most `most_blocks`.
 EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine,
                           const Contents& initial, std::int64_t most_blocks = 1 << 30);
+
+/// Counts the kernel's launch on random contents, as planned.
+ptx::KernelCounters counters_of(const testing::ProblemBuilder& builder,
+                                const choice::GpuMachine& machine);
 
 /// Random contents (buffers in `given` are taken from there), run as planned, and by two blocks
 /// that take all tickets. The emulator must report nothing, both runs must give the same bits, and

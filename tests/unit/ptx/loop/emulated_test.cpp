@@ -39,10 +39,21 @@ rkernel::Launch check_case(const LoopCase& loop_case, std::int64_t outer, std::i
                         indices_for(*builder, indices, seed));
 }
 
-const LoopCase& find_case(const std::string& name) {
-  for (const LoopCase& loop_case : loop_cases())
-    if (loop_case.name == name) return loop_case;
-  throw std::out_of_range(name);
+/// One number of the first operand that is read, and varies along the outer axis, is beyond 31
+/// bits: its stride there, where the axis has one index, or the bound of a guard that always holds.
+void check_far_apart(const LoopCase& loop_case, std::int64_t inner, bool in_guard) {
+  int indices = -1;
+  const auto builder = build(loop_case, in_guard ? 5 : 1, inner, &indices);
+  const graph::Dim far = builder->symbol(std::int64_t{1} << 33);
+  for (rkernel::Operand& operand : builder->problem.operands) {
+    if (operand.written || operand.strides.front().constant() == 0) continue;
+    if (in_guard)
+      operand.guards.push_back(rkernel::range_of(0, builder->constant(0), far));
+    else
+      operand.strides.front() = far;
+    break;
+  }
+  check_emulated(*builder, test_gpu(108), 7, tolerance, false, indices_for(*builder, indices, 7));
 }
 
 }  // namespace
@@ -51,6 +62,50 @@ TEST_CASE("every loop kernel, at sizes around a warp") {
   unsigned seed = first_seed();
   for (const LoopCase& loop_case : loop_cases())
     for (const std::int64_t inner : {0, 1, 33}) check_case(loop_case, 3, inner, 108, seed++);
+}
+
+TEST_CASE("loop kernels compute in 64 bits where 31 do not hold a launch's numbers") {
+  for (const LoopCase& loop_case : loop_cases())
+    for (const bool in_guard : {false, true})
+      if (loop_case.axes == 2) check_far_apart(loop_case, 37, in_guard);
+}
+
+/// The case's operands begin so many elements behind their buffers' first ones: all, or one.
+rkernel::Launch check_shifted(const LoopCase& loop_case, std::int64_t inner, int shifted,
+                              std::int64_t by) {
+  int indices = -1;
+  const auto builder = build(loop_case, 5, inner, &indices);
+  for (int i = 0; i < static_cast<int>(builder->problem.operands.size()); ++i) {
+    rkernel::Operand& operand = builder->problem.operands[static_cast<std::size_t>(i)];
+    if (i == indices || (shifted >= 0 && i != shifted)) continue;
+    operand.offset = operand.offset + builder->symbol(by);
+    builder->elements[static_cast<std::size_t>(i)] += by;
+  }
+  return check_emulated(*builder, test_gpu(1), 11, tolerance, false,
+                        indices_for(*builder, indices, 11));
+}
+
+TEST_CASE("loop kernels take vectors where all addresses are aligned, and elements elsewhere") {
+  for (const LoopCase& loop_case : loop_cases()) {
+    if (loop_case.axes != 2) continue;
+    for (const std::int64_t inner : {64, 65}) {
+      check_shifted(loop_case, inner, -1, 8);
+      check_shifted(loop_case, inner, -1, 1);
+      check_shifted(loop_case, inner, 0, 2);
+    }
+  }
+  const LoopCase& sum = find_case("sum of f32");
+  CHECK(check_shifted(sum, 1024, -1, 4).tickets == 5);
+  CHECK(check_shifted(sum, 1024, -1, 2).tickets == 20);
+  CHECK(check_shifted(sum, 1024, 4, 4).tickets == 5);
+  CHECK(check_shifted(sum, 1024, 4, 1).tickets == 20);
+  CHECK(check_shifted(sum, 1023, -1, 4).tickets == 20);
+}
+
+TEST_CASE("the elements behind a row's last whole vector are taken one by one") {
+  for (const LoopCase& loop_case : loop_cases())
+    for (const std::int64_t inner : {1, 3, 4, 5, 31, 33, 127, 1021})
+      check_case(loop_case, 1, inner, 1, static_cast<unsigned>(inner));
 }
 
 TEST_CASE("a gathered index out of range is reported and nothing is read there") {
@@ -74,12 +129,19 @@ TEST_CASE("few long rows go to blocks, many short ones to warps") {
   CHECK(check_case(softmax, 20, 31, 108, 1).grid.blocks == 3);
 }
 
+TEST_CASE("rows around the longest that threads keep") {
+  for (const char* name : {"softmax", "softmax of 16-bit floats", "layer norm", "strided rows"})
+    for (const std::int64_t inner : {508, 512, 513, 1016, 1024, 1028, 4088, 4096, 4100})
+      for (const int multiprocessors : {1, 108})
+        check_case(find_case(name), 3, inner, multiprocessors, static_cast<unsigned>(inner));
+}
+
 TEST_SUITE("full") {
   TEST_CASE("every loop kernel, at awkward sizes") {
     unsigned seed = first_seed();
     for (const LoopCase& loop_case : loop_cases())
       for (const std::int64_t outer : {0, 1, 9})
-        for (const std::int64_t inner : {0, 1, 2, 7, 31, 32, 33, 127, 255, 256, 257, 1031})
+        for (const std::int64_t inner : {0, 1, 2, 4, 7, 31, 32, 33, 127, 255, 256, 257, 1028, 1031})
           for (const int multiprocessors : {1, 108})
             check_case(loop_case, outer, inner, multiprocessors, seed++);
   }

@@ -35,7 +35,7 @@ TEST_CASE("a tile of the tree decides the code of a loop kernel") {
   const auto builder = softmax_rows();
   const ptx::LoopProblem problem(builder->problem);
   std::vector<ptx::LoopClass> classes = ptx::loop_classes(problem);
-  REQUIRE(classes.size() == 2);
+  REQUIRE(classes.size() == 6);
   const std::string warp = hash_of(problem, classes[0]), block = hash_of(problem, classes[1]);
   CHECK(warp != block);
   CHECK(hash_of(problem, classes[0]) == warp);
@@ -79,8 +79,8 @@ TEST_CASE("listings are of the code that the emulator runs") {
   REQUIRE(listings.size() == functions.size());
   for (std::size_t i = 0; i < functions.size(); ++i)
     CHECK(listings[i].hash == emulator->module_hash_of(functions[i]));
-  CHECK(listings[0].name == "softmax-rows_of_1_warp");
-  CHECK(listings[1].name == "softmax-rows_of_8_warps");
+  CHECK(listings[0].name == "softmax-kept_rows_of_1_warp_in_vectors_of_4");
+  CHECK(listings[1].name == "softmax-kept_rows_of_8_warps_in_vectors_of_4");
   CHECK(listings[1].text.find("barrier.sync") != std::string::npos);
 }
 
