@@ -104,7 +104,7 @@ TEST_CASE("attention on the emulator: small heads, few queries, and rows that se
 
 TEST_CASE("attention on the emulator: as the target plans it") {
   std::mt19937_64 random(dyn::testing::test_seed());
-  const int rounds = dyn::testing::test_rounds(40, 5);
+  const int rounds = dyn::testing::test_rounds(40, 10);
   constexpr std::int64_t queries[] = {1, 1, 3, 17, 70};
   for (const Precision& precision : precisions_of_attention) {
     const GpuAttentionTile tile = tiles_of(precision.operands, precision.tf32, 64, 64).front();

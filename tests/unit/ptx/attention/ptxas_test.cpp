@@ -90,7 +90,7 @@ TEST_SUITE("full") {
       "tiles") {
     if (dyn::test::ptxas_is_missing()) return;
     int kernels = 0;
-    dyn::testing::Sweep sweep(6);
+    dyn::testing::Sweep sweep(12);
     for (const GpuAttentionTile& tile : all_attention_tiles()) {
       for (const ptx::Copy copy : {ptx::Copy::Vectors, ptx::Copy::Elements}) {
         if (!sweep.takes()) continue;

@@ -125,7 +125,7 @@ TEST_SUITE("full") {
   TEST_CASE(
       "every pair of the described GPUs multiplies, with its moves as vectors and as elements") {
     std::mt19937_64 random(contraction_seed());
-    dyn::testing::Sweep sweep(6);
+    dyn::testing::Sweep sweep(12);
     for (const char* gpu : {"a100", "h200"}) {
       for (const auto& [first, second] : candidate_pairs(gpu, {DType::f32, DType::bf16})) {
         if (!sweep.takes()) continue;
