@@ -248,7 +248,7 @@ check "dump: the hashes of the emulator" cmp "$scratch/ptx-longer.table" "$scrat
 check "dump: other tiles for another GPU" bash -c "[ -s '$scratch/ptx-h200.table' ] && ! cmp -s '$scratch/ptx-longer.table' '$scratch/ptx-h200.table'"
 expect "dump to where nothing can be written" 1 "dump-ptx /proc/nowhere: " explain model.dyn --dims B=1 "${described[@]}" --dump-ptx /proc/nowhere
 expect "dump into a folder that takes no files" 1 "dump-ptx: /proc/.*\.ptx cannot be written: " explain model.dyn --dims B=1 "${described[@]}" --dump-ptx /proc
-expect "dump for an unknown GPU" 1 "a100, h200" explain model.dyn --dims B=1 --device cuda --gpu abacus --dump-ptx "$scratch/ptx-none"
+expect "dump for an unknown GPU" 1 "a100, h100, h200" explain model.dyn --dims B=1 --device cuda --gpu abacus --dump-ptx "$scratch/ptx-none"
 expect "dump in an unknown precision" 2 "f64" explain model.dyn --dims B=1 "${described[@]}" --precision f64 --dump-ptx "$scratch/ptx-none"
 expect "dump on the CPU" 1 "no group on cpu/.* has PTX" explain model.dyn --dims B=1 --dump-ptx "$scratch/ptx-cpu"
 
