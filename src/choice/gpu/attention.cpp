@@ -16,7 +16,6 @@ namespace {
 constexpr int float_size = 4;
 constexpr int alignment = 128;       ///< of tiles in shared memory
 constexpr int tile_row_padding = 4;  ///< floats after a row of a tile on CUDA cores
-constexpr int lane_rows = 4, lane_columns = 8;
 /// Instructions for one score between the products: scale, maximum, e^x, sum, conversion.
 constexpr double softmax_instructions = 22;
 /// Shared memory that one block should leave to another, where a smaller tile of keys can do so.

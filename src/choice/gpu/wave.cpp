@@ -108,7 +108,7 @@ double warp_seconds(const GpuMachine& machine, const GpuTile& tile, const Sharin
 // fragments, and what waits, arrives, and moves on.
 double stage_instructions(const GpuTile& tile, bool windows) {
   const bool half = size_of(tile.operands) == 2;
-  const double rows = tile.warp_m / tile.thread_m, columns = tile.warp_n / tile.thread_n;
+  const int rows = tile.warp_m / tile.thread_m, columns = tile.warp_n / tile.thread_n;
   // ldmatrix loads 16 rows of A, and 16 columns of B where elements have 2 bytes.
   const double loads = rows + columns * (half ? 0.5 : 2);
   return tile.block_k / (half ? 16.0 : 8.0) * (rows * columns + loads) +

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <utility>
 
+#include "src/base/rounding.hpp"
 #include "src/choice/calibration/calibration.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/loop_passes.hpp"
@@ -211,7 +212,7 @@ class GpuLoopKernel final : public LoopKernel {
       const std::int64_t step = axis == loop_->problem.lane_axis && loop_class.row_threads > 1
                                     ? std::int64_t{warp_threads} * loop_class.width()
                                     : 1;
-      if (reduced) padded *= static_cast<double>((length + step - 1) / step * step);
+      if (reduced) padded *= static_cast<double>(round_up(length, step));
     }
     const std::int64_t rows = loop_threads / loop_class.row_threads;
     size.tickets = (size.points + rows - 1) / rows;
