@@ -1,5 +1,6 @@
 #include "tests/support/ptxas.hpp"
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,21 @@ Assembled assemble(const std::string& ptx, const std::string& gpu,
   result.spill_bytes = stores < 0 && loads < 0 ? -1 : stores + loads;
   result.shared_bytes = std::max(0, sum_of(result.log, "([0-9]+) bytes smem"));
   return result;
+}
+
+int checked_registers(const std::string& ptx, const std::string& what,
+                      std::span<const char* const> gpus, std::string& all) {
+  int most = 0;
+  for (const char* gpu : gpus) {
+    const Assembled result = assemble(ptx, gpu);
+    INFO(what << " for " << std::string(gpu) << "\n" << result.log);
+    CHECK(result.ok);
+    CHECK(result.spill_bytes == 0);
+    CHECK(result.registers > 0);
+    all += " " + std::to_string(result.registers);
+    most = std::max(most, result.registers);
+  }
+  return most;
 }
 
 }  // namespace dyn::test

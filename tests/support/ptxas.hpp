@@ -35,4 +35,9 @@ Assembled assemble(const std::string& ptx, const std::string& gpu,
                    const std::vector<std::string>& extra = {},
                    const std::function<void(const std::string&)>& use = {});
 
+/// The most registers that the assembler gives a kernel on any of these GPUs; those of each are
+/// appended to `all`. Checks that it takes the kernel, and spills nothing; `what` names it.
+int checked_registers(const std::string& ptx, const std::string& what,
+                      std::span<const char* const> gpus, std::string& all);
+
 }  // namespace dyn::test

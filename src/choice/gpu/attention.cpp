@@ -125,14 +125,6 @@ LayerTerms keys_terms(const GpuMachine& machine, const GpuAttention& shape,
   return terms;
 }
 
-LayerTerms bound_terms(const GpuMachine& machine, const char* name, double bytes,
-                       double bytes_per_second) {
-  LayerTerms terms{.name = name};
-  terms.spatial_trips = 0;
-  terms.fixed = machine.memory_latency_seconds + bytes / bytes_per_second;
-  return terms;
-}
-
 }  // namespace
 
 // With so many scores and accumulators ptxas 13.0 spills nothing: attention/ptxas_test holds it to
@@ -250,10 +242,10 @@ double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
                                    static_cast<double>(shape.width) * shape.value_element_bytes);
   const double passes = static_cast<double>(m_blocks) * visible_share(shape);
   for (const LayerTerms& bound :
-       {bound_terms(machine, "L2, all blocks", queries + key_bytes * passes,
-                    machine.l2_bytes_per_second),
-        bound_terms(machine, "memory, all blocks", queries + key_bytes,
-                    machine.memory_bytes_per_second)}) {
+       {traffic_terms(machine, "L2, all blocks", queries + key_bytes * passes,
+                      machine.l2_bytes_per_second),
+        traffic_terms(machine, "memory, all blocks", queries + key_bytes,
+                      machine.memory_bytes_per_second)}) {
     terms.layers.push_back(bound);
     terms.costs.push_back(layer_cost(bound, 0, true));
     seconds = std::max(seconds, terms.costs.back());

@@ -77,15 +77,6 @@ double l2_bytes(std::span<const Part> parts) {
   return total;
 }
 
-// A bound that all blocks share: bytes against the bandwidth of the whole GPU.
-LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
-                         double bytes_per_second) {
-  LayerTerms terms{.name = name};
-  terms.spatial_trips = 0;
-  terms.fixed = machine.memory_latency_seconds + bytes / bytes_per_second;
-  return terms;
-}
-
 // Tickets of a place that one block at a time has on the GPU; places take them round robin, wave
 // after wave, those of the first region first.
 struct PlaceTickets {

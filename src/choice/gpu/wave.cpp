@@ -188,6 +188,14 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
   return wave;
 }
 
+LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
+                         double bytes_per_second) {
+  LayerTerms terms{.name = name};
+  terms.spatial_trips = 0;
+  terms.fixed = machine.memory_latency_seconds + bytes / bytes_per_second;
+  return terms;
+}
+
 double steady_stage_seconds(const GpuWave& wave) {
   return std::max(wave.layers.back().load, wave.costs[wave.costs.size() - 2]);
 }

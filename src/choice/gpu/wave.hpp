@@ -25,6 +25,10 @@ struct GpuWave {
 GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                  int resident);
 
+/// A bound that all blocks share: bytes against the bandwidth of the whole GPU.
+LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
+                         double bytes_per_second);
+
 /// Seconds between two stages once the pipeline of a wave runs.
 double steady_stage_seconds(const GpuWave& wave);
 

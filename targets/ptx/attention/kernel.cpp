@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <iterator>
 
@@ -155,10 +154,7 @@ class PlannedAttention final : public GpuAttentionKernel {
   }
 
   std::vector<rkernel::CodeListing> listings() const override {
-    std::vector<rkernel::CodeListing> listings;
-    const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_class(i, all));
-    return listings;
+    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
@@ -166,7 +162,8 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::vector<rkernel::CodeListing> listings_at(
       const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    return {list_class(choose(sizes_of(ints), ints), sources())};
+    const std::size_t index = choose(sizes_of(ints), ints);
+    return {list_code(class_name(index), sources().at(index))};
   }
 
   void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
@@ -176,19 +173,13 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::size_t source_count() const { return manifest_.classes().size(); }
 
  private:
-  rkernel::CodeListing list_class(std::size_t index,
-                                  const std::vector<codegen::KernelSource>& all) const {
+  std::string class_name(std::size_t index) const {
     const GpuAttentionClass& shape_class = manifest_.classes()[index];
     const GpuAttentionTile& tile = shape_class.tile;
     const bool tf32 = tile.engine == choice::Engine::TensorCores && tile.operands == DType::f32;
-    std::string name = fmt::format(
-        "{}_{}_{}x{}_{}_{}_{}", problem_->name, tf32 ? "tf32" : name_of(tile.operands),
-        tile.block_m, tile.block_keys(), tile.depth, tile.width, copies_of(shape_class));
-    std::ranges::replace_if(
-        name,
-        [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-' && c != '.'; },
-        '_');
-    return list_code(name, all[index]);
+    return fmt::format("{}_{}_{}x{}_{}_{}_{}", problem_->name,
+                       tf32 ? "tf32" : name_of(tile.operands), tile.block_m, tile.block_keys(),
+                       tile.depth, tile.width, copies_of(shape_class));
   }
 
   choice::Occupancy occupancy_of(const GpuAttentionTile& tile) const {

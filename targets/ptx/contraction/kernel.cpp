@@ -219,10 +219,7 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   std::vector<rkernel::CodeListing> listings() const override {
-    std::vector<rkernel::CodeListing> listings;
-    const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_class(i, all));
-    return listings;
+    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
@@ -232,15 +229,15 @@ class GpuContractionKernel final : public ContractionKernel {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuProgram choice = remembered_choice(ints);
     if (choice.regions.empty()) return {};
-    return {list_class(class_of(choice.regions, ints), sources())};
+    const std::size_t index = class_of(choice.regions, ints);
+    return {list_code(class_name(index), sources().at(index))};
   }
 
  private:
   void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
 
-  rkernel::CodeListing list_class(std::size_t index,
-                                  const std::vector<codegen::KernelSource>& all) const {
-    return list_code(listing_name(problem_->name, manifest_.classes()[index]), all[index]);
+  std::string class_name(std::size_t index) const {
+    return listing_name(problem_->name, manifest_.classes()[index]);
   }
 
   const Operand& factor_a() const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace dyn::ptx {
 namespace {
@@ -50,14 +49,9 @@ std::string listing_name(const std::string& group, const GpuContractionClass& sh
   const GpuTile& tile = shape_class.tile;
   std::string blocks = block_text(tile);
   if (shape_class.second) blocks += "_and_" + block_text(*shape_class.second);
-  std::string name =
-      fmt::format("{}_{}_{}_{}{}{}", group, multiplied_dtype(tile), blocks, letter(shape_class.a),
-                  letter(shape_class.b), shape_class.b_order == BOrder::RowsAlongK ? "t" : "");
-  std::replace_if(
-      name.begin(), name.end(),
-      [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-' && c != '.'; },
-      '_');
-  return name;
+  return fmt::format("{}_{}_{}_{}{}{}", group, multiplied_dtype(tile), blocks,
+                     letter(shape_class.a), letter(shape_class.b),
+                     shape_class.b_order == BOrder::RowsAlongK ? "t" : "");
 }
 
 std::string program_text(const std::vector<GpuTile>& tiles,

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernel of a contraction asks of the copies that bring an operand's tiles to shared
-// memory.
+// The copies that bring an operand's tiles to shared memory, as the kernel of a contraction uses
+// them.
 
 #include <map>
 #include <vector>

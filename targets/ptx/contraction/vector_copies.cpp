@@ -15,7 +15,7 @@ std::int64_t elements_of_vector(const Operand& operand) {
   return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
-// What a vector copy needs of an operand besides the dtype of the tile: one distance of one
+// A vector copy needs, besides the dtype of the tile, one distance of one
 // element, and others that are whole vectors, so that every row, or tap, starts at a multiple of 16
 // bytes. Buffers begin at such an address (rkernel::Device::allocate).
 struct VectorNeeds {

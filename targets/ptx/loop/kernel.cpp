@@ -5,7 +5,6 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "src/base/rounding.hpp"
@@ -121,25 +120,22 @@ class GpuLoopKernel final : public LoopKernel {
   }
 
   std::vector<rkernel::CodeListing> listings() const override {
-    std::vector<rkernel::CodeListing> listings;
-    const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_class(i, all));
-    return listings;
+    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
 
   std::vector<rkernel::CodeListing> listings_at(
       const rkernel::PlanRequest& request) const override {
-    return {list_class(class_for(loop_->slots.evaluate(request.symbols)), sources())};
+    const std::size_t index = class_for(loop_->slots.evaluate(request.symbols));
+    return {list_code(class_name(index), sources().at(index))};
   }
 
  private:
   void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
 
-  rkernel::CodeListing list_class(std::size_t index,
-                                  const std::vector<codegen::KernelSource>& all) const {
-    return list_code(file_name(loop_->problem.name + "-" + (*classes_)[index].name), all[index]);
+  std::string class_name(std::size_t index) const {
+    return loop_->problem.name + "-" + (*classes_)[index].name;
   }
 
   std::int64_t extent(std::span<const std::int64_t> ints, int axis) const {
@@ -249,13 +245,6 @@ class GpuLoopKernel final : public LoopKernel {
       if (own <= least) best = i, least = own;
     }
     return best;
-  }
-
-  static std::string file_name(std::string text) {
-    for (char& c : text)
-      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
-        c = '_';
-    return text;
   }
 
   std::shared_ptr<const LoopProblem> loop_;

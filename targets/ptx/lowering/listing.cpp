@@ -4,6 +4,9 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
@@ -16,9 +19,21 @@ rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSou
       emit_device_module(context, source, kernel_symbol(source.key));
   rkernel::CodeListing listing;
   listing.name = name;
+  std::ranges::replace_if(
+      listing.name,
+      [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-' && c != '.'; },
+      '_');
   listing.text = lower_to_ptx(*module, &listing.hash);
   llvm::raw_string_ostream(listing.ir) << *module;
   return listing;
+}
+
+std::vector<rkernel::CodeListing> list_all(const std::vector<codegen::KernelSource>& sources,
+                                           const std::function<std::string(std::size_t)>& name_at) {
+  std::vector<rkernel::CodeListing> listings;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    listings.push_back(list_code(name_at(i), sources[i]));
+  return listings;
 }
 
 }  // namespace dyn::ptx

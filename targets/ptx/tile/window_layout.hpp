@@ -9,7 +9,7 @@
 
 namespace dyn::ptx {
 
-/// What code that copies windows is specialised on.
+/// Code that copies windows is specialised on this.
 struct WindowLayout {
   struct Axis {
     int axis = 0;             ///< of the problem
@@ -22,7 +22,7 @@ struct WindowLayout {
   /// Bytes of one row's entry: the byte offset of its window as an i64, then an i32 for each
   /// checked axis, where the window begins on it; a multiple of 16.
   int entry_bytes() const;
-  /// Of the kernel's class.
+  /// A part of the key of the kernel's class.
   std::string key() const;
 };
 

@@ -271,7 +271,7 @@ graph g(x: f32[N, H, W, 2 * C], w: f32[3, 2, C, F]) -> (y: f32[N, H, W + 1, F]) 
 }
 )";
 
-// Of known channels, so that all is copied as vectors.
+// Channels are known, so that all is copied as vectors.
 const char* const wide_convolution = R"(
 dim H in 1..1000
 graph g(x: f32[1, H, 38, 8]) -> (y: f32[1, H, 38, 128]) {

@@ -82,7 +82,7 @@ struct Agreement {
 
 Agreement agreement(const GpuMachine& machine, const std::vector<MeasuredTile>& tiles) {
   double sum = 0, squares = 0;
-  /// Of each shape: predicted and measured of the tile with the least prediction, least measured.
+  /// For each shape: predicted and measured of the tile with the least prediction, least measured.
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::array<double, 3>> shapes;
   for (const MeasuredTile& each : tiles) {
     const double predicted = 1e6 * gpu_contraction_cost(machine, each.shape, each.tile);

@@ -40,17 +40,7 @@ int registers_of(const AttentionCase& c, std::string& all) {
   const BuiltAttention built(c);
   const std::string text =
       ptx::lower_to_ptx(*ptx::emit_device_module(context, built.source(), "attention"));
-  int most = 0;
-  for (const char* gpu : dyn::test::ptxas_gpus()) {
-    const dyn::test::Assembled result = dyn::test::assemble(text, gpu);
-    INFO(to_string(c) << " for " << std::string(gpu) << "\n" << result.log);
-    CHECK(result.ok);
-    CHECK(result.spill_bytes == 0);
-    CHECK(result.registers > 0);
-    all += " " + std::to_string(result.registers);
-    most = std::max(most, result.registers);
-  }
-  return most;
+  return dyn::test::checked_registers(text, to_string(c), dyn::test::ptxas_gpus(), all);
 }
 
 /// As much shared memory as compute capability 8.6 and 8.9 have.

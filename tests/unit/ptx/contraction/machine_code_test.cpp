@@ -1,4 +1,4 @@
-// What the assembler makes of the kernels of matrix products: how much of a main loop multiplies.
+// Machine code of the kernels of matrix products: how much of a main loop multiplies.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ int multiplications(const choice::GpuTile& tile) {
   return products / (16 * 8 * (size_of(tile.operands) == 2 ? 16 : 8));
 }
 
-/// What neither multiplies nor brings operands: waits, arrivals, counters, addresses.
+/// Instructions that neither multiply nor bring operands: waits, arrivals, counters, addresses.
 int others(const test::InstructionTally& loop, const std::string& kind) {
   constexpr int copy = 4;  // with its address
   return loop.all() - loop[kind] - loop["LDSM"] - loop["LDS"] - copy * loop["LDGSTS"];

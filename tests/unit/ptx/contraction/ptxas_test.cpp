@@ -38,17 +38,7 @@ int checked_registers(const MatmulCase& c, std::span<const char* const> gpus, st
   const BuiltMatmul built = build(c);
   const std::string text =
       ptx::lower_to_ptx(*ptx::emit_device_module(context, source_of(built), "matmul"));
-  int most = 0;
-  for (const char* gpu : gpus) {
-    const dyn::test::Assembled result = dyn::test::assemble(text, gpu);
-    INFO(to_string(c) << " for " << std::string(gpu) << "\n" << result.log);
-    CHECK(result.ok);
-    CHECK(result.spill_bytes == 0);
-    CHECK(result.registers > 0);
-    all += " " + std::to_string(result.registers);
-    most = std::max(most, result.registers);
-  }
-  return most;
+  return dyn::test::checked_registers(text, to_string(c), gpus, all);
 }
 
 /// The forms in which a tile is used; elements are f32 whatever the tile's dtype.
