@@ -105,6 +105,7 @@ class EmulatorDevice final : public Emulator {
   EmulatorCounts counts() const override { return launcher_->counts(); }
   std::vector<KernelCounters> take_counters() override { return launcher_->take_counters(); }
   void set_counting(bool counting) override { launcher_->set_counting(counting); }
+  void set_block_order(const BlockOrder& order) override { launcher_->set_block_order(order); }
   bool count_launches() override {
     set_counting(true);
     return true;

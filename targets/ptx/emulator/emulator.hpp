@@ -8,6 +8,7 @@
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/emulator/counters/kernel_counters.hpp"
 #include "targets/ptx/emulator/memory/report.hpp"
+#include "targets/ptx/emulator/multiprocessor/block_order.hpp"
 #include "targets/ptx/ir/ptx_device.hpp"
 
 namespace llvm {
@@ -37,6 +38,8 @@ class Emulator : public PtxDevice {
   /// counted from set_counting(true) on, and take several times as long then.
   virtual std::vector<KernelCounters> take_counters() = 0;
   virtual void set_counting(bool counting) = 0;
+  /// Blocks of all launches from now on begin in this order; at first in ascending order.
+  virtual void set_block_order(const BlockOrder& order) = 0;
 };
 
 std::shared_ptr<Emulator> make_emulator(const EmulatorOptions& options);

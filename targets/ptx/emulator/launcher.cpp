@@ -87,7 +87,8 @@ std::optional<FaultReport> Launcher::launch(const rkernel::DeviceLaunch& launch)
   std::unique_ptr<Multiprocessor> multiprocessor = take_multiprocessor();
   // A multiprocessor that runs out of memory during a launch is not used again.
   std::optional<FaultReport> report =
-      multiprocessor->run(*kernel, launch, memory_->bytes_from(launch.ints), counting_);
+      multiprocessor->run(*kernel, launch, blocks_in(block_order(), launch.blocks),
+                          memory_->bytes_from(launch.ints), counting_);
   finish(std::move(multiprocessor), report);
   return report;
 }
@@ -123,6 +124,16 @@ std::vector<FaultReport> Launcher::take_reports() {
 std::vector<KernelCounters> Launcher::take_counters() {
   const std::lock_guard lock(mutex_);
   return std::exchange(counters_, {});
+}
+
+void Launcher::set_block_order(const BlockOrder& order) {
+  const std::lock_guard lock(mutex_);
+  order_ = order;
+}
+
+BlockOrder Launcher::block_order() const {
+  const std::lock_guard lock(mutex_);
+  return order_;
 }
 
 EmulatorCounts Launcher::counts() const {

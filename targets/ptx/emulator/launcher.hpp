@@ -31,11 +31,13 @@ class Launcher {
   EmulatorCounts counts() const;
   std::vector<KernelCounters> take_counters();
   void set_counting(bool counting) { counting_ = counting; }
+  void set_block_order(const BlockOrder& order);
   const choice::GpuMachine& machine() const { return machine_; }
 
  private:
   std::string refusal(const rkernel::DeviceLaunch& launch, const EmulatedKernel& kernel) const;
   std::string memory_refusal(const rkernel::DeviceLaunch& launch) const;
+  BlockOrder block_order() const;
   std::unique_ptr<Multiprocessor> take_multiprocessor();
   void finish(std::unique_ptr<Multiprocessor> multiprocessor,
               const std::optional<FaultReport>& report);
@@ -49,6 +51,7 @@ class Launcher {
   std::vector<std::unique_ptr<Multiprocessor>> idle_;
   std::vector<FaultReport> reports_;
   EmulatorCounts counts_;
+  BlockOrder order_;
   std::vector<KernelCounters> counters_;
 };
 

@@ -17,12 +17,15 @@ constexpr std::size_t shared_slack = 64;  // the widest access, at the last byte
 
 std::optional<FaultReport> Multiprocessor::run(const EmulatedKernel& kernel,
                                                const rkernel::DeviceLaunch& launch,
+                                               std::span<const std::int32_t> blocks,
                                                std::size_t ints_bytes, bool counting) {
   meter_.reset();
   if (counting) meter_.emplace();
   begin(kernel, launch, ints_bytes);
-  for (std::int64_t block = 0; block < launch.blocks && !report_; ++block)
-    run_block(static_cast<std::int32_t>(block));
+  for (const std::int32_t block : blocks) {
+    run_block(block);
+    if (report_) break;
+  }
   return std::exchange(report_, std::nullopt);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,10 +87,11 @@ struct Mbarrier {
 
 class Multiprocessor {
  public:
-  /// Runs a launch; the first fault ends it. `ints_bytes` as GlobalShadow has it. `counting`:
-  /// take_counters() has its counters afterwards.
+  /// Runs the blocks of a launch in this order; the first fault ends it. `ints_bytes` as
+  /// GlobalShadow has it. `counting`: take_counters() has its counters afterwards.
   std::optional<FaultReport> run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
-                                 std::size_t ints_bytes, bool counting);
+                                 std::span<const std::int32_t> blocks, std::size_t ints_bytes,
+                                 bool counting);
   EmulatorCounts take_counts();
   std::optional<KernelCounters> take_counters() {
     return meter_ ? std::optional(meter_->take()) : std::nullopt;

@@ -92,6 +92,14 @@ TEST_CASE("emulator faults: threads of the whole grid") {
                         "%x = load i32, ptr addrspace(1) %p0, align 4\n  store i32 %x, ptr "
                         "addrspace(1) %o, align 4"),
               Fault::Race, "%x = load", {written_buffer(out)}, 2);
+  // The block that comes second has the fault.
+  const KernelText same = blocks.with("mul i32 %b, 32", "mul i32 %b, 0");
+  for (const auto& [kind, second] : {std::pair(ptx::BlockOrder::Kind::Ascending, 1),
+                                     std::pair(ptx::BlockOrder::Kind::Descending, 0)}) {
+    shared_emulator().emulator().set_block_order({kind, 0});
+    CHECK(run(same, {written_buffer(out)}, 2).at(0).block == second);
+  }
+  shared_emulator().emulator().set_block_order({});
   // Elements of less than a word count as elements of their own.
   const KernelText narrow = blocks.with("getelementptr i32", "getelementptr i8")
                                 .with("store i32 %t, ptr addrspace(1) %o, align 4",
