@@ -39,11 +39,13 @@ bool orders_finely(Op op) {
          op == Op::BarrierTestWait || op == Op::CopyArrive;
 }
 
+bool orders_blocks(Op op) { return op == Op::Fence || op == Op::AtomicAdd; }
+
 bool waits(Op op) {
   const bool shuffles = op >= Op::WarpSync && op <= Op::Ballot,
              fragments = op >= Op::LoadMatrix1 && op <= Op::MmaTf32;
   return shuffles || fragments || op == Op::Barrier || op == Op::NamedBarrier ||
-         op == Op::BarrierTestWait;
+         op == Op::BarrierTestWait || op == Op::AtomicAdd;
 }
 
 /// Fills in the tables of the kernel from the module as it was written.
@@ -71,7 +73,8 @@ void survey(llvm::Module& module, llvm::Function& function, EmulatedKernel& kern
       continue;
     } else {
       kernel.waits |= waits(op->op);
-      kernel.orders_finely |= orders_finely(op->op);
+      kernel.orders.finely |= orders_finely(op->op);
+      kernel.orders.between_blocks |= orders_blocks(op->op);
     }
     std::string text;
     llvm::raw_string_ostream stream(text);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "dyn/error.hpp"
@@ -86,11 +87,22 @@ std::optional<FaultReport> Launcher::launch(const rkernel::DeviceLaunch& launch)
   }
   std::unique_ptr<Multiprocessor> multiprocessor = take_multiprocessor();
   // A multiprocessor that runs out of memory during a launch is not used again.
-  std::optional<FaultReport> report =
-      multiprocessor->run(*kernel, launch, blocks_in(block_order(), launch.blocks),
-                          memory_->bytes_from(launch.ints), counting_);
+  std::optional<FaultReport> report = multiprocessor->run(
+      *kernel, launch, blocks_in(block_order(), launch.blocks), most_resident(launch, *kernel),
+      memory_->bytes_from(launch.ints), counting_);
   finish(std::move(multiprocessor), report);
   return report;
+}
+
+// Registers are not known before ptxas has given them out: the values that are live at once are the
+// least.
+std::size_t Launcher::most_resident(const rkernel::DeviceLaunch& launch,
+                                    const EmulatedKernel& kernel) const {
+  const int registers = std::min(kernel.live_words, machine_.registers_per_thread);
+  const int fitting =
+      choice::occupancy(machine_, launch.threads, registers, launch.shared_bytes).blocks;
+  return static_cast<std::size_t>(machine_.multiprocessors) *
+         static_cast<std::size_t>(std::max(1, fitting));
 }
 
 std::unique_ptr<Multiprocessor> Launcher::take_multiprocessor() {

@@ -36,6 +36,8 @@ class Launcher {
 
  private:
   std::string refusal(const rkernel::DeviceLaunch& launch, const EmulatedKernel& kernel) const;
+  std::size_t most_resident(const rkernel::DeviceLaunch& launch,
+                            const EmulatedKernel& kernel) const;
   std::string memory_refusal(const rkernel::DeviceLaunch& launch) const;
   BlockOrder block_order() const;
   std::unique_ptr<Multiprocessor> take_multiprocessor();

@@ -80,6 +80,8 @@ constexpr AssemblyRule assembly_rules[] = {
      Order::Convergent},
     {Op::BarrierTestWait, "mbarrier.test_wait.parity.shared.b64 $0, [$1], $2;", "=b,r,r",
      Order::Memory},
+    {Op::Fence, "fence.acq_rel.gpu;", "", Order::Memory},
+    {Op::AtomicAdd, "atom.relaxed.gpu.global.add.u32 $0, [$1], $2;", "=r,l,r", Order::Memory},
     {Op::ToBf16, "cvt.rn.bf16.f32 $0, $1;", "=h,f", Order::Free},
     {Op::ToF16, "cvt.rn.f16.f32 $0, $1;", "=h,f", Order::Free},
     {Op::FromF16, "cvt.f32.f16 $0, $1;", "=f,h", Order::Free},
@@ -109,14 +111,18 @@ llvm::Value* emit(codegen::Builder& builder, const AssemblyRule& rule, const llv
   std::vector<llvm::Value*> arguments = arguments_of(call);
   std::vector<llvm::Type*> types;
   for (llvm::Value*& argument : arguments) {
-    // Instructions take the address within shared memory, 32 bits.
-    if (argument->getType()->isPointerTy())
-      argument = builder.CreatePtrToInt(argument, builder.getInt32Ty());
+    // Instructions take the address within shared memory, 32 bits, or in global memory, 64.
+    if (argument->getType()->isPointerTy()) {
+      const bool shared = argument->getType()->getPointerAddressSpace() == shared_space;
+      argument =
+          builder.CreatePtrToInt(argument, shared ? builder.getInt32Ty() : builder.getInt64Ty());
+    }
     types.push_back(argument->getType());
   }
   const bool memory = rule.order == Order::Memory;
   auto* type = llvm::FunctionType::get(call.getType(), types, false);
-  const std::string constraints = std::string(rule.constraints) + (memory ? ",~{memory}" : "");
+  std::string constraints = rule.constraints;
+  if (memory) constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
   llvm::CallInst* result =
       builder.CreateCall(llvm::InlineAsm::get(type, rule.text, constraints, memory), arguments);
   result->setDoesNotThrow();

@@ -83,18 +83,19 @@ void LaunchMeter::begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunc
   }
 }
 
-void LaunchMeter::begin_block() {
+void LaunchMeter::begin_block(BlockMeter& block) {
+  enter(block);
   const auto threads = static_cast<std::size_t>(counters_.threads);
-  executions_.assign(threads * kernel_->blocks.size(), 0);
-  instances_.assign(threads * kernel_->sites.size() * 2, 0);
-  pending_.clear();
+  block_->executions.assign(threads * kernel_->blocks.size(), 0);
+  block_->instances.assign(threads * kernel_->sites.size() * 2, 0);
+  block_->pending.clear();
 }
 
 // Lanes of a warp run a block of code together as long as they can; where they part, the hardware
 // runs it for each part. A loop that some lanes leave earlier runs as often as the last lane needs.
 void LaunchMeter::end_block() {
-  for (const auto& [place, request] : pending_) count(place, request);
-  pending_.clear();
+  for (const auto& [place, request] : block_->pending) count(place, request);
+  block_->pending.clear();
   const std::size_t blocks = kernel_->blocks.size();
   for (int first = 0; first < counters_.threads; first += warp_lanes) {
     const int end = std::min(first + warp_lanes, counters_.threads);
@@ -125,19 +126,19 @@ void LaunchMeter::access(int thread, std::uint32_t site, std::uint64_t address, 
                          bool shared) {
   const std::size_t counter =
       (static_cast<std::size_t>(thread) * kernel_->sites.size() + site) * 2 + (shared ? 1 : 0);
-  const Place place{static_cast<std::uint32_t>(thread / warp_lanes), site, instances_[counter]++,
-                    shared};
-  Request& request = pending_[place];
+  const BlockMeter::Place place{static_cast<std::uint32_t>(thread / warp_lanes), site,
+                                block_->instances[counter]++, shared};
+  BlockMeter::Request& request = block_->pending[place];
   const auto lane = static_cast<std::size_t>(thread % warp_lanes);
   request.lanes |= 1u << lane;
   request.bytes = std::max(request.bytes, bytes);
   request.addresses[lane] = address;
   if (request.lanes != all_lanes_of(place.warp)) return;
   count(place, request);
-  pending_.erase(place);
+  block_->pending.erase(place);
 }
 
-void LaunchMeter::count(const Place& place, const Request& request) {
+void LaunchMeter::count(const BlockMeter::Place& place, const BlockMeter::Request& request) {
   std::vector<std::uint64_t> addresses;
   for (std::uint32_t left = request.lanes; left != 0; left &= left - 1)
     addresses.push_back(request.addresses[static_cast<std::size_t>(std::countr_zero(left))]);

@@ -21,32 +21,8 @@ Traffic wavefronts(std::span<const std::uint64_t> offsets, std::uint32_t bytes);
 /// Sectors of 32 bytes of global memory.
 Traffic sectors(std::span<const std::uint64_t> addresses, std::uint32_t bytes);
 
-/// A thread's n-th access at one place of the code belongs to the same request as its neighbours'
-/// n-th one there. Not thread-safe.
-class LaunchMeter {
- public:
-  void begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch);
-  void begin_block();
-  void end_block();
-  KernelCounters take();
-
-  /// Where a thread counts the executions of each block of code.
-  std::uint32_t* executions_of(int thread) {
-    return executions_.data() + static_cast<std::size_t>(thread) * kernel_->blocks.size();
-  }
-  /// `address`: in shared memory the offset.
-  void shared(int thread, std::uint32_t site, std::uint64_t offset, std::uint32_t bytes) {
-    access(thread, site, offset, bytes, true);
-  }
-  void global(int thread, std::uint32_t site, std::uint64_t address, std::uint32_t bytes) {
-    access(thread, site, address, bytes, false);
-  }
-  /// Rows of 16 bytes of 8 x 8 matrices, by all lanes at once.
-  void matrices(std::uint32_t site, std::span<const std::uint64_t> offsets) {
-    count_shared(site, wavefronts(offsets, 16));
-  }
-
- private:
+/// A block that has begun and not ended.
+struct BlockMeter {
   struct Request {
     std::uint32_t lanes = 0;  ///< that have come
     std::uint32_t bytes = 0;
@@ -66,10 +42,42 @@ class LaunchMeter {
              (place.shared ? 1 : 0);
     }
   };
+  std::vector<std::uint32_t> executions;  ///< of each block of code, by thread
+  std::vector<std::uint32_t> instances;   ///< of shared and global accesses by site, by thread
+  std::unordered_map<Place, Request, PlaceHash> pending;
+};
 
+/// A thread's n-th access at one place of the code belongs to the same request as its neighbours'
+/// n-th one there. Not thread-safe.
+class LaunchMeter {
+ public:
+  void begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch);
+  void begin_block(BlockMeter& block);
+  /// What is counted from now on is of this block.
+  void enter(BlockMeter& block) { block_ = &block; }
+  void end_block();
+  KernelCounters take();
+
+  /// Where a thread counts the executions of each block of code.
+  std::uint32_t* executions_of(int thread) {
+    return block_->executions.data() + static_cast<std::size_t>(thread) * kernel_->blocks.size();
+  }
+  /// `address`: in shared memory the offset.
+  void shared(int thread, std::uint32_t site, std::uint64_t offset, std::uint32_t bytes) {
+    access(thread, site, offset, bytes, true);
+  }
+  void global(int thread, std::uint32_t site, std::uint64_t address, std::uint32_t bytes) {
+    access(thread, site, address, bytes, false);
+  }
+  /// Rows of 16 bytes of 8 x 8 matrices, by all lanes at once.
+  void matrices(std::uint32_t site, std::span<const std::uint64_t> offsets) {
+    count_shared(site, wavefronts(offsets, 16));
+  }
+
+ private:
   void access(int thread, std::uint32_t site, std::uint64_t address, std::uint32_t bytes,
               bool shared);
-  void count(const Place& place, const Request& request);
+  void count(const BlockMeter::Place& place, const BlockMeter::Request& request);
   void count_shared(std::uint32_t site, const Traffic& traffic);
   void count_global(std::span<const std::uint64_t> addresses, std::uint32_t bytes);
   std::uint32_t all_lanes_of(std::uint32_t warp) const;
@@ -78,9 +86,7 @@ class LaunchMeter {
   KernelCounters counters_;
   std::vector<rkernel::OperandRange> operands_;
   std::vector<std::vector<bool>> touched_;  ///< sectors of each operand
-  std::vector<std::uint32_t> executions_;   ///< of each block of code, by thread
-  std::vector<std::uint32_t> instances_;    ///< of shared and global accesses by site, by thread
-  std::unordered_map<Place, Request, PlaceHash> pending_;
+  BlockMeter* block_ = nullptr;             ///< the one that runs
 };
 
 }  // namespace dyn::ptx::emulation

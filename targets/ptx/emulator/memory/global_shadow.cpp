@@ -52,22 +52,24 @@ const GlobalShadow::Range* GlobalShadow::search(std::uint32_t site, std::uintptr
 }
 
 bool GlobalShadow::sees_write(const Clocks& clocks, int thread, const Cell& cell) {
-  if (cell.written < clocks.launch_start()) return true;
-  if (cell.written < clocks.block_start()) return raced(cell.writer, " has written", true);
-  return clocks.ordered(thread, cell.writer, cell.written) ||
-         raced(cell.writer, " has written", false);
+  return cell.written < clocks.launch_start() || clocks.sees(thread, cell.writer, cell.written) ||
+         raced(clocks, cell.writer, " has written", cell.written);
 }
 
 bool GlobalShadow::sees_reads(const Clocks& clocks, int thread, const Cell& cell) {
   if (cell.read < clocks.launch_start()) return true;
-  if (cell.read_in_other_block || cell.read < clocks.block_start())
-    return raced(-1, " has read", true);
-  const bool several = cell.several_readers && cell.read >= clocks.generation_start();
+  if (cell.read_in_other_block) {
+    conflict_ = {Fault::Race, " has read", -1, true, -1, 0};
+    return false;
+  }
+  const bool several =
+      cell.several_readers && clocks.is_own(cell.read) && cell.read >= clocks.generation_start();
   if (several && !clocks.orders_finely())
-    return raced(cell.reader == thread ? -1 : cell.reader, " has read", false);
+    return raced(clocks, cell.reader == thread ? -1 : cell.reader, " has read", cell.read);
   // Where threads are ordered finely, only the last of several readers since the last barrier is
   // kept.
-  return clocks.ordered(thread, cell.reader, cell.read) || raced(cell.reader, " has read", false);
+  return clocks.sees(thread, cell.reader, cell.read) ||
+         raced(clocks, cell.reader, " has read", cell.read);
 }
 
 bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& range,
@@ -76,15 +78,18 @@ bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& ran
   for (std::size_t i = cell_of(range, address); i <= last; ++i) {
     Cell& cell = range.cells[i];
     if (!sees_write(clocks, thread, cell)) return false;
-    if (cell.read < clocks.launch_start())
-      cell.read_in_other_block = false;
-    else if (cell.read < clocks.block_start())
-      cell.read_in_other_block = true;
-    // A thread's own read does not hide another thread's read of this generation.
-    if (cell.read >= clocks.generation_start() && cell.reader != thread)
-      cell.several_readers = true;
-    else if (cell.read < clocks.generation_start())
+    if (cell.read < clocks.launch_start()) {
+      cell.read_in_other_block = cell.several_readers = false;
+    } else if (!clocks.is_own(cell.read)) {
+      // Of an ordered reader nothing needs to be kept.
+      cell.read_in_other_block |= !clocks.sees(thread, cell.reader, cell.read);
       cell.several_readers = false;
+    } else if (cell.read < clocks.generation_start()) {
+      cell.several_readers = false;
+    } else if (cell.reader != thread) {
+      // A thread's own read does not hide another thread's read of this generation.
+      cell.several_readers = true;
+    }
     cell.read = clocks.now(thread);
     cell.reader = static_cast<std::uint16_t>(thread);
   }
@@ -92,34 +97,31 @@ bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& ran
 }
 
 bool GlobalShadow::write_cells(const Clocks& clocks, int thread, const Range& range,
-                               std::uintptr_t address, std::uint32_t bytes) {
+                               std::uintptr_t address, std::uint32_t bytes, CellState state) {
   const std::size_t last = cell_of(range, address + bytes - 1);
   for (std::size_t i = cell_of(range, address); i <= last; ++i) {
     Cell& cell = range.cells[i];
-    if (!sees_write(clocks, thread, cell) || !sees_reads(clocks, thread, cell)) return false;
-    cell = {clocks.now(thread),
-            0,
-            static_cast<std::uint16_t>(thread),
-            0,
-            CellState::Written,
-            false,
-            false};
+    const bool both_atomic = state == CellState::Atomic && cell.state == CellState::Atomic;
+    if (!both_atomic && !sees_write(clocks, thread, cell)) return false;
+    if (!sees_reads(clocks, thread, cell)) return false;
+    cell = {clocks.now(thread), 0, static_cast<std::uint16_t>(thread), 0, state, false, false};
   }
   return true;
 }
 
 bool GlobalShadow::outside() {
-  conflict_ = {Fault::OutOfBounds, "outside the operands", -1, false, 0};
+  conflict_ = {Fault::OutOfBounds, "outside the operands", -1, false, -1, 0};
   return false;
 }
 
 bool GlobalShadow::read_only() {
-  conflict_ = {Fault::OutOfBounds, "which is only read", -1, false, 0};
+  conflict_ = {Fault::OutOfBounds, "which is only read", -1, false, -1, 0};
   return false;
 }
 
-bool GlobalShadow::raced(int agent, const char* what, bool other_block) {
-  conflict_ = {Fault::Race, what, agent, other_block, 0};
+bool GlobalShadow::raced(const Clocks& clocks, int agent, const char* what, Epoch epoch) {
+  const bool other = !clocks.is_own(epoch);
+  conflict_ = {Fault::Race, what, agent, other, other ? clocks.block_at(epoch) : -1, 0};
   return false;
 }
 

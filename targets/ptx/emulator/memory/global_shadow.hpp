@@ -26,12 +26,14 @@ class GlobalShadow {
     if (range == nullptr) return outside();
     return range->cells == nullptr || read_cells(clocks, thread, *range, address, bytes);
   }
+  /// `state`: Written, or Atomic for an atomic operation, which is ordered with others on the same
+  /// bytes.
   bool write(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address,
-             std::uint32_t bytes) {
+             std::uint32_t bytes, CellState state = CellState::Written) {
     const Range* range = find(site, address, bytes);
     if (range == nullptr) return outside();
     return range->cells == nullptr ? read_only()
-                                   : write_cells(clocks, thread, *range, address, bytes);
+                                   : write_cells(clocks, thread, *range, address, bytes, state);
   }
   bool is_status(std::uintptr_t address, std::uint32_t bytes) const {
     return address == status_ && bytes == sizeof(std::int32_t);
@@ -63,12 +65,12 @@ class GlobalShadow {
   bool read_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address,
                   std::uint32_t bytes);
   bool write_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address,
-                   std::uint32_t bytes);
+                   std::uint32_t bytes, CellState state);
   bool sees_write(const Clocks& clocks, int thread, const Cell& cell);
   bool sees_reads(const Clocks& clocks, int thread, const Cell& cell);
   bool outside();
   bool read_only();
-  bool raced(int agent, const char* what, bool other_block);
+  bool raced(const Clocks& clocks, int agent, const char* what, Epoch epoch);
 
   std::vector<Range>
       ranges_;  ///< written ranges first: memory that is read and written counts as written

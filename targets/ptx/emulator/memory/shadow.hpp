@@ -15,7 +15,8 @@ enum class CellState : std::uint8_t {
   Unwritten,
   Written,
   InFlight,  ///< an asynchronous copy of `writer` is in flight
-  Barrier    ///< memory of an mbarrier
+  Barrier,   ///< memory of an mbarrier
+  Atomic     ///< an atomic operation was the last to write; global memory only
 };
 
 /// Epochs of earlier launches (global memory) or blocks (shared memory) mean nothing.
@@ -59,6 +60,7 @@ struct Conflict {
   const char* what = "";  ///< "thread 3 has written"
   int agent = -1;         ///< the other thread, -1: none
   bool other_block = false;
+  int block = -1;  ///< the other block, -1: one of several
   std::size_t cell = 0;
 };
 

@@ -67,18 +67,18 @@ bool SharedShadow::unreadable(std::size_t i) {
   const Cell& cell = cells_.data()[i];
   switch (cell.state) {
     case CellState::InFlight:
-      conflict_ = {Fault::BeforeWait, " is copying to it", cell.writer, false, i};
+      conflict_ = {Fault::BeforeWait, " is copying to it", cell.writer, false, -1, i};
       break;
     case CellState::Barrier:
-      conflict_ = {Fault::Barrier, "is part of an mbarrier", -1, false, i};
+      conflict_ = {Fault::Barrier, "is part of an mbarrier", -1, false, -1, i};
       break;
-    default: conflict_ = {Fault::Uninitialised, "nobody has written", -1, false, i}; break;
+    default: conflict_ = {Fault::Uninitialised, "nobody has written", -1, false, -1, i}; break;
   }
   return false;
 }
 
 bool SharedShadow::raced(std::size_t i, int agent, const char* what) {
-  conflict_ = {Fault::Race, what, agent, false, i};
+  conflict_ = {Fault::Race, what, agent, false, -1, i};
   return false;
 }
 

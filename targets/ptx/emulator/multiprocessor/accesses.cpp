@@ -18,8 +18,8 @@ void Multiprocessor::load_global(Thread& thread, const char* address, std::uint3
   const Site& access = kernel_->sites[site];
   if (!aligned(address, access.alignment))
     fail_alignment(thread, site, reads, address, access.alignment);
-  if (!global_shadow_.read(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address),
-                           access.bytes))
+  if (!global_shadow_.read(here_->clocks, thread.thread, site,
+                           reinterpret_cast<std::uintptr_t>(address), access.bytes))
     fail_global(thread, site, reads, address, access.bytes);
   meter_global(thread, site, address, access.bytes);
 }
@@ -29,8 +29,8 @@ void Multiprocessor::store_global(Thread& thread, const char* address, std::uint
   const Site& access = kernel_->sites[site];
   if (!aligned(address, access.alignment))
     fail_alignment(thread, site, writes, address, access.alignment);
-  if (!global_shadow_.write(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address),
-                            access.bytes))
+  if (!global_shadow_.write(here_->clocks, thread.thread, site,
+                            reinterpret_cast<std::uintptr_t>(address), access.bytes))
     fail_global(thread, site, writes, address, access.bytes);
   meter_global(thread, site, address, access.bytes);
 }
@@ -50,7 +50,8 @@ void Multiprocessor::load_shared(Thread& thread, const char* address, std::uint3
   if (!aligned(address, access.alignment))
     fail_alignment(thread, site, reads, address, access.alignment);
   if (!in_shared(address, access.bytes)) fail_outside(thread, site, reads, address, access.bytes);
-  if (!shared_shadow_.read(clocks_, thread.thread, shared_offset(address), access.bytes))
+  if (!here_->shared_shadow.read(here_->clocks, thread.thread, shared_offset(address),
+                                 access.bytes))
     fail_shared(thread, site, reads, shared_offset(address), access.bytes);
   if (meter_) meter_->shared(thread.thread, site, shared_offset(address), access.bytes);
 }
@@ -61,7 +62,8 @@ void Multiprocessor::store_shared(Thread& thread, const char* address, std::uint
   if (!aligned(address, access.alignment))
     fail_alignment(thread, site, writes, address, access.alignment);
   if (!in_shared(address, access.bytes)) fail_outside(thread, site, writes, address, access.bytes);
-  if (!shared_shadow_.write(clocks_, thread.thread, shared_offset(address), access.bytes))
+  if (!here_->shared_shadow.write(here_->clocks, thread.thread, shared_offset(address),
+                                  access.bytes))
     fail_shared(thread, site, writes, shared_offset(address), access.bytes);
   if (meter_) meter_->shared(thread.thread, site, shared_offset(address), access.bytes);
 }

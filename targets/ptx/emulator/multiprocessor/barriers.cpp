@@ -7,25 +7,25 @@
 namespace dyn::ptx::emulation {
 
 void Multiprocessor::block_barrier(Thread& thread, std::uint32_t site) {
-  if (at_block_barrier_ > 0 && block_barrier_site_ != site) {
+  if (here_->at_block_barrier > 0 && here_->block_barrier_site != site) {
     note(Fault::Divergence, thread, site,
-         "comes to this barrier while {} threads wait at another place: {}", at_block_barrier_,
-         kernel_->texts[kernel_->sites[block_barrier_site_].text]);
+         "comes to this barrier while {} threads wait at another place: {}",
+         here_->at_block_barrier, kernel_->texts[kernel_->sites[here_->block_barrier_site].text]);
     stop();
   }
-  block_barrier_site_ = site;
-  if (++at_block_barrier_ < thread_count_) return wait(thread, Waiting::Block, site, 0);
+  here_->block_barrier_site = site;
+  if (++here_->at_block_barrier < thread_count_) return wait(thread, Waiting::Block, site, 0);
   ++counts_.barriers;
-  at_block_barrier_ = 0;
-  clocks_.block_barrier();
+  here_->at_block_barrier = 0;
+  here_->clocks.block_barrier();
   for (int i = 0; i < thread_count_; ++i) {
-    if (i != thread.thread) wake(threads_[static_cast<std::size_t>(i)]);
+    if (i != thread.thread) wake(here_->threads[static_cast<std::size_t>(i)]);
   }
 }
 
 void Multiprocessor::named_barrier(Thread& thread, std::uint32_t site, std::uint32_t number,
                                    std::uint32_t expected) {
-  if (number == 0 || number >= named_.size() || expected == 0 || expected % warp_lanes != 0 ||
+  if (number == 0 || number >= here_->named.size() || expected == 0 || expected % warp_lanes != 0 ||
       static_cast<int>(expected) > thread_count_) {
     note(Fault::Barrier, thread, site,
          "barrier {} for {} threads: barriers are 1 to 15, threads a multiple of {} and at most "
@@ -33,7 +33,7 @@ void Multiprocessor::named_barrier(Thread& thread, std::uint32_t site, std::uint
          number, expected, warp_lanes, thread_count_);
     stop();
   }
-  NamedBarrier& barrier = named_[number];
+  NamedBarrier& barrier = here_->named[number];
   if (!barrier.arrived.empty() && barrier.expected != static_cast<int>(expected)) {
     note(Fault::Barrier, thread, site,
          "expects {} threads at barrier {}, where thread {} expects {}", expected, number,
@@ -46,11 +46,11 @@ void Multiprocessor::named_barrier(Thread& thread, std::uint32_t site, std::uint
     return wait(thread, Waiting::Named, site, number);
   ++counts_.barriers;
   if (barrier.expected == thread_count_)
-    clocks_.block_barrier();
+    here_->clocks.block_barrier();
   else
-    clocks_.join(barrier.arrived);
+    here_->clocks.join(barrier.arrived);
   for (const int other : barrier.arrived) {
-    if (other != thread.thread) wake(threads_[static_cast<std::size_t>(other)]);
+    if (other != thread.thread) wake(here_->threads[static_cast<std::size_t>(other)]);
   }
   barrier.arrived.clear();
 }

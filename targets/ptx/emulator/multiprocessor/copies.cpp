@@ -21,13 +21,14 @@ void Multiprocessor::copy(Thread& thread, std::uint32_t site, const char* to, co
          bytes, from_bytes);
     stop();
   }
-  if (from_bytes > 0 && !global_shadow_.read(clocks_, thread.thread, site,
+  if (from_bytes > 0 && !global_shadow_.read(here_->clocks, thread.thread, site,
                                              reinterpret_cast<std::uintptr_t>(from), from_bytes))
     fail_global(thread, site, "copies", from, from_bytes);
   const std::uint32_t offset = shared_offset(to);
-  if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, bytes))
+  if (!here_->shared_shadow.may_replace(here_->clocks, thread.thread, offset, bytes))
     fail_shared(thread, site, "copies to", offset, bytes);
-  shared_shadow_.set(offset, bytes, CellState::InFlight, thread.thread, clocks_.now(thread.thread));
+  here_->shared_shadow.set(offset, bytes, CellState::InFlight, thread.thread,
+                           here_->clocks.now(thread.thread));
   if (meter_) meter_->shared(thread.thread, site, offset, bytes);
   if (from_bytes > 0) meter_global(thread, site, from, from_bytes);
   thread.copies.push_back({from, offset, bytes, from_bytes, site, thread.groups, false});
@@ -37,7 +38,7 @@ void Multiprocessor::complete(Thread& thread, Copy& copy, int agent, Epoch epoch
   char* to = thread.shared + copy.to;
   if (copy.from_bytes > 0) std::memcpy(to, copy.from, copy.from_bytes);
   std::memset(to + copy.from_bytes, 0, copy.bytes - copy.from_bytes);
-  shared_shadow_.set(copy.to, copy.bytes, CellState::Written, agent, epoch);
+  here_->shared_shadow.set(copy.to, copy.bytes, CellState::Written, agent, epoch);
   copy.complete = true;
 }
 
@@ -51,13 +52,13 @@ void Multiprocessor::commit_copies(Thread& thread) { ++thread.groups; }
 
 // The bytes count from now on as if the thread had written them itself.
 void Multiprocessor::wait_for_copies(Thread& thread, std::uint32_t groups_left) {
-  const Epoch now = clocks_.now(thread.thread);
+  const Epoch now = here_->clocks.now(thread.thread);
   for (Copy& copy : thread.copies) {
     if (!copy.complete && copy.group + groups_left < thread.groups)
       complete(thread, copy, thread.thread, now);
   }
   forget_complete_copies(thread);
-  for (Mbarrier& barrier : mbarriers_) {
+  for (Mbarrier& barrier : here_->mbarriers) {
     for (Mbarrier::Follows& follows : barrier.following) {
       if (follows.thread == thread.thread) follows.waited = now;
     }
@@ -69,7 +70,7 @@ void Multiprocessor::arrive_after_copies(Thread& thread, std::uint32_t site, con
   expect_arrival(thread, site, barrier);
   forget_complete_copies(thread);
   if (thread.copies.empty()) {
-    clocks_.release(thread.thread, barrier.gathered);
+    here_->clocks.release(thread.thread, barrier.gathered);
     return arrived(barrier);
   }
   barrier.following.push_back({thread.thread, thread.first_copy + thread.copies.size(), 0});
@@ -77,7 +78,7 @@ void Multiprocessor::arrive_after_copies(Thread& thread, std::uint32_t site, con
 
 /// True where completion of this copy arrives at an mbarrier.
 bool Multiprocessor::is_followed(const Thread& thread, std::size_t copy) const {
-  return std::ranges::any_of(mbarriers_, [&](const Mbarrier& barrier) {
+  return std::ranges::any_of(here_->mbarriers, [&](const Mbarrier& barrier) {
     return std::ranges::any_of(barrier.following, [&](const Mbarrier::Follows& follows) {
       return follows.thread == thread.thread && thread.first_copy + copy < follows.copies;
     });
@@ -91,16 +92,16 @@ bool Multiprocessor::settle() {
   const auto ready = [&](const Mbarrier& barrier) {
     if (barrier.following.empty() || barrier.missing != barrier.following.size()) return false;
     return std::any_of(
-        threads_.begin(), threads_.begin() + thread_count_, [&](const Thread& thread) {
+        here_->threads.begin(), here_->threads.begin() + thread_count_, [&](const Thread& thread) {
           return thread.waiting == Waiting::Phase && thread.awaited == barrier.offset;
         });
   };
-  const auto found = std::ranges::find_if(mbarriers_, ready);
-  if (found == mbarriers_.end()) return false;
+  const auto found = std::ranges::find_if(here_->mbarriers, ready);
+  if (found == here_->mbarriers.end()) return false;
   for (const Mbarrier::Follows& follows : found->following) {
-    Thread& thread = threads_[static_cast<std::size_t>(follows.thread)];
-    const int agent = clocks_.copies_of(follows.thread);
-    const Epoch epoch = clocks_.advance(agent);
+    Thread& thread = here_->threads[static_cast<std::size_t>(follows.thread)];
+    const int agent = here_->clocks.copies_of(follows.thread);
+    const Epoch epoch = here_->clocks.advance(agent);
     for (std::size_t i = 0; i < thread.copies.size() && thread.first_copy + i < follows.copies;
          ++i) {
       if (!thread.copies[i].complete) complete(thread, thread.copies[i], agent, epoch);

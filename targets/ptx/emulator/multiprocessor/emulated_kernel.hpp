@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "targets/ptx/emulator/counters/survey.hpp"
+#include "targets/ptx/emulator/memory/clocks.hpp"
 #include "targets/ptx/emulator/multiprocessor/thread_context.hpp"
 
 namespace dyn::ptx::emulation {
@@ -25,8 +26,8 @@ struct EmulatedKernel {
   std::vector<std::string> texts;  ///< the device IR's line of each site
   /// log2 of the bytes of one cell of shadow memory: no access is smaller or less aligned.
   unsigned shared_cell_shift = 2, global_cell_shift = 2;
-  bool waits = false;          ///< has operations in which a thread waits for others
-  bool orders_finely = false;  ///< orders threads by other means than barriers of the whole block
+  bool waits = false;  ///< has operations in which a thread waits for others
+  Orders orders;
   std::vector<CodeBlock> blocks;  ///< of the device IR, in order
   int live_words = 0;             ///< emulation::live_words()
   Entry entry = nullptr;

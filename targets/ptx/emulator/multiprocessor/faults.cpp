@@ -1,5 +1,7 @@
 // The texts of reports.
 
+#include <algorithm>
+
 #include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
 
 namespace dyn::ptx::emulation {
@@ -8,7 +10,7 @@ void Multiprocessor::begin_report(Fault fault, const Thread& thread, std::uint32
   report_.emplace();
   report_->fault = fault;
   report_->kernel = name_;
-  report_->block = block_;
+  report_->block = here_->index;
   report_->thread = thread.thread;
   report_->instruction = kernel_->texts[kernel_->sites[site].text];
 }
@@ -22,11 +24,12 @@ std::string Multiprocessor::other_of(const Conflict& conflict) const {
   if (conflict.other_block)
     return conflict.agent < 0
                ? "a thread of another block"
-               : fmt::format("thread {} of another block", clocks_.thread_of(conflict.agent));
+               : fmt::format("thread {} of block {}", here_->clocks.thread_of(conflict.agent),
+                             conflict.block);
   if (conflict.agent < 0) return "another thread";
   const char* whose =
-      clocks_.thread_of(conflict.agent) == conflict.agent ? "" : "an asynchronous copy of ";
-  return fmt::format("{}thread {}", whose, clocks_.thread_of(conflict.agent));
+      here_->clocks.thread_of(conflict.agent) == conflict.agent ? "" : "an asynchronous copy of ";
+  return fmt::format("{}thread {}", whose, here_->clocks.thread_of(conflict.agent));
 }
 
 void Multiprocessor::note_global(const Thread& thread, std::uint32_t site, const char* verb,
@@ -34,18 +37,19 @@ void Multiprocessor::note_global(const Thread& thread, std::uint32_t site, const
   const Conflict& conflict = global_shadow_.conflict();
   const std::string place = global_shadow_.place_of(reinterpret_cast<std::uintptr_t>(address));
   if (conflict.fault == Fault::Race) {
-    return note(Fault::Race, thread, site,
-                "{} {} bytes at {}, which {}{} without a barrier in between", verb, bytes, place,
-                other_of(conflict), conflict.what);
+    return note(Fault::Race, thread, site, "{} {} bytes at {}, which {}{} without {} in between",
+                verb, bytes, place, other_of(conflict), conflict.what,
+                conflict.other_block ? "a fence, an atomic operation and a fence" : "a barrier");
   }
   note(conflict.fault, thread, site, "{} {} bytes at {}: {}", verb, bytes, place, conflict.what);
 }
 
 void Multiprocessor::note_shared(const Thread& thread, std::uint32_t site, const char* verb,
                                  std::uint32_t offset, std::uint32_t bytes) {
-  const Conflict& conflict = shared_shadow_.conflict();
-  const std::string access = fmt::format("{} {} bytes at byte {} of shared memory; byte {}", verb,
-                                         bytes, offset, shared_shadow_.offset_of(conflict.cell));
+  const Conflict& conflict = here_->shared_shadow.conflict();
+  const std::string access =
+      fmt::format("{} {} bytes at byte {} of shared memory; byte {}", verb, bytes, offset,
+                  here_->shared_shadow.offset_of(conflict.cell));
   switch (conflict.fault) {
     case Fault::Race:
       return note(Fault::Race, thread, site, "{}: {}{} it without a barrier in between", access,
@@ -85,21 +89,22 @@ void Multiprocessor::fail_alignment(const Thread& thread, std::uint32_t site, co
 void Multiprocessor::fail_outside(const Thread& thread, std::uint32_t site, const char* verb,
                                   const char* address, std::uint32_t bytes) {
   note(Fault::OutOfBounds, thread, site, "{} {} bytes at byte {} of the {} bytes of shared memory",
-       verb, bytes, address - shared_, shared_bytes_);
+       verb, bytes, address - here_->shared, shared_bytes_);
   stop();
 }
 
-std::string Multiprocessor::who_waits() const {
+std::string Multiprocessor::who_waits(const ResidentBlock& block) const {
   std::string text;
   for (int begin = 0; begin < thread_count_;) {
-    const Thread& first = threads_[static_cast<std::size_t>(begin)];
+    const Thread& first = block.threads[static_cast<std::size_t>(begin)];
     const auto alike = [&](const Thread& other) {
       return other.waiting == first.waiting &&
              (first.waiting == Waiting::Ended ||
-              (other.site == first.site && other.awaited == first.awaited));
+              (other.site == first.site && other.awaited == first.awaited &&
+               other.asked == first.asked));
     };
     int end = begin + 1;
-    while (end < thread_count_ && alike(threads_[static_cast<std::size_t>(end)])) ++end;
+    while (end < thread_count_ && alike(block.threads[static_cast<std::size_t>(end)])) ++end;
     text += text.empty() ? "" : "; ";
     text += end == begin + 1 ? fmt::format("thread {} ", begin)
                              : fmt::format("threads {} to {} ", begin, end - 1);
@@ -109,6 +114,10 @@ std::string Multiprocessor::who_waits() const {
       text += "wait at: " + kernel_->texts[kernel_->sites[first.site].text];
     if (first.waiting == Waiting::Phase)
       text += fmt::format(" (the mbarrier at byte {})", first.awaited);
+    if (first.waiting == Waiting::Global) {
+      text += fmt::format(" (for {} to change)",
+                          global_shadow_.place_of(reinterpret_cast<std::uintptr_t>(first.asked)));
+    }
     if (first.waiting == Waiting::Warp) text += fmt::format(" (lanes {:#010x})", first.awaited);
     begin = end;
     constexpr std::size_t long_enough = 1000;
@@ -122,14 +131,32 @@ std::string Multiprocessor::who_waits() const {
 void Multiprocessor::note_stuck() {
   const Thread* who = nullptr;
   for (int i = thread_count_ - 1; i >= 0; --i) {
-    const Thread& thread = threads_[static_cast<std::size_t>(i)];
+    const Thread& thread = here_->threads[static_cast<std::size_t>(i)];
     if (thread.waiting == Waiting::Ended) continue;
     if (who == nullptr || thread.waiting == Waiting::Warp || who->waiting != Waiting::Warp)
       who = &thread;
   }
   const bool divergence = who->waiting == Waiting::Warp;
   note(divergence ? Fault::Divergence : Fault::Deadlock, *who, who->site, "{}: {}",
-       divergence ? "lanes of the mask do not come here" : "no thread can go on", who_waits());
+       divergence ? "lanes of the mask do not come here" : "no thread can go on",
+       who_waits(*here_));
+}
+
+/// All blocks that have begun wait for others.
+void Multiprocessor::note_blocks_stuck(std::size_t not_begun, std::size_t most_resident) {
+  constexpr std::size_t most_named = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(waiting_.size(), most_named); ++i)
+    text += fmt::format("; block {}: {}", waiting_[i]->index, who_waits(*waiting_[i]));
+  if (waiting_.size() > most_named)
+    text += fmt::format("; {} more blocks", waiting_.size() - most_named);
+  if (not_begun > 0)
+    text +=
+        fmt::format("; {} blocks cannot begin before others end: the GPU has room for {} at once",
+                    not_begun, most_resident);
+  here_ = waiting_.front();
+  const Thread& who = *std::ranges::find(here_->threads, Waiting::Global, &Thread::waiting);
+  note(Fault::Deadlock, who, who.site, "no block can go on{}", text);
 }
 
 }  // namespace dyn::ptx::emulation

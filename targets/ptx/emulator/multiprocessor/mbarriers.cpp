@@ -24,9 +24,9 @@ std::uint32_t Multiprocessor::mbarrier_offset(Thread& thread, std::uint32_t site
 
 Mbarrier& Multiprocessor::mbarrier_at(Thread& thread, std::uint32_t site, const char* address) {
   const std::uint32_t offset = mbarrier_offset(thread, site, address);
-  for (Mbarrier& barrier : mbarriers_) {
+  for (Mbarrier& barrier : here_->mbarriers) {
     if (!barrier.alive || barrier.offset != offset) continue;
-    if (!shared_shadow_.may_use_barrier(clocks_, thread.thread, offset))
+    if (!here_->shared_shadow.may_use_barrier(here_->clocks, thread.thread, offset))
       fail_shared(thread, site, "uses the mbarrier in", offset, mbarrier_bytes);
     return barrier;
   }
@@ -43,18 +43,18 @@ void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char
          most_arrivals, expected);
     stop();
   }
-  if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, mbarrier_bytes))
+  if (!here_->shared_shadow.may_replace(here_->clocks, thread.thread, offset, mbarrier_bytes))
     fail_shared(thread, site, "initialises an mbarrier in", offset, mbarrier_bytes);
-  shared_shadow_.set(offset, mbarrier_bytes, CellState::Barrier, thread.thread,
-                     clocks_.now(thread.thread));
-  auto free = std::ranges::find(mbarriers_, false, &Mbarrier::alive);
-  if (free == mbarriers_.end()) free = mbarriers_.emplace(mbarriers_.end());
+  here_->shared_shadow.set(offset, mbarrier_bytes, CellState::Barrier, thread.thread,
+                           here_->clocks.now(thread.thread));
+  auto free = std::ranges::find(here_->mbarriers, false, &Mbarrier::alive);
+  if (free == here_->mbarriers.end()) free = here_->mbarriers.emplace(here_->mbarriers.end());
   free->offset = offset;
   free->alive = true;
   free->expected = free->missing = expected;
   free->phase = 0;
   free->following.clear();
-  free->gathered = free->completed = clocks_.make_clock();
+  free->gathered = free->completed = here_->clocks.make_clock();
   free->doubted.assign(static_cast<std::size_t>(thread_count_), 0);
 }
 
@@ -76,7 +76,7 @@ void Multiprocessor::arrived(Mbarrier& barrier) {
   ++counts_.barriers;
   barrier.completed = barrier.gathered;
   for (int i = 0; i < thread_count_; ++i) {
-    Thread& thread = threads_[static_cast<std::size_t>(i)];
+    Thread& thread = here_->threads[static_cast<std::size_t>(i)];
     if (thread.waiting == Waiting::Phase && thread.awaited == barrier.offset) wake(thread);
   }
 }
@@ -86,7 +86,7 @@ std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site,
   Mbarrier& barrier = mbarrier_at(thread, site, address);
   expect_arrival(thread, site, barrier);
   const std::uint64_t state = barrier.phase;
-  clocks_.release(thread.thread, barrier.gathered);
+  here_->clocks.release(thread.thread, barrier.gathered);
   arrived(barrier);
   return state;
 }
@@ -104,11 +104,11 @@ bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const
   }
   if (barrier.phase % 2 != parity) {
     std::uint32_t& doubted = barrier.doubted[static_cast<std::size_t>(thread.thread)];
-    if (doubted != barrier.phase && !clocks_.has_seen(thread.thread, barrier.completed)) {
+    if (doubted != barrier.phase && !here_->clocks.has_seen(thread.thread, barrier.completed)) {
       doubted = barrier.phase;
       return false;
     }
-    clocks_.acquire(thread.thread, barrier.completed);
+    here_->clocks.acquire(thread.thread, barrier.completed);
     return true;
   }
   wait(thread, Waiting::Phase, site, barrier.offset);
@@ -121,14 +121,14 @@ void Multiprocessor::barrier_invalidate(Thread& thread, std::uint32_t site, cons
     return other.waiting == Waiting::Phase && other.awaited == barrier.offset;
   };
   if (!barrier.following.empty() ||
-      std::any_of(threads_.begin(), threads_.begin() + thread_count_, waits)) {
+      std::any_of(here_->threads.begin(), here_->threads.begin() + thread_count_, waits)) {
     note(Fault::Barrier, thread, site, "the mbarrier at byte {} of shared memory is in use",
          barrier.offset);
     stop();
   }
   barrier.alive = false;
-  shared_shadow_.set(barrier.offset, mbarrier_bytes, CellState::Unwritten, thread.thread,
-                     clocks_.now(thread.thread));
+  here_->shared_shadow.set(barrier.offset, mbarrier_bytes, CellState::Unwritten, thread.thread,
+                           here_->clocks.now(thread.thread));
 }
 
 }  // namespace dyn::ptx::emulation

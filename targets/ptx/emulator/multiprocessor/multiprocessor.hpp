@@ -1,97 +1,41 @@
 #pragma once
-// Executes one launch, block after block, on the calling thread of the host.
+// Executes one launch on the calling thread of the host: a block runs until it ends, or until all
+// of its threads wait and one of them waits for another block; then another one runs.
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/device.hpp"
 #include "targets/ptx/emulator/counters/launch_meter.hpp"
-#include "targets/ptx/emulator/memory/clocks.hpp"
 #include "targets/ptx/emulator/memory/global_shadow.hpp"
 #include "targets/ptx/emulator/memory/report.hpp"
-#include "targets/ptx/emulator/memory/shared_shadow.hpp"
 #include "targets/ptx/emulator/multiprocessor/emulated_kernel.hpp"
 #include "targets/ptx/emulator/multiprocessor/fiber.hpp"
-#include "targets/ptx/emulator/multiprocessor/lanes.hpp"
+#include "targets/ptx/emulator/multiprocessor/resident_block.hpp"
 
 namespace dyn::ptx::emulation {
 
-class Multiprocessor;
-
-/// The event that a thread waits for.
-enum class Waiting : std::uint8_t { Nothing, Block, Named, Warp, Phase, Ended };
-
-/// An asynchronous copy: its bytes are read and written when a thread may rely on them, not before.
-struct Copy {
-  const char* from = nullptr;
-  std::uint32_t to = 0;  ///< offset in shared memory
-  std::uint32_t bytes = 0, from_bytes = 0;
-  std::uint32_t site = 0;
-  std::uint64_t group = 0;  ///< groups that the thread had committed before
-  bool complete = false;
-};
-
-struct Thread : ThreadContext {
-  Multiprocessor* home = nullptr;
-  Fiber* fiber = nullptr;  ///< nullptr: has not begun, or has ended
-  Waiting waiting = Waiting::Nothing;
-  std::uint32_t site = 0;  ///< where it waits
-  std::uint32_t awaited =
-      0;  ///< the mask of lanes, the number of the named barrier, the mbarrier's offset
-  LaneOperands operands = {};    ///< its lane's part in the operation of its warp
-  std::vector<Copy> copies;      ///< copies since the last time that all were complete
-  std::uint64_t first_copy = 0;  ///< copies that the thread had issued before copies[0]
-  std::uint64_t groups = 0;      ///< committed
-};
-
-/// Lanes of a warp that meet at one operation.
-struct Rendezvous {
-  std::uint32_t site = 0, mask = 0, arrived = 0;
-};
-struct Warp {
-  std::uint32_t ended = 0;  ///< lanes
-  std::vector<Rendezvous> pending;
-};
-
-struct NamedBarrier {
-  int expected = 0;
-  std::vector<int> arrived;
-};
-
-/// "mbarrier" in the PTX ISA.
-struct Mbarrier {
-  /// An arrival that follows when the copies of a thread are complete.
-  struct Follows {
-    int thread = 0;
-    std::uint64_t copies = 0;  ///< copies that the thread had issued
-    Epoch waited = 0;          ///< when the thread itself waited for some of them
-  };
-  std::uint32_t offset = 0;
-  bool alive = false;
-  std::uint32_t expected = 0, missing = 0, phase = 0;
-  std::vector<Follows> following;
-  Clock gathered,
-      completed;  ///< what arrivals of all phases have released, and what those of complete phases
-                  ///< have
-  std::vector<std::uint32_t>
-      doubted;  ///< by thread: the phase in which it last got an unneeded "not yet"
+/// Memory that atomic operations of a launch have met.
+struct AtomicPlace {
+  Knowledge released;         ///< into it
+  std::uint64_t changes = 0;  ///< of its value
 };
 
 class Multiprocessor {
  public:
-  /// Runs the blocks of a launch in this order; the first fault ends it. `ints_bytes` as
-  /// GlobalShadow has it. `counting`: take_counters() has its counters afterwards.
+  /// Runs the blocks of a launch, which begin in this order, no more than `most_resident` of them
+  /// at once; the first fault ends it. `ints_bytes` as GlobalShadow has it. `counting`:
+  /// take_counters() has its counters afterwards.
   std::optional<FaultReport> run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
-                                 std::span<const std::int32_t> blocks, std::size_t ints_bytes,
-                                 bool counting);
+                                 std::span<const std::int32_t> blocks, std::size_t most_resident,
+                                 std::size_t ints_bytes, bool counting);
   EmulatorCounts take_counts();
   std::optional<KernelCounters> take_counters() {
     return meter_ ? std::optional(meter_->take()) : std::nullopt;
@@ -123,21 +67,38 @@ class Multiprocessor {
                          std::uint32_t parity);
   void barrier_invalidate(Thread& thread, std::uint32_t site, const char* barrier);
 
+  void fence(Thread& thread) { here_->clocks.fence(thread.thread); }
+  std::uint32_t atomic_add(Thread& thread, std::uint32_t site, char* address, std::uint32_t value);
+
  private:
   // Launches and blocks (multiprocessor.cpp).
   void begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
              std::size_t ints_bytes);
-  void run_block(std::int32_t block);
-  void begin_block(std::int32_t block);
+  void prepare(ResidentBlock& place, const rkernel::DeviceLaunch& launch);
+
+  // Blocks (blocks.cpp).
+  void run_blocks(const rkernel::DeviceLaunch& launch, std::span<const std::int32_t> blocks,
+                  std::size_t most_resident);
+  ResidentBlock& free_place(const rkernel::DeviceLaunch& launch);
+  ResidentBlock* take_woken();
+  bool ask_again();
+  void begin_block(ResidentBlock& place, std::int32_t block);
+  void run_here(ResidentBlock& block);
+  void end_block();
+  void note_blocks_stuck(std::size_t not_begun, std::size_t most_resident);
+
+  void wake_who_asked(const char* address);
 
   // Turns (turns.cpp).
   static void serve(void* self);
   void wait(Thread& thread, Waiting what, std::uint32_t site, std::uint32_t awaited);
-  void wake(Thread& thread);
+  void wake(Thread& thread) { wake(*here_, thread); }
+  static void wake(ResidentBlock& block, Thread& thread);
   void end(Thread& thread);
   void go_on(bool blocked);
   Thread* next_thread();
   Fiber& idle_fiber();
+  void make_fibers(std::size_t idle);
   void transfer(Fiber& to);
   void abandon_fibers();
 
@@ -183,13 +144,13 @@ class Multiprocessor {
                    std::uint32_t bytes);
   std::string other_of(const Conflict& conflict) const;
   void note_stuck();
-  std::string who_waits() const;
+  std::string who_waits(const ResidentBlock& block) const;
 
   std::uint32_t shared_offset(const char* address) const {
-    return static_cast<std::uint32_t>(address - shared_);
+    return static_cast<std::uint32_t>(address - here_->shared);
   }
   bool in_shared(const char* address, std::uint32_t bytes) const {
-    const std::size_t offset = static_cast<std::size_t>(address - shared_);
+    const std::size_t offset = static_cast<std::size_t>(address - here_->shared);
     return offset < shared_bytes_ && shared_bytes_ - offset >= bytes;
   }
   void meter_global(const Thread& thread, std::uint32_t site, const char* address,
@@ -199,35 +160,29 @@ class Multiprocessor {
   }
   std::uint32_t lane_bit(const Thread& thread) const { return 1u << thread.lane; }
   Warp& warp_of(const Thread& thread) {
-    return warps_[static_cast<std::size_t>(thread.thread / warp_lanes)];
+    return here_->warps[static_cast<std::size_t>(thread.thread / warp_lanes)];
   }
 
   const EmulatedKernel* kernel_ = nullptr;
   const char* name_ = "";
-  int block_ = 0;
+  int thread_count_ = 0;
   std::size_t shared_bytes_ = 0;
-  char* shared_ = nullptr;
-  std::vector<char> shared_memory_;
 
-  std::vector<Thread> threads_;
-  int thread_count_ = 0, ended_ = 0;
-  std::vector<std::uint64_t> runnable_;  ///< one bit for each thread
-  int last_ = 0;                         ///< the thread that runs
+  ResidentBlock* here_ = nullptr;                       ///< the block that runs
+  std::vector<std::unique_ptr<ResidentBlock>> places_;  ///< for blocks
+  std::size_t prepared_ = 0;                            ///< of them, for this launch
+  std::vector<ResidentBlock*> free_, waiting_;          ///< waiting_: the longest first
+  int idle_rounds_ = 0;  ///< since a place of atomic operations changed, or a block began or ended
+
   Thread* starting_ = nullptr;
-
   Fiber host_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   Fiber* running_ = nullptr;
 
-  Clocks clocks_;
-  SharedShadow shared_shadow_;
+  Timeline timeline_;
   GlobalShadow global_shadow_;
-  std::vector<Warp> warps_;
-  int at_block_barrier_ = 0;
-  std::uint32_t block_barrier_site_ = 0;
-  std::array<NamedBarrier, 16> named_;
-  std::vector<Mbarrier> mbarriers_;
+  std::unordered_map<const char*, AtomicPlace> atomic_places_;
 
   std::optional<FaultReport> report_;
   EmulatorCounts counts_;

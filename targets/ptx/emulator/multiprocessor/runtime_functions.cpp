@@ -95,6 +95,13 @@ void barrier_invalidate(ThreadContext* context, Word site, const char* barrier) 
   thread_of(context).home->barrier_invalidate(thread_of(context), site, barrier);
 }
 
+void fence(ThreadContext* context, Word) noexcept {
+  thread_of(context).home->fence(thread_of(context));
+}
+Word atomic_add(ThreadContext* context, Word site, char* address, Word value) noexcept {
+  return thread_of(context).home->atomic_add(thread_of(context), site, address, value);
+}
+
 Word convert_to_bf16(ThreadContext*, Word, float value) noexcept { return to_bf16(value); }
 Word convert_to_f16(ThreadContext*, Word, float value) noexcept { return to_f16(value); }
 float convert_from_f16(ThreadContext*, Word, Word bits) noexcept {
@@ -146,6 +153,8 @@ std::array<Function, function_count> make_table() {
   set(table, Op::BarrierArrive, &barrier_arrive);
   set(table, Op::BarrierTestWait, &barrier_test_wait);
   set(table, Op::BarrierInvalidate, &barrier_invalidate);
+  set(table, Op::Fence, &fence);
+  set(table, Op::AtomicAdd, &atomic_add);
   set(table, Op::ToBf16, &convert_to_bf16);
   set(table, Op::ToF16, &convert_to_f16);
   set(table, Op::FromF16, &convert_from_f16);

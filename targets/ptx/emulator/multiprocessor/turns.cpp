@@ -32,13 +32,21 @@ Fiber& Multiprocessor::idle_fiber() {
   return *fiber;
 }
 
+void Multiprocessor::make_fibers(std::size_t idle) {
+  while (idle_.size() < idle) {
+    fibers_.push_back(std::make_unique<Fiber>(fiber_stack_bytes));
+    fibers_.back()->restart(serve, this);
+    idle_.push_back(fibers_.back().get());
+  }
+}
+
 void Multiprocessor::abandon_fibers() {
   idle_.clear();
   for (const auto& fiber : fibers_) {
     fiber->restart(serve, this);
     idle_.push_back(fiber.get());
   }
-  std::fill(runnable_.begin(), runnable_.end(), 0);
+  for (const auto& place : places_) std::ranges::fill(place->runnable, 0);
 }
 
 void Multiprocessor::wait(Thread& thread, Waiting what, std::uint32_t site, std::uint32_t awaited) {
@@ -48,10 +56,10 @@ void Multiprocessor::wait(Thread& thread, Waiting what, std::uint32_t site, std:
   go_on(true);
 }
 
-void Multiprocessor::wake(Thread& thread) {
+void Multiprocessor::wake(ResidentBlock& block, Thread& thread) {
   thread.waiting = Waiting::Nothing;
-  runnable_[static_cast<std::size_t>(thread.thread / 64)] |= std::uint64_t{1}
-                                                             << (thread.thread % 64);
+  block.runnable[static_cast<std::size_t>(thread.thread / 64)] |= std::uint64_t{1}
+                                                                  << (thread.thread % 64);
 }
 
 void Multiprocessor::end(Thread& thread) {
@@ -65,22 +73,23 @@ void Multiprocessor::end(Thread& thread) {
   }
   thread.waiting = Waiting::Ended;
   thread.fiber = nullptr;
-  ++ended_;
+  ++here_->ended;
   warp_of(thread).ended |= lane_bit(thread);
 }
 
 // Takes the next thread out of those that can run; wake() puts it back.
 Thread* Multiprocessor::next_thread() {
-  const std::size_t words = runnable_.size(), first = static_cast<std::size_t>(last_ / 64);
+  const std::size_t words = here_->runnable.size(),
+                    first = static_cast<std::size_t>(here_->last / 64);
   for (std::size_t i = 0; i <= words; ++i) {
-    std::uint64_t& word = runnable_[(first + i) % words];
+    std::uint64_t& word = here_->runnable[(first + i) % words];
     std::uint64_t bits = word;
-    if (i == 0) bits &= ~std::uint64_t{0} << (last_ % 64);
+    if (i == 0) bits &= ~std::uint64_t{0} << (here_->last % 64);
     if (bits == 0) continue;
     const int bit = std::countr_zero(bits);
     word &= ~(std::uint64_t{1} << bit);
-    last_ = static_cast<int>((first + i) % words * 64) + bit;
-    return &threads_[static_cast<std::size_t>(last_)];
+    here_->last = static_cast<int>((first + i) % words * 64) + bit;
+    return &here_->threads[static_cast<std::size_t>(here_->last)];
   }
   return nullptr;
 }

@@ -58,7 +58,7 @@ void Multiprocessor::perform(Op op, Thread* lanes, std::uint32_t mask) {
       for (std::uint32_t left = mask; left != 0; left &= left - 1)
         threads[count++] = lanes[std::countr_zero(left)].thread;
       ++counts_.barriers;
-      return clocks_.join(std::span(threads).first(count));
+      return here_->clocks.join(std::span(threads).first(count));
     }
     case Op::Ballot: {
       std::uint32_t ballot = 0;
@@ -105,11 +105,11 @@ void Multiprocessor::perform_load_matrix(Op op, Thread* lanes) {
     Thread& thread = lanes[lane];
     const std::uint64_t offset =
         std::uint64_t{thread.operands[0]} | std::uint64_t{thread.operands[1]} << 32;
-    const char* row = shared_ + static_cast<std::int64_t>(offset);
+    const char* row = here_->shared + static_cast<std::int64_t>(offset);
     if (offset % row_bytes != 0) fail_alignment(thread, thread.site, "reads a row", row, row_bytes);
     if (!in_shared(row, row_bytes))
       fail_outside(thread, thread.site, "reads a row of", row, row_bytes);
-    if (!shared_shadow_.read(clocks_, thread.thread, shared_offset(row), row_bytes))
+    if (!here_->shared_shadow.read(here_->clocks, thread.thread, shared_offset(row), row_bytes))
       fail_shared(thread, thread.site, "reads a row of", shared_offset(row), row_bytes);
     rows[static_cast<std::size_t>(lane)] = row;
   }

@@ -116,8 +116,9 @@ TEST_CASE("every operation is a valid call, and its declaration tells the truth"
                           has(std::string(op.name), "ldmatrix") ||
                           has(std::string(op.name), "mma.");
     CHECK(declaration->isConvergent() == together);
-    const bool has_pointer = has(std::string(op.signature.substr(op.signature.find('('))), "s");
-    if (has_pointer || has(std::string(op.name), "cp.async"))
+    const std::string_view arguments = op.signature.substr(op.signature.find('('));
+    const bool has_pointer = arguments.find_first_of("sg") != std::string_view::npos;
+    if (has_pointer || has(std::string(op.name), "fence") || has(std::string(op.name), "cp.async"))
       CHECK(!declaration->doesNotAccessMemory());
   }
 }
