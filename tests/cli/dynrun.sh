@@ -224,6 +224,7 @@ expect "unknown GPU: the names that there are" 1 "a100" explain model.dyn --dims
 expect "a described GPU explains" 0 "cuda/a100|multiprocessors|waves|a100" explain model.dyn --dims B=1 "${described[@]}" --precision bf16
 expect "a described GPU does not run" 1 "only a description" run model.dyn --dims B=1 "${described[@]}"
 printf 'dyn 1\ndim S in 1..64 hint 8\nweights "nowhere.safetensors"\ngraph g(x: f32[S, 32]) -> (y: f32[S, 48]) {\n  y = matmul(x, w: f32[32, 48])\n  return y\n}\n' >"$scratch/unweighted.dyn"
+expect "a described GPU explains times as predictions" 0 "predicted from the description of NVIDIA A100-SXM4-80GB; no layer is measured" explain model.dyn --dims B=1 "${described[@]}"
 expect "a described GPU explains without weights" 0 "matmul" explain "$scratch/unweighted.dyn" "${described[@]}"
 expect "a missing weights file: the flag that needs none" 1 "nowhere\.safetensors.*--random-weights" inspect "$scratch/unweighted.dyn"
 expect "inspect shows copies" 0 "host to GPU" inspect model.dyn "${described[@]}"

@@ -81,6 +81,11 @@ std::string GpuTile::to_string() const {
   return text + fmt::format(", {} stages", stages);
 }
 
+std::string origin_of_times(const GpuMachine& machine) {
+  return fmt::format("predicted from the description of {}; no layer is measured",
+                     machine.product.empty() ? machine.name : machine.product);
+}
+
 Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int shared_bytes) {
   if (threads > machine.threads_per_block) return {0, "threads"};
   if (registers > machine.registers_per_thread) return {0, "registers"};

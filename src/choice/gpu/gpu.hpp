@@ -34,6 +34,10 @@ struct GpuMachine {
   double memory_latency_seconds = 0;
 };
 
+/// Where the times of a machine's layers come from, for people: "predicted from the description of
+/// NVIDIA H200; no layer is measured".
+std::string origin_of_times(const GpuMachine& machine);
+
 inline constexpr int warp_lanes = 32;
 
 /// What multiplies.

@@ -114,9 +114,14 @@ void show_devices(const Arguments& arguments) {
   if (real.empty())
     fmt::print("\nNo GPU for --device cuda: {}\n", why_no_gpu);
   else
-    fmt::print("\nGPUs for --device cuda, by --gpu INDEX:\n\n{}", to_text(real, Format::md));
-  fmt::print("\nDescribed GPUs, by --gpu NAME, for --device emulator, inspect and explain:\n\n{}",
-             to_text(described, Format::md));
+    fmt::print(
+        "\nGPUs for --device cuda, by --gpu INDEX (the driver's figures, and the nearest "
+        "description's):\n\n{}",
+        to_text(real, Format::md));
+  fmt::print(
+      "\nDescribed GPUs, by --gpu NAME, for --device emulator, inspect and explain (figures "
+      "of their makers, or assumed; none is measured):\n\n{}",
+      to_text(described, Format::md));
 }
 
 }  // namespace dyn::cli

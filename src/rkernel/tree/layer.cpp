@@ -51,7 +51,7 @@ std::string tile_text(std::int64_t tile) {
 const char* name_of(Analysis analysis) {
   switch (analysis) {
     case Analysis::Empirical: return "measured";
-    case Analysis::Described: return "described";
+    case Analysis::Described: return "predicted from the description";
     case Analysis::Analytical: return "computed";
   }
   return "?";

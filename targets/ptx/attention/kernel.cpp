@@ -123,9 +123,11 @@ class PlannedAttention final : public GpuAttentionKernel {
     const GpuAttention shape = sizes_of(ints);
     const std::size_t chosen = choose(shape, ints);
     std::string text = fmt::format(
-        "  batch {}, {} queries of {} keys, depth {} and {}{} on {} multiprocessors of {}\n",
+        "  batch {}, {} queries of {} keys, depth {} and {}{} on {} multiprocessors of {}\n"
+        "  times: {}\n",
         shape.batch, shape.queries, shape.keys, shape.depth, shape.width,
-        shape.causal ? ", causal" : "", machine_.multiprocessors, machine_.product);
+        shape.causal ? ", causal" : "", machine_.multiprocessors, machine_.product,
+        choice::origin_of_times(machine_));
     for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
       const GpuAttentionClass& shape_class = manifest_.classes()[index];
       const GpuAttentionTile& tile = shape_class.tile;

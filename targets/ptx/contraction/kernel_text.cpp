@@ -73,8 +73,9 @@ std::string explain_choice(const choice::GpuMachine& machine, const std::vector<
       programs, {}, [](const ConsideredProgram& program) { return program.seconds.value_or(0); });
   const choice::GpuContraction& shape = met.shape;
   std::string text = fmt::format(
-      "  batch {} M {} N {} K {} on {} multiprocessors of {}; {} candidates\n", shape.batch,
-      shape.m, shape.n, shape.k, machine.multiprocessors, machine.product, programs.size());
+      "  batch {} M {} N {} K {} on {} multiprocessors of {}; {} candidates\n  times: {}\n",
+      shape.batch, shape.m, shape.n, shape.k, machine.multiprocessors, machine.product,
+      programs.size(), choice::origin_of_times(machine));
   for (const ConsideredProgram& program : programs) {
     choice::CostBreakdown breakdown;
     choice::gpu_program_cost(machine, met.for_tile, tiles, program.regions, &breakdown);

@@ -96,9 +96,10 @@ class GpuLoopKernel final : public LoopKernel {
     const std::size_t chosen = class_for(ints);
     const LoopSize chosen_size = size_of_launch((*classes_)[chosen], ints);
     std::string text = fmt::format(
-        "  points {}, reduced {}; {:.0f} bytes; on {} multiprocessors of {}\n", chosen_size.points,
-        chosen_size.reduced, chosen_size.bytes, machine_.multiprocessors,
-        machine_.product.empty() ? machine_.name : machine_.product);
+        "  points {}, reduced {}; {:.0f} bytes; on {} multiprocessors of {}\n  times: {}\n",
+        chosen_size.points, chosen_size.reduced, chosen_size.bytes, machine_.multiprocessors,
+        machine_.product.empty() ? machine_.name : machine_.product,
+        choice::origin_of_times(machine_));
     for (std::size_t i = 0; i < classes_->size(); ++i) {
       const LoopSize size = size_of_launch((*classes_)[i], ints);
       text += fmt::format(

@@ -73,7 +73,10 @@ TEST_CASE("attention is one kernel on a GPU, with no scores in memory") {
   CHECK(launch.grid.shared_bytes > 0);
   const auto none = graph.symbols({{"S", 0}, {"T", 512}});
   CHECK(kernel->plan({none, 1}).tickets == 0);
-  CHECK(kernel->explain({symbols, 1}).find("chosen") != std::string::npos);
+  const std::string text = kernel->explain({symbols, 1});
+  CHECK(text.find("chosen") != std::string::npos);
+  CHECK(text.find("predicted from the description of") != std::string::npos);
+  CHECK(kernel->describe().find("measured") == std::string::npos);
 }
 
 TEST_CASE("few queries of attention split the keys among warps, many do not") {

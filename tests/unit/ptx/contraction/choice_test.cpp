@@ -280,6 +280,8 @@ TEST_CASE("explanations rank every candidate with the terms of its cost") {
   const std::string text = kernel.kernel->explain({graph.symbols({{"M", 777}}), 1});
   for (const char* part : {"M 777 N 3072 K 768",
                            "108 multiprocessors of NVIDIA A100",
+                           "times: predicted from the description of NVIDIA A100-SXM4-80GB; no "
+                           "layer is measured",
                            "11 candidates",
                            "chosen",
                            "waves",
@@ -304,7 +306,10 @@ TEST_CASE("explanations rank every candidate with the terms of its cost") {
   const std::size_t chosen = text.find("chosen");
   CHECK(text.find("chosen", chosen + 1) == std::string::npos);
   const std::string description = kernel.kernel->describe();
-  CHECK(description.find("registers") != std::string::npos);
+  for (const char* layer : {"warp (predicted from the description, 32 units)",
+                            "registers (predicted from the description, 1 unit)"})
+    CHECK(description.find(layer) != std::string::npos);
+  CHECK(description.find("measured") == std::string::npos);
   CHECK(description.find("copies vv") != std::string::npos);
 }
 
