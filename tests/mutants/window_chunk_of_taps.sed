@@ -1,5 +1,5 @@
 # Chunks of 16 bytes are copied where channels are no multiple of them.
-# file: targets/ptx/contraction/vector_copies.cpp
+# file: targets/ptx/copies/vector_copies.cpp
 # target: test_ptx
 # test: convolutions on the emulator*
 s/ && is_whole(window.channels)//

@@ -46,7 +46,7 @@ double b_passes(const GpuMachine& machine, const Part& part, int resident) {
 double memory_bytes(const GpuMachine& machine, std::span<const Part> parts, int resident) {
   double total = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& [shape, tile, m_begin, n_begin] = parts[i].region;
+    const auto& [shape, tile, m_begin, n_begin, split] = parts[i].region;
     const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
                  k = static_cast<double>(shape.k);
     const double a_matrix = m * k * shape.a_element_bytes / shape.a_overlap,
@@ -93,14 +93,23 @@ class Schedule {
         parts_(parts),
         fitting_(fitting),
         wave_blocks_(std::int64_t{machine.multiprocessors} * fitting) {
-    for (const Part& part : parts) all_ += part.blocks.all;
+    for (const Part& part : parts) all_ += part.blocks.all - part.region.split.tiles;
+    const GpuPart& only = parts.front().region;
+    if (parts.size() > 1 || only.split.tiles == 0) return;
+    sharing_ = sharing_of(only);
   }
 
-  std::int64_t tickets() const { return all_; }
+  std::int64_t tickets() const { return all_ + sharing_.blocks; }
+  /// Partial sums, written and read.
+  double shared_bytes() const {
+    return 2 * sharing_.bytes *
+           static_cast<double>(sharing_.blocks + parts_.front().region.split.tiles);
+  }
 
   // The place that ends last. Places differ by whether they have one more ticket of the first
   // region, and of all.
   double longest(CostBreakdown* breakdown) const {
+    if (sharing_.blocks > 0) return of_sharing(breakdown);
     const std::int64_t first_rest = parts_.front().blocks.all % wave_blocks_,
                        last = all_ % wave_blocks_;
     double most = -1;
@@ -116,6 +125,52 @@ class Schedule {
   }
 
  private:
+  // Blocks that share tiles.
+  struct Sharing {
+    std::int64_t blocks = 0;
+    std::int64_t tiles = 0;  ///< of one block, at most
+    std::int64_t parts = 0;  ///< of one tile, at most
+    double bytes = 0;        ///< of the sums of a tile
+  };
+  static Sharing sharing_of(const GpuPart& region) {
+    const std::int64_t steps = ceil_div(region.shape.k, region.tile.block_k),
+                       span = region.split.span;
+    const bool even = steps % span == 0;
+    return {region.split.blocks(steps), even ? 1 : (span + steps - 2) / steps + 1,
+            ceil_div(steps, span) + (even ? 0 : 1),
+            static_cast<double>(sizeof(float)) * region.tile.block_m * region.tile.block_n};
+  }
+
+  // Whole tiles wave after wave, then those that are shared. A block that ends a part and begins
+  // another fills its pipeline anew; the last one of a tile reads the sums of all.
+  double of_sharing(CostBreakdown* breakdown) const {
+    const GpuPart& region = parts_.front().region;
+    double seconds = all_ > 0 ? of({all_ / wave_blocks_, 0, {}}, breakdown) : 0;
+    GpuContraction shape = region.shape;
+    shape.k = region.split.span * region.tile.block_k;
+    const int resident = static_cast<int>(
+        std::min<std::int64_t>(fitting_, ceil_div(sharing_.blocks, machine_.multiprocessors)));
+    const GpuWave wave = gpu_wave(machine_, shape, region.tile, resident);
+    const double link = machine_.l2_bytes_per_cycle * machine_.clock_hz / resident;
+    LayerTerms grid{.name = "grid, shared tiles"};
+    grid.parallel_trips = static_cast<double>(sharing_.blocks);
+    grid.units = static_cast<double>(machine_.multiprocessors) * resident;
+    grid.fixed = static_cast<double>(sharing_.tiles) *
+                     (2 * machine_.memory_latency_seconds + sharing_.bytes / link) +
+                 static_cast<double>(sharing_.parts) * sharing_.bytes / link;
+    const double cost = layer_cost(grid, wave.seconds(), true);
+    if (breakdown != nullptr) {
+      if (breakdown->layers.empty()) {
+        breakdown->register_tile = wave.instruction;
+        breakdown->layers = wave.layers;
+        breakdown->costs = wave.costs;
+      }
+      breakdown->layers.push_back(grid);
+      breakdown->costs.push_back(cost);
+    }
+    return seconds + cost;
+  }
+
   PlaceTickets at(std::int64_t place) const {
     const std::int64_t full_waves = all_ / wave_blocks_, first_tickets = parts_.front().blocks.all;
     PlaceTickets tickets;
@@ -168,7 +223,8 @@ class Schedule {
   const GpuMachine& machine_;
   std::span<const Part> parts_;
   int fitting_;
-  std::int64_t wave_blocks_, all_ = 0;
+  std::int64_t wave_blocks_, all_ = 0;  ///< all_: tickets that have whole tiles
+  Sharing sharing_;
 };
 
 }  // namespace
@@ -202,7 +258,8 @@ double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regi
     terms.layers.push_back(traffic);
     terms.costs.push_back(cost);
   };
-  bound(traffic_terms(machine, "L2, all blocks", l2_bytes(parts), machine.l2_bytes_per_second));
+  bound(traffic_terms(machine, "L2, all blocks", l2_bytes(parts) + schedule.shared_bytes(),
+                      machine.l2_bytes_per_second));
   bound(traffic_terms(machine, "memory, all blocks", memory_bytes(machine, parts, fitting),
                       machine.memory_bytes_per_second));
   terms.seconds = seconds + machine.launch_seconds;

@@ -18,7 +18,7 @@ constexpr int most_registers = 255;   ///< of one thread, on every GPU so far
 constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
 // epilogue.
-constexpr int cuda_core_registers = 90, tensor_core_registers = 68;
+constexpr int cuda_core_registers = 104, tensor_core_registers = 68;
 constexpr int window_registers = 24;  ///< more for windows: digits of K, distances, entries of rows
 constexpr int steps_in_flight =
     3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead

@@ -67,6 +67,10 @@ struct GpuTile {
   /// of block_n + 4 floats.
   int a_stage_bytes() const;
   int b_stage_bytes() const;
+  /// Blocks may share its outputs (GpuSplit): a thread's registers have room for what that takes.
+  bool can_be_shared() const {
+    return (engine == Engine::CudaCores ? thread_m * thread_n : warp_m * warp_n / warp_lanes) <= 64;
+  }
   int window_table_bytes() const { return block_m * window_entry_bytes; }
   /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows, then the
   /// table of windows.
@@ -111,11 +115,23 @@ struct GpuContraction {
 double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& shape,
                             const GpuTile& tile, CostBreakdown* breakdown = nullptr);
 
+/// The last tiles of a region, which blocks share: each block has `span` steps of block_k, and goes
+/// from tile to tile with them. 0 tiles: every block has all of K.
+struct GpuSplit {
+  std::int64_t tiles = 0, span = 0;
+  bool operator==(const GpuSplit&) const = default;
+  /// Blocks, where all of K is so many steps.
+  std::int64_t blocks(std::int64_t steps) const {
+    return tiles == 0 ? 0 : (tiles * steps + span - 1) / span;
+  }
+};
+
 /// A region of the output, with the tile that computes it.
 struct GpuPart {
   GpuContraction shape;  ///< of the region: its rows and columns, for each of the batch
   GpuTile tile;
   std::int64_t m_begin = 0, n_begin = 0;
+  GpuSplit split = {};
 };
 /// What a kernel of these tiles fills: one block of it has room for each. They have equal threads.
 Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> tiles);

@@ -13,11 +13,15 @@ constexpr std::int64_t column_unit =
     16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
 
+/// Shared tiles have a counter each (rkernel::counter_bytes), and steps are numbers of 32 bits.
+constexpr std::int64_t most_shared_tiles = 4096, most_shared_steps = std::int64_t{1} << 30;
+
 // The first tile has what lies before the cut.
 std::vector<GpuRegion> cut_at(const GpuContraction& shape, const GpuPair& pair, bool rows,
                               std::int64_t at) {
-  if (rows) return {{pair.first, 0, at, 0, shape.n}, {pair.second, at, shape.m - at, 0, shape.n}};
-  return {{pair.first, 0, shape.m, 0, at}, {pair.second, 0, shape.m, at, shape.n - at}};
+  if (rows)
+    return {{pair.first, 0, at, 0, shape.n, {}}, {pair.second, at, shape.m - at, 0, shape.n, {}}};
+  return {{pair.first, 0, shape.m, 0, at, {}}, {pair.second, 0, shape.m, at, shape.n - at, {}}};
 }
 
 // Whole strips of blocks of the first tile that fill waves; both cuts beside where the wave ends.
@@ -41,6 +45,28 @@ void for_each_cut(const GpuContraction& shape, const GpuTile& first, std::int64_
   }
 }
 
+// `resident`: blocks on each multiprocessor. Blocks of one wave share the tiles of the last one or
+// two; or of the last one, so that each multiprocessor has one block.
+std::vector<GpuSplit> splits_of(std::int64_t tiles, std::int64_t steps,
+                                std::int64_t multiprocessors, std::int64_t resident) {
+  std::vector<GpuSplit> splits;
+  const std::int64_t wave = multiprocessors * resident;
+  if (wave == 0 || tiles % wave == 0) return splits;
+  const auto add = [&](std::int64_t shared, std::int64_t span) {
+    const GpuSplit split{shared, span};
+    if (span < steps && shared * steps <= most_shared_steps && shared <= most_shared_tiles &&
+        std::ranges::find(splits, split) == splits.end())
+      splits.push_back(split);
+  };
+  const std::int64_t last = tiles % wave;
+  for (const std::int64_t blocks : {wave, multiprocessors}) {
+    add(last, ceil_div(last * steps, blocks));
+    if (const std::int64_t parts = blocks / last; parts > 1) add(last, ceil_div(steps, parts));
+  }
+  if (tiles > wave) add(last + wave, ceil_div((last + wave) * steps, wave));
+  return splits;
+}
+
 }  // namespace
 
 double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for,
@@ -48,7 +74,8 @@ double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for,
                         CostBreakdown* breakdown) {
   std::vector<GpuPart> parts;
   for (const GpuRegion& region : regions) {
-    GpuPart part{shape_for(tiles[region.tile]), tiles[region.tile], region.m0, region.n0};
+    GpuPart part{shape_for(tiles[region.tile]), tiles[region.tile], region.m0, region.n0,
+                 region.split};
     part.shape.m = region.m;
     part.shape.n = region.n;
     parts.push_back(part);
@@ -84,19 +111,43 @@ void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for,
   }
 }
 
+void for_each_gpu_split(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                        const std::vector<GpuTile>& tiles,
+                        const std::function<void(const GpuProgram&)>& visit) {
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const GpuTile& tile = tiles[i];
+    if (!tile.can_be_shared()) continue;
+    const GpuContraction shape = shape_for(tile);
+    const std::int64_t blocks =
+        shape.batch * ceil_div(shape.m, tile.block_m) * ceil_div(shape.n, tile.block_n);
+    const std::int64_t resident = program_occupancy(machine, {&tile, 1}).blocks;
+    for (const GpuSplit& split :
+         splits_of(blocks, ceil_div(shape.k, tile.block_k), machine.multiprocessors, resident)) {
+      std::vector<GpuRegion> regions{{i, 0, shape.m, 0, shape.n, split}};
+      const double seconds = gpu_program_cost(machine, shape_for, tiles, regions);
+      visit({std::move(regions), seconds});
+    }
+  }
+}
+
 GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
-                              const std::vector<GpuTile>& tiles,
-                              const std::vector<GpuPair>& pairs) {
+                              const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
+                              bool split) {
   const GpuChoice alone = select_gpu_tile(machine, shape_for, tiles);
   if (alone.tile < 0) return {};
   const GpuTile& tile = tiles[static_cast<std::size_t>(alone.tile)];
   const GpuContraction shape = shape_for(tile);
-  GpuProgram best{{{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n}}, alone.seconds};
-  double least = default_calibration().gpu_worth_two_regions * alone.seconds;
+  GpuProgram best{{{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n, {}}},
+                  alone.seconds};
+  const auto take = [&](const GpuProgram& program, double worth) {
+    if (program.seconds < std::min(best.seconds, worth * alone.seconds)) best = program;
+  };
   for_each_gpu_cut(machine, shape_for, tiles, pairs, tile, [&](const GpuProgram& program) {
-    if (program.seconds >= least) return;
-    least = program.seconds;
-    best = program;
+    take(program, default_calibration().gpu_worth_two_regions);
+  });
+  if (!split) return best;
+  for_each_gpu_split(machine, shape_for, tiles, [&](const GpuProgram& program) {
+    take(program, default_calibration().gpu_worth_sharing);
   });
   return best;
 }

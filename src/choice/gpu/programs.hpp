@@ -1,6 +1,7 @@
 #pragma once
-// Programs of a contraction on a GPU: one tile for the whole output, or two in one launch, cut
-// along M (MikPoly's pattern II) or N (III).
+// Programs of a contraction on a GPU: one tile for the whole output, whose last blocks may have
+// parts of K (split K, Stream-K), or two tiles in one launch, cut along M (MikPoly's pattern II) or
+// N (III).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace dyn::choice {
 struct GpuRegion {
   std::size_t tile = 0;  ///< index into the candidates
   std::int64_t m0 = 0, m = 0, n0 = 0, n = 0;
+  GpuSplit split = {};
   bool operator==(const GpuRegion&) const = default;
 };
 
@@ -48,9 +50,20 @@ void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for,
                       const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
                       const GpuTile& alone, const std::function<void(const GpuProgram&)>& visit);
 
-/// The tile of select_gpu_tile(), or the cheapest program of two regions where that is clearly (3
-/// %) better.
+/// Calls `visit` for the programs of one region in which blocks share tiles, so that the last wave,
+/// or the last two, end at one time: none where blocks fill their waves. K is cut in equal parts of
+/// each tile (split K), or in parts that go from tile to tile (Stream-K; Osama and others,
+/// "Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the
+/// GPU", 2023).
+void for_each_gpu_split(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                        const std::vector<GpuTile>& tiles,
+                        const std::function<void(const GpuProgram&)>& visit);
+
+/// The tile of select_gpu_tile(), or the cheapest program of two regions or of shared tiles where
+/// that is clearly better (Calibration::gpu_worth_two_regions, gpu_worth_sharing). `split`: blocks
+/// may share tiles.
 GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
-                              const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs);
+                              const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
+                              bool split);
 
 }  // namespace dyn::choice

@@ -27,6 +27,10 @@ struct OperandRange {
   bool written = false;
 };
 
+/// Counters at the start of the memory that the blocks of a launch share (Launch::shared_bytes): 0
+/// before a launch and after it.
+inline constexpr std::size_t counter_bytes = 16384;
+
 /// One launch of a kernel `void(pointers, ints, status)`: the fields of KernelArgs, each in device
 /// memory.
 struct DeviceLaunch {
@@ -35,10 +39,11 @@ struct DeviceLaunch {
   std::int64_t blocks = 0;
   int threads = 0;                         ///< of one block
   int shared_bytes = 0;                    ///< of one block
-  DeviceAddress pointers = 0;              ///< DeviceAddress[number of operands]
+  DeviceAddress pointers = 0;              ///< DeviceAddress[operands.size()]
   DeviceAddress ints = 0;                  ///< std::int64_t[number of slots]
   DeviceAddress status = 0;                ///< one std::int32_t (rkernel::Status)
-  std::span<const OperandRange> operands;  ///< in the problem's order
+  std::span<const OperandRange> operands;  ///< in the problem's order; then the memory that its
+                                           ///< blocks share, where there is some
 };
 
 /// One launch, as a device counts what it did.

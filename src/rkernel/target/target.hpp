@@ -65,7 +65,8 @@ struct Launch {
   KernelFunction merge = nullptr;
   std::int64_t merge_tickets = 0;
   std::int64_t merge_grain = 1;  ///< tickets of the second stage that one thread takes at a time
-  std::size_t shared_bytes = 0;  ///< per run; contents undefined when the first stage begins
+  std::size_t shared_bytes = 0;  ///< per run; contents undefined when the first stage begins, but
+                                 ///< for a device's counters (counter_bytes)
   int threads = 1;               ///< how many threads are worth it
   double predicted_seconds = 0;
   UnusedLanes unused_lanes;  ///< of the contraction's program

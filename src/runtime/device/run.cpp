@@ -39,15 +39,20 @@ void DeviceRun::find_ranges(const Plan& plan) {
   buffers_.resize(plan.device_bytes.size());
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     buffers_[i] = {arena_.address() + plan.device_offsets[i], plan.device_bytes[i], false};
-  ranges_.resize(wiring_->operands.size());
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    const OperandSource& source = wiring_->operands[i];
-    const auto index = static_cast<std::size_t>(source.index);
-    if (source.kind == Kind::DeviceArena)
-      ranges_[i] = buffers_[index];
-    else if (source.kind == Kind::DeviceFixed)
-      ranges_[i] = wiring_->device_fixed[index];
-    ranges_[i].written = source.written;
+  ranges_.assign(wiring_->operands.size() + wiring_->groups(), {});
+  for (std::size_t group = 0; group < wiring_->groups(); ++group) {
+    const std::size_t end = wiring_->first_operand[group + 1];
+    for (std::size_t i = wiring_->first_operand[group]; i < end; ++i) {
+      const OperandSource& source = wiring_->operands[i];
+      const auto index = static_cast<std::size_t>(source.index);
+      OperandRange& range = ranges_[i + group];
+      if (source.kind == Kind::DeviceArena)
+        range = buffers_[index];
+      else if (source.kind == Kind::DeviceFixed)
+        range = wiring_->device_fixed[index];
+      range.written = source.written;
+    }
+    ranges_[end + group] = {shared_.address(), plan.launches[group].shared_bytes, true};
   }
 }
 
@@ -65,14 +70,16 @@ void DeviceRun::fill_tables(const Plan& plan) {
     made.blocks = launch.tickets > 0 ? launch.grid.blocks : 0;
     made.threads = launch.grid.threads;
     made.shared_bytes = launch.grid.shared_bytes;
-    made.operands = {ranges_.data() + first, end - first};
+    const bool shares = launch.shared_bytes > 0;
+    made.operands = {ranges_.data() + first + group, end - first + (shares ? 1 : 0)};
     made.pointers = tables_.address() + words_.size() * word_bytes;
     for (std::size_t i = first; i < end; ++i) {
       const OperandSource& source = wiring_->operands[i];
       if (source.kind == Kind::DeviceState)
-        state_slots_.push_back({i, static_cast<std::size_t>(source.index), words_.size()});
-      words_.push_back(ranges_[i].begin);
+        state_slots_.push_back({i + group, static_cast<std::size_t>(source.index), words_.size()});
+      words_.push_back(ranges_[i + group].begin);
     }
+    if (shares) words_.push_back(shared_.address());
     made.ints = tables_.address() + words_.size() * word_bytes;
     for (const std::int64_t value : launch.ints)
       words_.push_back(static_cast<std::uint64_t>(value));
@@ -83,11 +90,15 @@ void DeviceRun::fill_tables(const Plan& plan) {
 void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
   wiring_ = &wiring;
   reserve(arena_, plan.device_arena_bytes, "intermediate tensors of a run");
+  if (plan.device_shared_bytes > shared_.bytes()) {
+    counters_are_zero_ = false;
+    reserve(shared_, plan.device_shared_bytes, "partial sums of a run");
+  }
   std::size_t words = 0;
   for (std::size_t group = 0; group < wiring.groups(); ++group) {
     if (wiring.spaces[group] != Space::Device) continue;
     words += wiring.first_operand[group + 1] - wiring.first_operand[group] +
-             plan.launches[group].ints.size();
+             plan.launches[group].ints.size() + (plan.launches[group].shared_bytes > 0 ? 1 : 0);
   }
   statuses_.resize(wiring.groups());
   reserve(tables_, words * word_bytes + statuses_.size() * sizeof(std::int32_t),
@@ -104,7 +115,7 @@ void DeviceRun::set_states(std::span<const StateMemory> states) {
   states_ = states;
   for (const StateSlot& slot : state_slots_) {
     const OperandRange& memory = states[slot.state].device;
-    OperandRange& range = ranges_[slot.operand];
+    OperandRange& range = ranges_[slot.range];
     words_changed_ = words_changed_ || range.begin != memory.begin;
     words_[slot.word] = range.begin = memory.begin;
     range.bytes = memory.bytes;
@@ -115,6 +126,9 @@ void DeviceRun::start() {
   if (words_changed_ && !words_.empty())
     stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
   words_changed_ = false;
+  if (!counters_are_zero_ && shared_.address() != 0)
+    stream_->clear(shared_.address(), rkernel::counter_bytes);
+  counters_are_zero_ = true;
   stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t));
 }
 
@@ -191,6 +205,7 @@ void DeviceRun::abandon() noexcept {
   } catch (...) {  // the failure that is being handled is the one to report
   }
   first_in_flight_ = last_in_flight_ = no_group;
+  counters_are_zero_ = false;  // a launch may have ended in the middle
 }
 
 }  // namespace dyn::runtime

@@ -44,7 +44,7 @@ class DeviceRun {
   /// wait are dropped.
   void abandon() noexcept;
 
-  std::size_t bytes() const noexcept { return arena_.bytes() + tables_.bytes(); }
+  std::size_t bytes() const noexcept { return arena_.bytes() + shared_.bytes() + tables_.bytes(); }
 
  private:
   void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
@@ -60,18 +60,21 @@ class DeviceRun {
   std::unique_ptr<rkernel::Stream> stream_;
   const Wiring* wiring_ = nullptr;
   rkernel::DeviceBlock arena_;
-  rkernel::DeviceBlock tables_;  ///< the pointers of all launches, their ints, then one
-                                 ///< std::int32_t for each group: its status
+  rkernel::DeviceBlock shared_;     ///< memory that the blocks of a launch share
+  bool counters_are_zero_ = false;  ///< those of shared_
+  rkernel::DeviceBlock tables_;     ///< the pointers of all launches, their ints, then one
+                                    ///< std::int32_t for each group: its status
 
   std::vector<rkernel::OperandRange> buffers_;  ///< by buffer of the device's arena
-  std::vector<rkernel::OperandRange> ranges_;   ///< by operand of the wiring; empty for the host's
+  /// By operand of the wiring, empty for the host's; after those of each group one for shared_.
+  std::vector<rkernel::OperandRange> ranges_;
   std::vector<rkernel::DeviceLaunch>
       launches_;                      ///< by group; no blocks where there is nothing to do
   std::vector<std::uint64_t> words_;  ///< of the tables, as they are uploaded
   bool words_changed_ = false;        ///< since they were uploaded
   /// An operand that is a state.
   struct StateSlot {
-    std::size_t operand = 0, state = 0;
+    std::size_t range = 0, state = 0;
     std::size_t word = 0;  ///< its address
   };
   std::vector<StateSlot> state_slots_;

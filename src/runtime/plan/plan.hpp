@@ -23,10 +23,11 @@ struct Plan {
   std::vector<std::size_t> device_offsets,
       device_bytes;  ///< one for each buffer of the device's arena: place and length
   std::size_t device_arena_bytes = 0;
-  std::size_t scratch_bytes = 0;    ///< per thread: the largest of all launches
-  std::size_t shared_bytes = 0;     ///< per run: the largest of all launches
-  int threads = 1;                  ///< the largest of all launches
-  std::size_t footprint_bytes = 0;  ///< of this object, for the cache's budget
+  std::size_t device_shared_bytes = 0;  ///< per run: the largest of all launches on the device
+  std::size_t scratch_bytes = 0;        ///< per thread: the largest of all launches
+  std::size_t shared_bytes = 0;         ///< per run: the largest of all launches on the host
+  int threads = 1;                      ///< the largest of all launches
+  std::size_t footprint_bytes = 0;      ///< of this object, for the cache's budget
 
   /// Sums over all launches.
   double flops() const;

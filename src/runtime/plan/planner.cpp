@@ -115,7 +115,10 @@ PlanPtr Planner::make(std::span<const std::int64_t> symbols) const {
   plan->launches.reserve(kernels_.size());
   for (const auto& kernel : kernels_) {
     rkernel::Launch& launch = plan->launches.emplace_back(kernel->plan({symbols, threads_}));
-    if (kernel->space() == rkernel::Space::Device) continue;
+    if (kernel->space() == rkernel::Space::Device) {
+      plan->device_shared_bytes = std::max(plan->device_shared_bytes, launch.shared_bytes);
+      continue;
+    }
     launch.threads = std::clamp(launch.threads, 1, threads_);
     plan->threads = std::max(plan->threads, launch.threads);
     plan->scratch_bytes = std::max(plan->scratch_bytes, launch.scratch_bytes);

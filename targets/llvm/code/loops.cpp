@@ -9,6 +9,15 @@ llvm::BasicBlock* new_block(Builder& builder, const std::string& name) {
                                   builder.GetInsertBlock()->getParent());
 }
 
+void forbid_unrolling(llvm::BranchInst& latch) {
+  llvm::LLVMContext& context = latch.getContext();
+  llvm::MDNode* disable =
+      llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  latch.setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 }  // namespace
 
 CountedLoop::CountedLoop(Builder& builder, llvm::Value* begin, llvm::Value* end, llvm::Value* step,
@@ -36,7 +45,9 @@ std::vector<llvm::Value*> CountedLoop::close(std::span<llvm::Value* const> next)
       builder_.CreateAdd(index_, step_, name_ + ".next", /*HasNUW=*/false, /*HasNSW=*/true);
   llvm::BasicBlock* latch = builder_.GetInsertBlock();
   after_->insertInto(latch->getParent());
-  builder_.CreateCondBr(builder_.CreateICmpSLT(following, end_), body_, after_);
+  llvm::BranchInst* again =
+      builder_.CreateCondBr(builder_.CreateICmpSLT(following, end_), body_, after_);
+  if (rolled_) forbid_unrolling(*again);
   index_->addIncoming(following, latch);
   builder_.SetInsertPoint(after_);
   std::vector<llvm::Value*> results;
@@ -48,6 +59,30 @@ std::vector<llvm::Value*> CountedLoop::close(std::span<llvm::Value* const> next)
     results.push_back(result);
   }
   return results;
+}
+
+RepeatedBody::RepeatedBody(Builder& builder, const std::string& name,
+                           std::span<llvm::Value* const> initial)
+    : builder_(builder) {
+  llvm::BasicBlock* before = builder.GetInsertBlock();
+  body_ = new_block(builder, name);
+  after_ = llvm::BasicBlock::Create(builder.getContext(), name + ".after");
+  builder.CreateBr(body_);
+  builder.SetInsertPoint(body_);
+  for (llvm::Value* value : initial) {
+    carried_.push_back(builder.CreatePHI(value->getType(), 2));
+    carried_.back()->addIncoming(value, before);
+  }
+}
+
+std::vector<llvm::Value*> RepeatedBody::close(std::span<llvm::Value* const> next,
+                                              llvm::Value* again) {
+  llvm::BasicBlock* latch = builder_.GetInsertBlock();
+  after_->insertInto(latch->getParent());
+  builder_.CreateCondBr(again, body_, after_);
+  builder_.SetInsertPoint(after_);
+  for (std::size_t i = 0; i < carried_.size(); ++i) carried_[i]->addIncoming(next[i], latch);
+  return {next.begin(), next.end()};
 }
 
 Conditional::Conditional(Builder& builder, llvm::Value* condition, const std::string& name)

@@ -18,6 +18,8 @@ class CountedLoop {
 
   llvm::Value* index() const { return index_; }
   llvm::Value* carried(std::size_t i) const { return carried_[i]; }
+  /// Compilers do not unroll it: its body takes the registers that there are.
+  void keep_rolled() { rolled_ = true; }
   /// Ends the body; returns the carried values after the loop (the initial ones where it never
   /// ran).
   std::vector<llvm::Value*> close(std::span<llvm::Value* const> next = {});
@@ -29,6 +31,22 @@ class CountedLoop {
   std::vector<llvm::Value*> initial_;
   llvm::BasicBlock *before_, *body_, *after_;
   llvm::PHINode* index_;
+  std::vector<llvm::PHINode*> carried_;
+  bool rolled_ = false;
+};
+
+/// do { ... } while (again), with values carried from one to the next. The constructor leaves the
+/// builder in the body, close() after it.
+class RepeatedBody {
+ public:
+  RepeatedBody(Builder& builder, const std::string& name, std::span<llvm::Value* const> initial);
+  llvm::Value* carried(std::size_t i) const { return carried_[i]; }
+  /// Ends the body; returns the carried values after it.
+  std::vector<llvm::Value*> close(std::span<llvm::Value* const> next, llvm::Value* again);
+
+ private:
+  Builder& builder_;
+  llvm::BasicBlock *body_, *after_;
   std::vector<llvm::PHINode*> carried_;
 };
 

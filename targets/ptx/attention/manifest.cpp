@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "targets/ptx/contraction/vector_copies.hpp"
+#include "targets/ptx/copies/vector_copies.hpp"
 
 namespace dyn::ptx {
 namespace {

@@ -29,7 +29,8 @@ struct TilePolicies::Paper {
   std::vector<GpuRegion> regions_of(const choice::KernelProgram& program) const {
     std::vector<GpuRegion> regions;
     for (const choice::KernelRegion& region : program.regions)
-      regions.push_back({kernels.tile_of(region.kernel), region.m0, region.m, region.n0, region.n});
+      regions.push_back(
+          {kernels.tile_of(region.kernel), region.m0, region.m, region.n0, region.n, {}});
     if (regions.size() == 2 &&
         std::ranges::find(pairs, GpuPair{regions[0].tile, regions[1].tile}) == pairs.end())
       std::swap(regions[0], regions[1]);
@@ -85,7 +86,7 @@ GpuProgram TilePolicies::choose(Policy policy, const MetContraction& met) const 
       return {std::move(regions), seconds};
     }
   }
-  return choice::select_gpu_program(machine_, met.for_tile, tiles_, pairs_for(met));
+  return choice::select_gpu_program(machine_, met.for_tile, tiles_, pairs_for(met), met.split);
 }
 
 std::vector<ConsideredProgram> TilePolicies::considered(Policy policy,
@@ -103,14 +104,17 @@ std::vector<ConsideredProgram> TilePolicies::considered(Policy policy,
     if (choice::occupancy(machine_, tile.threads(), tile.registers(), tile.shared_bytes()).blocks ==
         0)
       continue;
-    considered.push_back({{{i, 0, met.shape.m, 0, met.shape.n}},
+    considered.push_back({{{i, 0, met.shape.m, 0, met.shape.n, {}}},
                           choice::gpu_contraction_cost(machine_, met.for_tile(tile), tile)});
   }
   const choice::GpuChoice alone = choice::select_gpu_tile(machine_, met.for_tile, tiles_);
   if (alone.tile < 0) return considered;
-  choice::for_each_gpu_cut(
-      machine_, met.for_tile, tiles_, pairs_for(met), tiles_[static_cast<std::size_t>(alone.tile)],
-      [&](const GpuProgram& program) { considered.push_back({program.regions, program.seconds}); });
+  const auto add = [&](const GpuProgram& program) {
+    considered.push_back({program.regions, program.seconds});
+  };
+  choice::for_each_gpu_cut(machine_, met.for_tile, tiles_, pairs_for(met),
+                           tiles_[static_cast<std::size_t>(alone.tile)], add);
+  if (met.split) choice::for_each_gpu_split(machine_, met.for_tile, tiles_, add);
   return considered;
 }
 

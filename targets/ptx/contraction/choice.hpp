@@ -20,6 +20,7 @@ struct MetContraction {
   choice::GpuShapeFor for_tile;
   int vectors = 0;
   bool pairs = false;
+  bool split = false;  ///< code for shared tiles is there
 };
 
 struct ConsideredProgram {

@@ -14,8 +14,8 @@
 namespace dyn::ptx {
 namespace {
 
-GridSlots region_slots(codegen::SlotTable& slots) {
-  GridSlots grid = add_grid_slots(slots);
+GridSlots region_slots(codegen::SlotTable& slots, const rkernel::Problem& problem) {
+  GridSlots grid = add_grid_slots(slots, problem, false);
   for (int* slot : {&grid.m_begin, &grid.m_end, &grid.n_begin, &grid.n_end})
     *slot = slots.add_strategy_slot();
   return grid;
@@ -28,23 +28,23 @@ std::string name_of_tiles(const GpuContractionClass& shape_class) {
 
 }  // namespace
 
-GridSlots add_grid_slots(codegen::SlotTable& slots) {
-  GridSlots grid{};
-  for (int* slot : {&grid.m_blocks, &grid.n_blocks, &grid.tickets})
-    *slot = slots.add_strategy_slot();
+GridSlots add_grid_slots(codegen::SlotTable& slots, const rkernel::Problem& problem, bool split) {
+  GridSlots grid{.raster = add_raster_slots(slots, problem), .tickets = slots.add_strategy_slot()};
+  if (!split) return grid;
+  for (int* slot : {&grid.whole, &grid.span, &grid.shared_steps}) *slot = slots.add_strategy_slot();
   return grid;
 }
 
-PairSlots add_pair_slots(codegen::SlotTable& slots) {
-  const GridSlots first = region_slots(slots);
-  return {first, region_slots(slots)};
+PairSlots add_pair_slots(codegen::SlotTable& slots, const rkernel::Problem& problem) {
+  const GridSlots first = region_slots(slots, problem);
+  return {first, region_slots(slots, problem)};
 }
 
 std::string to_string(const GpuContractionClass& shape_class) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return name_of_tiles(shape_class) + ", copies " + letter(shape_class.a) + letter(shape_class.b) +
          (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " +
-         codegen::class_letters(shape_class.lanes);
+         codegen::class_letters(shape_class.lanes) + (shape_class.split ? ", K split" : "");
 }
 
 void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,

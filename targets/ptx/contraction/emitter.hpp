@@ -10,29 +10,31 @@
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/tree/layer.hpp"
 #include "targets/llvm/problem/slots.hpp"
+#include "targets/ptx/contraction/raster.hpp"
+#include "targets/ptx/copies/pieces.hpp"
 #include "targets/ptx/tile/leaf.hpp"
 
 namespace dyn::ptx {
 
-/// The way in which an operand's tile is copied to shared memory.
-enum class Copy : unsigned char {
-  Vectors,  ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
-            ///< aligned
-  Elements  ///< one by one: any strides, any dtype, converted on the way
-};
-
 /// Slots of the ints that the plan fills, after those of the problem, for one region of the output.
 struct GridSlots {
-  int m_blocks, n_blocks;  ///< blocks of the region's tile along m and n
-  int tickets;  ///< batch * m_blocks * n_blocks, plus the tickets of the region before; blocks take
-                ///< them round robin
+  RasterSlots raster;
+  int tickets;  ///< one for each of batch * m_blocks * n_blocks tiles, plus the tickets of the
+                ///< region before; blocks take them round robin
+  /// Where K is split, the last tickets share tiles: the first `whole` tiles have a ticket each,
+  /// and a ticket after these has `span` steps of block_k, which go from tile to tile; the last one
+  /// has what is left of `shared_steps`. none: all tiles are whole.
+  int whole = codegen::SlotTable::none, span = codegen::SlotTable::none,
+      shared_steps = codegen::SlotTable::none;
   /// Rows and columns of the region, for each of the batch. none: all.
   int m_begin = codegen::SlotTable::none, m_end = codegen::SlotTable::none,
       n_begin = codegen::SlotTable::none, n_end = codegen::SlotTable::none;
 };
-GridSlots add_grid_slots(codegen::SlotTable& slots);  ///< for a program of one region
+/// For a program of one region.
+GridSlots add_grid_slots(codegen::SlotTable& slots, const rkernel::Problem& problem, bool split);
 using PairSlots = std::array<GridSlots, 2>;
-PairSlots add_pair_slots(codegen::SlotTable& slots);  ///< for a program of two regions
+/// For a program of two regions.
+PairSlots add_pair_slots(codegen::SlotTable& slots, const rkernel::Problem& problem);
 
 /// One region of a program, with the tree of its tile.
 struct RegionTree {
@@ -50,6 +52,7 @@ struct GpuContractionClass {
   /// The tile of the second region, where the code is for programs of two; engine, operands and
   /// copies are the first region's.
   std::optional<choice::GpuTile> second = std::nullopt;
+  bool split = false;  ///< tickets may share tiles; not with a second region
 };
 std::string to_string(const GpuContractionClass& shape_class);
 
@@ -57,7 +60,8 @@ std::string to_string(const GpuContractionClass& shape_class);
 /// first region come before those of the second, and blocks take them round robin through both:
 /// which block idles at the end depends on all tickets together. Blocks of both have equal threads;
 /// the kernel has the registers and the shared memory of the one that needs more. Columns of a
-/// region begin at a multiple of 16.
+/// region begin at a multiple of 16. Where the class splits K, a pointer to the memory of a
+/// launch's blocks (rkernel::Launch::shared_bytes) follows those of the operands.
 void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,
                           std::span<const RegionTree> regions, const codegen::SlotTable& slots,
                           const GpuContractionClass& shape_class);

@@ -12,6 +12,7 @@
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/choice.hpp"
+#include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/kernel_text.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
@@ -118,12 +119,12 @@ class GpuContractionKernel final : public ContractionKernel {
         machine_(machine),
         policy_(TilePolicies::acting(policy)),
         target_name_(target_name),
-        slots_(*problem_),
-        grid_(add_grid_slots(slots_)),
-        pair_slots_(*problem_),
-        pair_grid_(add_pair_slots(pair_slots_)),
         manifest_(*problem_, candidates.tiles,
                   useful_pairs(*problem_, machine, candidates.tiles, candidates.pairs)),
+        slots_(*problem_),
+        grid_(add_grid_slots(slots_, *problem_, manifest_.splits())),
+        pair_slots_(*problem_),
+        pair_grid_(add_pair_slots(pair_slots_, *problem_)),
         policies_(machine, manifest_.tiles(), manifest_.pairs()) {
     const auto [a, b, m, n, k, group, zero, elements] = *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
@@ -292,20 +293,23 @@ class GpuContractionKernel final : public ContractionKernel {
     return elements > 0 ? std::max(1.0, windows / elements) : 1;
   }
 
+  void refuse_more(const char* what, std::int64_t count, std::int64_t most) const {
+    if (count <= most) return;
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} has {} {}: a GPU kernel of it can have {}; cut the tensor, or run "
+                            "the model on a CPU",
+                            problem_->name, count, what, most));
+  }
+
   // Coordinates in a tensor, windows and elements of K are numbers of 32 bits in the kernel.
   void refuse_huge_windows(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
-    const auto refuse = [&](const char* what, std::int64_t count, std::int64_t most) {
-      if (count <= most) return;
-      throw Error(ErrorKind::unsupported,
-                  fmt::format("{} has {} {}: a GPU kernel of windows can have {}; cut the tensor, "
-                              "or run the model on a CPU",
-                              problem_->name, count, what, most));
-    };
-    refuse("windows", std::max(shape.m, shape.batch), most_windows);
-    refuse("elements in a window", shape.k, most_windows);
+    refuse_more("windows", std::max(shape.m, shape.batch), most_windows);
+    refuse_more("elements in a window", shape.k, most_windows);
     for (const codegen::WindowAxisSlots& axis : slots_.window(problem_->contraction->a).axes) {
-      refuse("elements along one axis", codegen::value_of(axis.extent, ints), most_window_extent);
-      refuse("elements before one axis", codegen::value_of(axis.before, ints), most_window_extent);
+      refuse_more("elements along one axis", codegen::value_of(axis.extent, ints),
+                  most_window_extent);
+      refuse_more("elements before one axis", codegen::value_of(axis.before, ints),
+                  most_window_extent);
     }
   }
 
@@ -331,7 +335,7 @@ class GpuContractionKernel final : public ContractionKernel {
   MetContraction met_at(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
     return {shape,
             [this, shape, ints](const GpuTile& tile) { return shape_for(tile, shape, ints); },
-            vectors_of(ints), manifest_.runs_pairs(slots_, ints)};
+            vectors_of(ints), manifest_.runs_pairs(slots_, ints), manifest_.splits()};
   }
 
   // The program that the kernel's own policy takes.
@@ -345,7 +349,7 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   // Tickets of the regions one after another; a region's slots say where its own end.
-  std::int64_t place_regions(const std::vector<GpuRegion>& regions, std::int64_t batch,
+  std::int64_t place_regions(const std::vector<GpuRegion>& regions, const GpuContraction& shape,
                              std::vector<std::int64_t>& ints) const {
     const bool pair = regions.size() > 1;
     if (pair) ints.resize(static_cast<std::size_t>(pair_slots_.size()));
@@ -354,13 +358,17 @@ class GpuContractionKernel final : public ContractionKernel {
     };
     std::int64_t tickets = 0;
     for (std::size_t i = 0; i < regions.size(); ++i) {
-      const auto& [tile_index, m0, m, n0, n] = regions[i];
+      const auto& [tile_index, m0, m, n0, n, split] = regions[i];
       const GpuTile& tile = manifest_.tiles()[tile_index];
       const GridSlots& grid = pair ? pair_grid_[i] : grid_;
       const std::int64_t m_blocks = ceil_div(m, tile.block_m), n_blocks = ceil_div(n, tile.block_n);
-      tickets += batch * m_blocks * n_blocks;
-      set(grid.m_blocks, m_blocks);
-      set(grid.n_blocks, n_blocks);
+      const std::int64_t steps = ceil_div(shape.k, tile.block_k),
+                         whole = shape.batch * m_blocks * n_blocks - split.tiles;
+      tickets += whole + split.blocks(steps);
+      set(grid.whole, whole);
+      set(grid.span, split.span);
+      set(grid.shared_steps, split.tiles * steps);
+      fill_raster(grid.raster, *problem_, slots_, m_blocks, n_blocks, ints);
       set(grid.tickets, tickets);
       set(grid.m_begin, m0);
       set(grid.m_end, m0 + m);
@@ -379,6 +387,14 @@ class GpuContractionKernel final : public ContractionKernel {
         .value();
   }
 
+  // Memory for the sums of tiles that blocks share.
+  std::size_t sums_bytes(const GpuRegion& region, const GpuContraction& shape) const {
+    if (region.split.tiles == 0) return 0;
+    const GpuTile& tile = manifest_.tiles()[region.tile];
+    return FixUp::bytes(region.split.blocks(ceil_div(shape.k, tile.block_k)), region.split.tiles,
+                        std::int64_t{tile.block_m} * tile.block_n);
+  }
+
   rkernel::Launch launch_of(const GpuProgram& program, std::vector<std::int64_t> ints) const {
     if (program.regions.empty())
       throw Error(ErrorKind::internal,
@@ -388,7 +404,9 @@ class GpuContractionKernel final : public ContractionKernel {
     const GpuContraction shape = sizes_of(launch.ints);
     if (shape.windows) refuse_huge_windows(shape, launch.ints);
     launch.grid.function = functions_.at(class_of(program.regions, launch.ints));
-    launch.tickets = place_regions(program.regions, shape.batch, launch.ints);
+    launch.tickets = place_regions(program.regions, shape, launch.ints);
+    refuse_more("blocks", launch.tickets, most_tickets);
+    launch.shared_bytes = sums_bytes(program.regions.front(), shape);
     std::vector<GpuTile> tiles;
     for (const GpuRegion& region : program.regions) tiles.push_back(manifest_.tiles()[region.tile]);
     launch.grid.blocks =
@@ -411,12 +429,12 @@ class GpuContractionKernel final : public ContractionKernel {
   GpuMachine machine_;
   Policy policy_;
   std::string target_name_;
+  ContractionManifest manifest_;
   codegen::SlotTable slots_;
   GridSlots grid_;
   codegen::SlotTable
       pair_slots_;  ///< for programs of two regions: the problem's slots are the same
   PairSlots pair_grid_;
-  ContractionManifest manifest_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
   std::vector<const void*> functions_;
   TilePolicies policies_;

@@ -29,8 +29,11 @@ std::string block_text(const GpuTile& tile) {
 std::string regions_text(const std::vector<GpuTile>& tiles,
                          const std::vector<choice::GpuRegion>& regions) {
   std::string text;
-  for (const auto& [tile, m0, m, n0, n] : regions) {
+  for (const auto& [tile, m0, m, n0, n, split] : regions) {
     text += (text.empty() ? "" : ", ") + tiles[tile].to_string();
+    if (split.tiles > 0)
+      text +=
+          fmt::format(", the last {} tiles shared by parts of {} steps", split.tiles, split.span);
     if (regions.size() == 1) return text;
     const bool rows = regions.front().m0 != regions.back().m0;
     text += fmt::format(" on {} {} to {}", rows ? "rows" : "columns", rows ? m0 : n0,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/contraction/vector_copies.hpp"
+#include "targets/ptx/copies/vector_copies.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -14,6 +14,9 @@ using choice::Engine;
 using choice::GpuTile;
 using rkernel::Operand;
 using rkernel::Problem;
+
+/// Shorter reductions are not worth the exchange of sums through memory.
+constexpr std::int64_t least_split_depth = 256;
 
 std::vector<Copy> copies_for(std::optional<bool> vectors) {
   if (!vectors) return {Copy::Vectors, Copy::Elements};
@@ -41,6 +44,8 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     const bool decided = possible.size() == 1 && i != contraction.a && i != contraction.b;
     lanes_.push_back(decided ? possible.front() : codegen::StrideClass::Any);
   }
+  splits_ = graph::bounds(problem.axes[static_cast<std::size_t>(contraction.k)].extent).high >=
+            least_split_depth;
   // The last tiles are those of the fallback engine: they are dropped first where there would be
   // too many classes.
   for (const GpuTile& tile : tiles) {
@@ -68,7 +73,8 @@ void ContractionManifest::add_classes(const GpuTile& tile,
   const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
   for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.operands))) {
     for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.operands)))
-      classes.push_back({tile, a_copy, b_copy, b_order(tile), lanes_});
+      classes.push_back(
+          {tile, a_copy, b_copy, b_order(tile), lanes_, {}, splits_ && tile.can_be_shared()});
   }
 }
 
@@ -78,6 +84,7 @@ void ContractionManifest::add_pair(const choice::GpuPair& pair) {
   add_classes(tiles_[pair.first], of_first);
   classes_.push_back(std::move(of_first.front()));
   classes_.back().second = tiles_[pair.second];
+  classes_.back().split = false;
   pairs_.push_back(pair);
 }
 

@@ -26,6 +26,8 @@ class ContractionManifest {
 
   const std::vector<choice::GpuTile>& tiles() const noexcept { return tiles_; }
   const std::vector<choice::GpuPair>& pairs() const noexcept { return pairs_; }
+  /// True where the classes of one region let tickets share tiles: K can be long enough.
+  bool splits() const noexcept { return splits_; }
   const std::vector<GpuContractionClass>& classes() const noexcept { return classes_; }
   /// True where a tile copies A (B) 16 bytes at a time for these values of the problem's slots.
   bool a_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots,
@@ -56,6 +58,7 @@ class ContractionManifest {
 
   const rkernel::Problem& problem_;
   std::vector<codegen::StrideClass> lanes_;
+  bool splits_ = false;
   bool k_first_ = false;  ///< B lies along K rather than along N
   std::vector<choice::GpuTile> tiles_;
   std::vector<choice::GpuPair> pairs_;

@@ -22,8 +22,12 @@ std::optional<GpuProgram> ProgramMemory::find(const ProgramKey& key) const {
   program.regions.reserve(regions);
   for (std::size_t region = 0; region < regions; ++region) {
     const std::uint64_t* of = words.data() + words_before_regions + region * words_of_region;
-    program.regions.push_back({static_cast<std::size_t>(of[0]), dyn::number(of[1]),
-                               dyn::number(of[2]), dyn::number(of[3]), dyn::number(of[4])});
+    program.regions.push_back({static_cast<std::size_t>(of[0]),
+                               dyn::number(of[1]),
+                               dyn::number(of[2]),
+                               dyn::number(of[3]),
+                               dyn::number(of[4]),
+                               {dyn::number(of[5]), dyn::number(of[6])}});
   }
   return program;
 }
@@ -35,9 +39,9 @@ void ProgramMemory::insert(const ProgramKey& key, const GpuProgram& program) {
   words[1] = program.regions.size();
   std::size_t at = words_before_regions;
   for (const GpuRegion& region : program.regions) {
-    for (const std::uint64_t each :
-         {std::uint64_t{region.tile}, dyn::word(region.m0), dyn::word(region.m),
-          dyn::word(region.n0), dyn::word(region.n)})
+    for (const std::uint64_t each : {std::uint64_t{region.tile}, dyn::word(region.m0),
+                                     dyn::word(region.m), dyn::word(region.n0), dyn::word(region.n),
+                                     dyn::word(region.split.tiles), dyn::word(region.split.span)})
       words[at++] = each;
   }
   table_.insert(key, std::span(words).first(at));

@@ -33,7 +33,7 @@ class ProgramMemory {
   static constexpr std::size_t most_regions = 2;
 
  private:
-  static constexpr std::size_t words_of_region = 5, words_before_regions = 2;
+  static constexpr std::size_t words_of_region = 7, words_before_regions = 2;
   using Table = WordTable<program_key_words, words_before_regions + most_regions * words_of_region>;
 
   Table table_;

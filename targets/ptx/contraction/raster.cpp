@@ -2,31 +2,103 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "src/choice/gpu/gpu.hpp"
-#include "targets/ptx/tile/tree.hpp"
+#include "targets/ptx/ir/divider.hpp"
+#include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
-std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel,
-                                          const GridSizes& sizes, llvm::Value* ticket) {
-  const rkernel::Contraction& contraction = *kernel.problem->contraction;
-  llvm::Value* rows_of_group = builder.getInt64(choice::raster_rows);
-  llvm::Value* blocks = builder.CreateMul(sizes.m_blocks, sizes.n_blocks);
-  llvm::Value* block = builder.CreateURem(ticket, blocks);
-  llvm::Value* group = builder.CreateMul(sizes.n_blocks, rows_of_group);
-  llvm::Value* first_row = builder.CreateMul(builder.CreateUDiv(block, group), rows_of_group);
-  llvm::Value* within = builder.CreateURem(block, group);
-  llvm::Value* rows = builder.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, builder.CreateSub(sizes.m_blocks, first_row), rows_of_group);
-  std::map<int, llvm::Value*> indices;
-  indices[contraction.m] = builder.CreateAdd(first_row, builder.CreateURem(within, rows));
-  indices[contraction.n] = builder.CreateUDiv(within, rows);
-  llvm::Value* batch = builder.CreateUDiv(ticket, blocks);
-  const std::vector<rkernel::Loop>& loops = kernel.layers[grid_layer].loops;
-  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    if (loop->axis == contraction.m || loop->axis == contraction.n) continue;
-    indices[loop->axis] = builder.CreateURem(batch, sizes.batch.at(loop->axis));
-    batch = builder.CreateUDiv(batch, sizes.batch.at(loop->axis));
+namespace {
+
+using choice::raster_rows;
+
+/// Outermost first.
+std::vector<int> batch_axes(const rkernel::Problem& problem) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  std::vector<int> axes;
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    if (axis != contraction.m && axis != contraction.n && axis != contraction.k)
+      axes.push_back(axis);
   }
+  return axes;
+}
+
+}  // namespace
+
+RasterSlots add_raster_slots(codegen::SlotTable& slots, const rkernel::Problem& problem) {
+  RasterSlots raster{};
+  raster.inner_batches.resize(std::max<std::size_t>(1, batch_axes(problem).size()) - 1);
+  for (int* slot : {&raster.m_blocks, &raster.n_blocks}) *slot = slots.add_strategy_slot();
+  const auto add = [&](RasterSlots::DividerSlots& divider) {
+    for (int* slot : {&divider.multiplier, &divider.shift}) *slot = slots.add_strategy_slot();
+  };
+  for (auto* divider : {&raster.batch, &raster.group, &raster.rest}) add(*divider);
+  for (RasterSlots::DividerSlots& divider : raster.inner_batches) add(divider);
+  return raster;
+}
+
+void fill_raster(const RasterSlots& raster, const rkernel::Problem& problem,
+                 const codegen::SlotTable& slots, std::int64_t m_blocks, std::int64_t n_blocks,
+                 std::span<std::int64_t> ints) {
+  const auto set = [&](int slot, std::int64_t value) {
+    ints[static_cast<std::size_t>(slot)] = value;
+  };
+  const auto set_divider = [&](const RasterSlots::DividerSlots& of, std::int64_t divisor) {
+    const Divider divider = divider_of(divisor, 32);
+    set(of.multiplier, static_cast<std::int64_t>(divider.multiplier));
+    set(of.shift, divider.shift);
+  };
+  set(raster.m_blocks, m_blocks);
+  set(raster.n_blocks, n_blocks);
+  set_divider(raster.batch, m_blocks * n_blocks);
+  set_divider(raster.group, raster_rows * n_blocks);
+  set_divider(raster.rest, m_blocks % raster_rows);
+  const std::vector<int> axes = batch_axes(problem);
+  for (std::size_t i = 0; i < raster.inner_batches.size(); ++i)
+    set_divider(raster.inner_batches[i], codegen::value_of(slots.extent(axes[i + 1]), ints));
+}
+
+llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot) {
+  llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), ints,
+                                                            static_cast<std::uint64_t>(slot));
+  return builder.CreateAlignedLoad(builder.getInt32Ty(), address, llvm::Align(8));
+}
+
+std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder,
+                                          const rkernel::Problem& problem,
+                                          const RasterSlots& raster,
+                                          const codegen::SlotTable& slots, llvm::Value* ints,
+                                          llvm::Value* ticket) {
+  const auto word = [&](int slot) { return load_word(builder, ints, slot); };
+  const auto quotient = [&](llvm::Value* value, const RasterSlots::DividerSlots& by) {
+    return divided(builder, value, word(by.multiplier), word(by.shift));
+  };
+  const auto rest = [&](llvm::Value* value, llvm::Value* quotient, llvm::Value* by) {
+    return builder.CreateSub(value, builder.CreateMul(quotient, by));
+  };
+  llvm::Value *m_blocks = word(raster.m_blocks), *n_blocks = word(raster.n_blocks),
+              *rows_of_group = number(builder, raster_rows);
+  llvm::Value* batch = quotient(ticket, raster.batch);
+  llvm::Value* block = rest(ticket, batch, builder.CreateMul(m_blocks, n_blocks));
+  llvm::Value* group = quotient(block, raster.group);
+  llvm::Value* within = rest(block, group, builder.CreateMul(n_blocks, rows_of_group));
+  llvm::Value* first_row = builder.CreateMul(group, rows_of_group);
+  llvm::Value* rows = builder.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, builder.CreateSub(m_blocks, first_row), rows_of_group);
+  llvm::Value* column = builder.CreateSelect(builder.CreateICmpEQ(rows, rows_of_group),
+                                             builder.CreateUDiv(within, rows_of_group),
+                                             quotient(within, raster.rest));
+  std::map<int, llvm::Value*> indices{
+      {problem.contraction->m, builder.CreateAdd(first_row, rest(within, column, rows))},
+      {problem.contraction->n, column}};
+  const std::vector<int> axes = batch_axes(problem);
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    llvm::Value* outer = i == 0 ? nullptr : quotient(batch, raster.inner_batches[i - 1]);
+    indices[axes[i]] = i == 0 ? batch : rest(batch, outer, word(slots.extent(axes[i])));
+    batch = outer;
+  }
+  for (auto& [axis, index] : indices) index = builder.CreateZExt(index, builder.getInt64Ty());
   return indices;
 }
 

@@ -9,10 +9,11 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/contraction/epilogue.hpp"
-#include "targets/ptx/contraction/moves.hpp"
+#include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
-#include "targets/ptx/contraction/window_copy.hpp"
+#include "targets/ptx/copies/moves.hpp"
+#include "targets/ptx/copies/window_copy.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
@@ -45,7 +46,8 @@ class RegionEmitter final : public rkernel::Emitter {
                    b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)},
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
-        compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}) {
+        compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}),
+        split_(shape_class.split) {
     if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() ||
         leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {
       throw Error(ErrorKind::internal, "the leaf's tiles are not those of " + tile_.to_string());
@@ -53,23 +55,24 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   void emit(const GridSlots* before) {
-    llvm::Value* first_ticket = before == nullptr ? nullptr : slot(before->tickets);
+    llvm::Value* first_ticket = before == nullptr ? nullptr : word(slot(before->tickets));
     stages_ =
         builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared, pipeline_bytes);
     leaf_->prepare(builder_);
     prepare_operands();
     pipeline_->prepare(builder_, take_barriers(), frame_.thread);
-    llvm::Value* block = builder_.CreateZExt(call(builder_, Op::Block), builder_.getInt64Ty());
-    llvm::Value* blocks = builder_.CreateZExt(call(builder_, Op::Blocks), builder_.getInt64Ty());
+    llvm::Value *block = call(builder_, Op::Block), *blocks = call(builder_, Op::Blocks);
     const Cursor first = pipeline_->first(builder_);
-    CountedLoop tickets(builder_, first_of_block(first_ticket, block, blocks), slot(grid_.tickets),
-                        blocks, "ticket", Values{first.stage, first.parity});
+    CountedLoop tickets(builder_, first_of_block(first_ticket, block, blocks),
+                        loaded(grid_.tickets), blocks, "ticket", Values{first.stage, first.parity});
     cursor_ = {tickets.carried(0), tickets.carried(1)};
     llvm::Value* ticket = first_ticket == nullptr
                               ? tickets.index()
                               : builder_.CreateSub(tickets.index(), first_ticket);
-    block_index_ = locate_ticket(builder_, kernel_, grid_sizes(), ticket);
-    rkernel::walk(kernel_, *this);
+    if (split_)
+      emit_parts(ticket);
+    else
+      emit_tile(ticket);
     tickets.close(Values{cursor_.stage, cursor_.parity});
   }
 
@@ -83,14 +86,8 @@ class RegionEmitter final : public rkernel::Emitter {
   void close(int layer, const rkernel::Loop&) override {
     if (layer != shared_layer) return;
     close_step();
-    const OutputTile outputs{.m = contraction_.m,
-                             .n = contraction_.n,
-                             .rows = tile_.block_m,
-                             .columns = tile_.block_n,
-                             .row_floats = tile_.epilogue_row_floats(),
-                             .threads = tile_.threads()};
-    Epilogue(builder_, problem_, outputs, operands_, compiler_)
-        .emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
+    if (split_) return emit_shared_outputs();
+    emit_outputs();
   }
 
   void run_ahead(int, std::span<const rkernel::Move> moves) override {
@@ -98,7 +95,7 @@ class RegionEmitter final : public rkernel::Emitter {
     CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
                       carried_with(cursor_, a_.position, b_.position, {}));
     const Cursor cursor = take_carried(ahead, 0);
-    begin_write(cursor, ahead.index());
+    begin_write(cursor, split_ ? builder_.CreateAdd(ahead.index(), first_step_) : ahead.index());
     for (const rkernel::Move& move : moves) issue(move);
     pipeline_->end_write(builder_);
     const Cursor next = pipeline_->next(builder_, cursor);
@@ -181,6 +178,10 @@ class RegionEmitter final : public rkernel::Emitter {
   }
   llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
   llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
+  llvm::Value* loaded(int slot) { return load_word(builder_, frame_.args.ints, slot); }
+  llvm::Value* word(llvm::Value* value) {
+    return builder_.CreateTrunc(value, builder_.getInt32Ty());
+  }
   llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
   }
@@ -223,6 +224,87 @@ class RegionEmitter final : public rkernel::Emitter {
     llvm::Value* passed = builder_.CreateSub(builder_.CreateAdd(block, blocks),
                                              builder_.CreateURem(first_ticket, blocks));
     return builder_.CreateAdd(first_ticket, builder_.CreateURem(passed, blocks));
+  }
+
+  /// Computes the tile of a ticket, or the part of it from first_step_ to end_step_.
+  void emit_tile(llvm::Value* ticket) {
+    block_index_ =
+        locate_ticket(builder_, problem_, grid_.raster, slots_, frame_.args.ints, ticket);
+    rkernel::walk(kernel_, *this);
+  }
+
+  // A ticket begins anywhere in a tile, goes on through others, and ends anywhere in one.
+  void emit_parts(llvm::Value* ticket) {
+    llvm::Value* steps = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, steps_, number(1));
+    llvm::Value *whole = loaded(grid_.whole), *span = loaded(grid_.span);
+    llvm::Value* is_whole = builder_.CreateICmpSLT(ticket, whole);
+    sharing_ticket_ = builder_.CreateSub(ticket, whole);
+    llvm::Value* at = builder_.CreateMul(sharing_ticket_, span);
+    llvm::Value* tile = builder_.CreateUDiv(at, steps);
+    llvm::Value* in_tile = builder_.CreateSub(at, builder_.CreateMul(tile, steps));
+    llvm::Value* rest = minimum(span, builder_.CreateSub(loaded(grid_.shared_steps), at));
+    const Values first{builder_.CreateSelect(is_whole, sharing_ticket_, tile),
+                       builder_.CreateSelect(is_whole, number(0), in_tile),
+                       builder_.CreateSelect(is_whole, steps_, rest), cursor_.stage,
+                       cursor_.parity};
+    codegen::RepeatedBody parts(builder_, "part_of_ticket", first);
+    cursor_ = {parts.carried(3), parts.carried(4)};
+    sharing_tile_ = parts.carried(0);
+    first_step_ = parts.carried(1);
+    llvm::Value* left = parts.carried(2);
+    llvm::Value* count = minimum(builder_.CreateSub(steps_, first_step_), left);
+    end_step_ = builder_.CreateAdd(first_step_, count);
+    emit_tile(builder_.CreateAdd(loaded(grid_.whole), sharing_tile_));
+    left = builder_.CreateSub(left, count);
+    const Values after = parts.close(Values{builder_.CreateAdd(sharing_tile_, number(1)), number(0),
+                                            left, cursor_.stage, cursor_.parity},
+                                     builder_.CreateICmpSGT(left, number(0)));
+    cursor_ = {after[3], after[4]};
+  }
+
+  // Tickets that have all of K of a tile store it, and so does the last of those that share one.
+  void emit_shared_outputs() {
+    llvm::Value* has_part = builder_.CreateOr(builder_.CreateICmpNE(first_step_, number(0)),
+                                              builder_.CreateICmpNE(end_step_, steps_));
+    codegen::Conditional sharing(builder_, has_part, "share_tile");
+    llvm::Value* span = loaded(grid_.span);
+    llvm::Value* begin = builder_.CreateMul(sharing_tile_, steps_);
+    llvm::Value* first = builder_.CreateUDiv(begin, span);
+    llvm::Value* last =
+        builder_.CreateUDiv(builder_.CreateSub(builder_.CreateAdd(begin, steps_), number(1)), span);
+    const TileParts parts{sharing_tile_, first,
+                          builder_.CreateAdd(builder_.CreateSub(last, first), number(1))};
+    FixUp fix_up(builder_, shared_memory(), stages_, frame_.thread, tile_.threads());
+    llvm::Value* is_last = fix_up.arrive(parts, sharing_ticket_, accumulators_);
+    codegen::Conditional adding(builder_, is_last, "add_parts");
+    Values inside = adding.close(fix_up.total(parts, accumulators_.size()), accumulators_);
+    inside.push_back(is_last);
+    accumulators_.push_back(builder_.getTrue());
+    accumulators_ = sharing.close(inside, accumulators_);
+    llvm::Value* stores = accumulators_.back();
+    accumulators_.pop_back();
+    codegen::Conditional storing(builder_, stores, "store_tile");
+    emit_outputs();
+    storing.close();
+  }
+
+  /// The memory of the launch's blocks; its address follows those of the operands.
+  llvm::Value* shared_memory() {
+    llvm::Type* pointer = frame_.args.pointers->getType();
+    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, frame_.args.pointers,
+                                                             problem_.operands.size());
+    return builder_.CreateAlignedLoad(pointer, field, llvm::Align(8));
+  }
+
+  void emit_outputs() {
+    const OutputTile outputs{.m = contraction_.m,
+                             .n = contraction_.n,
+                             .rows = tile_.block_m,
+                             .columns = tile_.block_n,
+                             .row_floats = tile_.epilogue_row_floats(),
+                             .threads = tile_.threads()};
+    Epilogue(builder_, problem_, outputs, operands_, compiler_)
+        .emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
   }
 
   void prepare_operands() {
@@ -274,12 +356,6 @@ class RegionEmitter final : public rkernel::Emitter {
     copy.prepare(builder_, frame_.thread, values, table);
   }
 
-  GridSizes grid_sizes() {
-    GridSizes sizes{slot(grid_.m_blocks), slot(grid_.n_blocks), {}};
-    for (const rkernel::Loop& loop : batch_loops()) sizes.batch[loop.axis] = extent(loop.axis);
-    return sizes;
-  }
-
   std::vector<rkernel::Loop> batch_loops() const {
     std::vector<rkernel::Loop> loops = kernel_.layers[grid_layer].loops;
     std::erase_if(loops, [&](const rkernel::Loop& loop) {
@@ -310,10 +386,10 @@ class RegionEmitter final : public rkernel::Emitter {
         offset = builder_.CreateAdd(
             offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
       }
-      matrix->position =
-          matrix->copy->enter(builder_, {element(operand, matrix->base, offset),
-                                         is_a ? outputs_.rows : outputs_.columns,
-                                         is_a ? outputs_.m : outputs_.n, &block_index_});
+      matrix->position = matrix->copy->enter(
+          builder_,
+          {element(operand, matrix->base, offset), is_a ? outputs_.rows : outputs_.columns,
+           is_a ? outputs_.m : outputs_.n, &block_index_, split_ ? first_step_ : nullptr});
     }
   }
 
@@ -345,7 +421,8 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   void begin_write(const Cursor& cursor, llvm::Value* step) {
-    pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, steps_));
+    pipeline_->begin_write(builder_, cursor,
+                           builder_.CreateICmpSLT(step, split_ ? end_step_ : steps_));
     write_step_ = step;
     write_stage_ = stage_at(cursor);
   }
@@ -361,7 +438,8 @@ class RegionEmitter final : public rkernel::Emitter {
   void open_step() {
     Values carried = leaf_->zeros(builder_);
     const std::size_t sums = carried.size();
-    loop_.emplace(builder_, number(0), steps_, number(1), "step",
+    loop_.emplace(builder_, split_ ? first_step_ : number(0), split_ ? end_step_ : steps_,
+                  number(1), "step",
                   carried_with(cursor_, a_.position, b_.position, std::move(carried)));
     accumulators_.clear();
     for (std::size_t i = 0; i < sums; ++i) accumulators_.push_back(loop_->carried(i));
@@ -395,7 +473,12 @@ class RegionEmitter final : public rkernel::Emitter {
   codegen::Operands operands_;
   codegen::ExprCompiler compiler_;
 
+  const bool split_;
   llvm::Value *stages_ = nullptr, *steps_ = nullptr;  ///< steps_: i32
+  /// Where K is split, all i32: the part of a tile that is computed, and its tile and ticket,
+  /// counted from the first tile and ticket that are no whole ones.
+  llvm::Value *first_step_ = nullptr, *end_step_ = nullptr;
+  llvm::Value *sharing_tile_ = nullptr, *sharing_ticket_ = nullptr;
   std::map<int, llvm::Value*> block_index_;
   BlockOutputs outputs_{};
   Cursor cursor_, step_cursor_;  ///< cursor of the ticket's first step; of the step in the loop

@@ -9,7 +9,7 @@
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
-#include "targets/ptx/loop/divider.hpp"
+#include "targets/ptx/ir/divider.hpp"
 #include "targets/ptx/loop/row_passes.hpp"
 #include "targets/ptx/loop/simplify.hpp"
 

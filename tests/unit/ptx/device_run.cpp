@@ -87,6 +87,13 @@ void DeviceRun::run(const rkernel::Problem& problem, const rkernel::Kernel& kern
     pointers.push_back(blocks_.at(operand.buffer).address());
     ranges.push_back({pointers.back(), sizes_.at(operand.buffer), operand.written});
   }
+  const rkernel::DeviceBlock shared(*device_, std::max<std::size_t>(1, launch.shared_bytes),
+                                    "partial sums");
+  if (launch.shared_bytes > 0) {
+    pointers.push_back(shared.address());
+    ranges.push_back({shared.address(), launch.shared_bytes, true});
+    stream_->clear(shared.address(), rkernel::counter_bytes);
+  }
   const rkernel::DeviceBlock pointer_block(*device_, pointers.size() * sizeof pointers[0],
                                            "pointers");
   const rkernel::DeviceBlock int_block(

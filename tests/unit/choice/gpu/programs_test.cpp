@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "src/base/rounding.hpp"
 #include "src/choice/gpu/micro_kernels.hpp"
 #include "src/choice/gpu/programs.hpp"
 #include "src/choice/gpu/wave.hpp"
@@ -42,13 +43,11 @@ struct Candidates {
   std::vector<GpuPair> pairs;
 };
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// The place that ends last, ticket by ticket.
 double longest_place(const GpuMachine& machine, const std::vector<GpuPart>& parts, int fitting) {
   std::vector<std::size_t> part_of_ticket;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& [shape, tile, m, n] = parts[i];
+    const auto& [shape, tile, m, n, split] = parts[i];
     part_of_ticket.insert(part_of_ticket.end(),
                           static_cast<std::size_t>(shape.batch * ceil_div(shape.m, tile.block_m) *
                                                    ceil_div(shape.n, tile.block_n)),
@@ -171,13 +170,14 @@ TEST_CASE(
       shape.batch = round % 3 == 0 ? below(9) : 1;
       const auto shape_for = [&](const GpuTile&) { return shape; };
       const GpuChoice alone = select_gpu_tile(all.machine, shape, all.tiles);
-      const GpuProgram program = select_gpu_program(all.machine, shape_for, all.tiles, all.pairs);
+      const GpuProgram program =
+          select_gpu_program(all.machine, shape_for, all.tiles, all.pairs, false);
       CHECK(program.seconds == dyn::testing::relative(gpu_program_cost(all.machine, shape_for,
                                                                        all.tiles, program.regions))
                                    .epsilon(rounding));
       if (program.regions.size() == 1) {
         CHECK(program.regions.front() ==
-              GpuRegion{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n});
+              GpuRegion{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n, {}});
         continue;
       }
       ++two;
@@ -194,6 +194,53 @@ TEST_CASE(
   }
   CHECK(two > rounds / 100);
   MESSAGE(two << " of " << 2 * rounds << " random sizes have two regions");
+}
+
+TEST_CASE(
+    "tiles are shared where waves are not full and K is long; each step has one block, and no "
+    "prediction is below the machine's limit") {
+  const std::uint64_t seed = dyn::testing::test_seed();
+  MESSAGE("DYN_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  int shared = 0, visited = 0;
+  constexpr int rounds = 500;
+  for (const char* gpu : {"a100", "h200"}) {
+    const Candidates all(gpu);
+    const double most =
+        2 * all.machine.multiprocessors * all.machine.f16_mma_fma * all.machine.clock_hz;
+    for (int round = 0; round < rounds; ++round) {
+      const auto below = [&](std::int64_t most) {
+        return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+      };
+      const GpuContraction shape = shape_of(below(900), below(900), below(30000));
+      const auto shape_for = [&](const GpuTile&) { return shape; };
+      const double flops =
+          2.0 * static_cast<double>(shape.m * shape.n) * static_cast<double>(shape.k);
+      for_each_gpu_split(all.machine, shape_for, all.tiles, [&](const GpuProgram& program) {
+        ++visited;
+        const GpuRegion& region = program.regions.at(0);
+        const GpuTile& tile = all.tiles[region.tile];
+        const std::int64_t tiles =
+                               ceil_div(shape.m, tile.block_m) * ceil_div(shape.n, tile.block_n),
+                           steps = ceil_div(shape.k, tile.block_k),
+                           blocks = region.split.blocks(steps);
+        CHECK(region.split.tiles <= tiles);
+        CHECK(region.split.span < steps);
+        CHECK((blocks - 1) * region.split.span < region.split.tiles * steps);
+        CHECK(blocks * region.split.span >= region.split.tiles * steps);
+        CHECK(program.seconds > flops / most);
+      });
+      const GpuProgram whole = select_gpu_program(all.machine, shape_for, all.tiles, {}, false),
+                       any = select_gpu_program(all.machine, shape_for, all.tiles, {}, true);
+      if (any.regions == whole.regions) continue;
+      ++shared;
+      CHECK(any.regions.at(0).split.tiles > 0);
+      CHECK(any.seconds <= 0.95 * whole.seconds);
+    }
+  }
+  CHECK(visited > 10 * rounds);
+  CHECK(shared > rounds / 2);
+  MESSAGE(shared << " of " << 2 * rounds << " random sizes share tiles");
 }
 
 TEST_CASE("papers may have the pairs that one launch can run, and no others") {

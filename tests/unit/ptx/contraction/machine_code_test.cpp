@@ -27,6 +27,7 @@ MatmulCase copied_in_vectors(const choice::GpuTile& tile, bool windows) {
   c.a = c.b = tile.operands;
   c.a_copy = c.b_copy = ptx::Copy::Vectors;
   c.bias = true;
+  c.split = tile.can_be_shared();
   if (!windows) return c;
   set_windows(c, {});
   c.tile.window_entry_bytes = ptx::window_entry_bytes(build(c).problem);

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "src/base/rounding.hpp"
 #include "src/choice/gpu/programs.hpp"
+#include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
@@ -131,6 +133,8 @@ class Operands {
   int batch_axes_;
 };
 
+std::int64_t steps_of(const MatmulCase& c) { return ceil_div(c.k, c.tile.block_k); }
+
 const char* letter(Copy copy) { return copy == Copy::Vectors ? "vectors" : "elements"; }
 
 }  // namespace
@@ -181,7 +185,8 @@ BuiltMatmul build(const MatmulCase& c) {
                        .b = c.b_copy,
                        .b_order = c.b_order,
                        .lanes = {},
-                       .second = c.second};
+                       .second = c.second,
+                       .split = c.split};
   Operands operands(built, c.batch_axes);
   rkernel::Problem& problem = built.problem;
   problem.name = "matmul";
@@ -234,11 +239,11 @@ codegen::KernelSource source_of(const BuiltMatmul& built,
       if (change) change(regions.back().kernel);
     };
     if (built.shape_class.second) {
-      const PairSlots pair = add_pair_slots(slots);
+      const PairSlots pair = add_pair_slots(slots, built.problem);
       add(built.shape_class.tile, pair[0]);
       add(*built.shape_class.second, pair[1]);
     } else {
-      add(built.shape_class.tile, add_grid_slots(slots));
+      add(built.shape_class.tile, add_grid_slots(slots, built.problem, built.shape_class.split));
     }
     emit_gpu_contraction(module, symbol, regions, slots, built.shape_class);
   };
@@ -253,9 +258,22 @@ OutputRange second_range(const MatmulCase& c) {
   return {0, c.m, n_end, c.n};
 }
 
+std::int64_t tiles_of(const MatmulCase& c) {
+  return c.batch * ceil_div(c.m, c.tile.block_m) * ceil_div(c.n, c.tile.block_n);
+}
+
+std::int64_t tickets_of(const MatmulCase& c) {
+  return tiles_of(c) - c.shared.tiles + c.shared.blocks(steps_of(c));
+}
+
+std::size_t shared_bytes_of(const MatmulCase& c) {
+  return FixUp::bytes(tickets_of(c), tiles_of(c), std::int64_t{c.tile.block_m} * c.tile.block_n);
+}
+
 std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built) {
   codegen::SlotTable slots(built.problem);
-  const PairSlots pair = c.second ? add_pair_slots(slots) : PairSlots{add_grid_slots(slots)};
+  const PairSlots pair = c.second ? add_pair_slots(slots, built.problem)
+                                  : PairSlots{add_grid_slots(slots, built.problem, c.split)};
   std::vector<std::int64_t> ints = slots.evaluate(built.symbols);
   std::int64_t tickets = 0;
   const auto fill = [&](const GridSlots& grid, const choice::GpuTile& tile,
@@ -265,9 +283,12 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
     };
     const std::int64_t m_blocks = (range.m_end - range.m + tile.block_m - 1) / tile.block_m;
     const std::int64_t n_blocks = (range.n_end - range.n + tile.block_n - 1) / tile.block_n;
-    tickets += c.batch * m_blocks * n_blocks;
-    set(grid.m_blocks, m_blocks);
-    set(grid.n_blocks, n_blocks);
+    const std::int64_t steps = steps_of(c), whole = c.batch * m_blocks * n_blocks - c.shared.tiles;
+    tickets += whole + c.shared.blocks(steps);
+    set(grid.whole, whole);
+    set(grid.span, c.shared.span);
+    set(grid.shared_steps, c.shared.tiles * steps);
+    fill_raster(grid.raster, built.problem, slots, m_blocks, n_blocks, ints);
     set(grid.tickets, tickets);
     set(grid.m_begin, range.m);
     set(grid.m_end, range.m_end);
@@ -297,6 +318,8 @@ std::string to_string(const MatmulCase& c) {
     text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) +
             ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
   }
+  if (c.split)
+    text += fmt::format("; the last {} tiles shared by {} steps", c.shared.tiles, c.shared.span);
   if (c.windows) {
     const WindowImages& w = *c.windows;
     text += fmt::format(

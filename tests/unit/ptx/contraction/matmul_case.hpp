@@ -55,6 +55,8 @@ struct MatmulCase {
       std::nullopt;     ///< tile of a second region, which computes the part of the output that the
                         ///< first one, by `tile`, leaves
   OutputRange first{};  ///< for programs of two: the first region's
+  bool split = false;   ///< blocks may share tiles
+  choice::GpuSplit shared = {};  ///< tiles that they do share, where `split`
   /// Then batch is 1 without an axis; m and k are those that set_windows() gives.
   std::optional<WindowImages> windows = std::nullopt;
   bool in_place = false;  ///< with `residual`: it is the output's memory, so that an element stored
@@ -92,6 +94,14 @@ OutputRange second_range(const MatmulCase& c);
 /// The kernel. `change` edits its tree before code is made from it. Lives no longer than `built`.
 codegen::KernelSource source_of(const BuiltMatmul& built,
                                 const std::function<void(rkernel::RKernel&)>& change = {});
+
+/// Tiles of the output, where one tile computes all of it.
+std::int64_t tiles_of(const MatmulCase& c);
+/// Tickets of the whole launch.
+std::int64_t tickets_of(const MatmulCase& c);
+
+/// Bytes of the memory that its blocks share, where `split`.
+std::size_t shared_bytes_of(const MatmulCase& c);
 
 /// The slots of its ints.
 std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built);

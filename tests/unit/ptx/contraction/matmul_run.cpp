@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dyn/error.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "tests/support/coverage.hpp"
@@ -44,6 +45,7 @@ void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) 
   counted.edge("odd strides", c.a_slack % 2 != 0 || c.b_slack % 2 != 0 || c.output_slack % 2 != 0);
   counted.edge("epilogue", c.bias || c.gelu || c.residual);
   counted.edge("two regions", c.second.has_value());
+  counted.edge("shared tiles", c.shared.tiles > 0);
 }
 
 }  // namespace
@@ -82,6 +84,13 @@ Bytes EmulatedMatmul::run(const MatmulCase& c, const std::vector<Bytes>& buffers
     addresses.push_back(blocks.back().address());
     ranges.push_back({addresses.back(), buffer.size(), last});
   }
+  const std::size_t shared_bytes = c.split ? shared_bytes_of(c) : 0;
+  std::vector<std::byte> zeros(shared_bytes);
+  const DeviceBlock shared = table(device_, *stream, zeros);
+  if (c.split) {
+    addresses.push_back(shared.address());
+    ranges.push_back({shared.address(), shared_bytes, true});
+  }
   const DeviceBlock pointers = table(device_, *stream, addresses),
                     ints = table(device_, *stream, ints_of(c, build(c))),
                     status = table(device_, *stream, std::vector<std::int32_t>{0});
@@ -97,8 +106,12 @@ Bytes EmulatedMatmul::run(const MatmulCase& c, const std::vector<Bytes>& buffers
   launch.operands = ranges;
   stream->launch(launch);
   Bytes output(buffers.back().size());
-  stream->download(output.data(), addresses.back(), output.size());
+  stream->download(output.data(), ranges[buffers.size() - 1].begin, output.size());
+  std::vector<std::byte> counters(c.split ? rkernel::counter_bytes : 0, std::byte{1});
+  if (c.split) stream->download(counters.data(), shared.address(), counters.size());
   stream->synchronise();
+  if (std::ranges::count(counters, std::byte{0}) != std::ssize(counters))
+    throw Error(ErrorKind::internal, "counters are not 0 after the launch");
   return output;
 }
 

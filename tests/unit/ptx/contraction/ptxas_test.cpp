@@ -29,6 +29,7 @@ MatmulCase with_epilogue(const dyn::choice::GpuTile& tile, ptx::Copy copy, ptx::
   c.a_copy = c.b_copy = copy;
   c.b_order = order;
   c.bias = c.gelu = c.residual = true;
+  c.split = tile.can_be_shared();
   return c;
 }
 
@@ -138,6 +139,7 @@ TEST_SUITE("full") {
         for (MatmulCase c : forms(first)) {
           if (!sweep.takes()) continue;
           c.second = second;
+          c.split = false;
           std::string registers;
           const int most = checked_registers(c, architectures, registers);
           std::printf("%s: registers%s, %d predicted\n", to_string(build(c).shape_class).c_str(),

@@ -41,11 +41,18 @@ PlantedKernel matmul(const std::string& name, const MatmulCase& c, std::mt19937_
     kernel.buffers.push_back({std::vector<std::uint8_t>(begin, begin + bytes.size()), false});
   }
   kernel.buffers.back().written = true;
+  if (c.split) kernel.buffers.push_back({std::vector<std::uint8_t>(shared_bytes_of(c)), true});
   kernel.emit = [built](llvm::LLVMContext& context) {
     return ptx::emit_device_module(context, source_of(*built), "matmul");
   };
   kernel.is_right = [c](const std::vector<PlantedBuffer>& after) {
-    const std::vector<ptx::testing::Bytes> bytes = to_bytes(after);
+    std::vector<ptx::testing::Bytes> bytes = to_bytes(after);
+    if (c.split) {
+      const auto counters = std::span(bytes.back()).first(rkernel::counter_bytes);
+      if (std::ranges::any_of(counters, [](std::byte byte) { return byte != std::byte{0}; }))
+        return false;
+      bytes.pop_back();
+    }
     return worst_error(c, bytes, bytes.back()) <= 1;
   };
   return kernel;
@@ -158,7 +165,13 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   windows.b_slack = 3;
   windows.tile.window_entry_bytes = 16;
   set_windows(windows, {.images = 2, .height = 5, .width = 7, .channels = 8});
+  // Four tiles of five steps each, in parts of two steps.
+  MatmulCase shared = in_vectors(matrices(small_tensor_tile(DType::bf16), 45, 37, 132));
+  shared.split = true;
+  shared.shared = {4, 2};
+  shared.blocks = 3;
   std::vector<PlantedKernel> kernels;
+  kernels.push_back(matmul("matmul bf16, tiles shared", shared, random));
   kernels.push_back(matmul("matmul f32 elements", matrices(cuda, 45, 37, 29), random));
   kernels.push_back(matmul("matmul f32 vectors", in_vectors(matrices(cuda, 45, 37, 29)), random));
   kernels.push_back(matmul("matmul f32, one ticket for each block", single, random));

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <random>
 
-#include "targets/ptx/loop/divider.hpp"
+#include "targets/ptx/ir/divider.hpp"
 #include "tests/support/seed.hpp"
 
 using namespace dyn;

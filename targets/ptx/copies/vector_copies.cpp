@@ -1,4 +1,4 @@
-#include "targets/ptx/contraction/vector_copies.hpp"
+#include "targets/ptx/copies/vector_copies.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "targets/ptx/contraction/operand_copy.hpp"
+#include "targets/ptx/copies/operand_copy.hpp"
 #include "targets/ptx/tile/shared_tile.hpp"
 
 namespace dyn::ptx {
@@ -67,6 +67,8 @@ class TileCopy final : public OperandCopy {
   llvm::Value* walks_down(codegen::Builder& builder) const;
   std::optional<Walk> walk_either_way(codegen::Builder& builder) const;
 
+  /// Bytes from one tile of a band to the next, i64.
+  llvm::Value* step_bytes(codegen::Builder& builder) const;
   Extents existing(codegen::Builder& builder, llvm::Value* step) const;
   llvm::Value* existing_bytes(codegen::Builder& builder, const Extents& extents,
                               const Unit& chunk) const;

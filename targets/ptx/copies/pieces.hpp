@@ -4,9 +4,16 @@
 #include <vector>
 
 #include "dyn/dtype.hpp"
-#include "targets/ptx/contraction/emitter.hpp"
+#include "targets/llvm/code/types.hpp"
 
 namespace dyn::ptx {
+
+/// The way in which an operand's tile is copied to shared memory.
+enum class Copy : unsigned char {
+  Vectors,  ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
+            ///< aligned
+  Elements  ///< one by one: any strides, any dtype, converted on the way
+};
 
 /// The element's bytes.
 int bytes_of(DType dtype);

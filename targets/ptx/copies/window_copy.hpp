@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "targets/ptx/contraction/operand_copy.hpp"
+#include "targets/ptx/copies/operand_copy.hpp"
 #include "targets/ptx/tile/shared_tile.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
 
@@ -68,6 +68,10 @@ class WindowCopy final : public OperandCopy {
   int columns() const { return static_cast<int>(columns_.size()); }
   void make_digits(codegen::Builder& builder, const WindowValues& values);
   std::vector<llvm::Value*> digits_of(codegen::Builder& builder, llvm::Value* k) const;
+  /// Element of K with which the column's unit begins at a step, i32.
+  llvm::Value* k_of(codegen::Builder& builder, const Column& column, llvm::Value* step) const;
+  /// `first`: the position at step 0.
+  Position position_at(codegen::Builder& builder, llvm::Value* step, const Position& first) const;
   llvm::Value* place_of(codegen::Builder& builder, const Column& column, llvm::Value* row) const;
   void write_entry(codegen::Builder& builder, const TileBand& band, llvm::Value* row);
   llvm::Value* entry_of(codegen::Builder& builder, llvm::Value* offset,

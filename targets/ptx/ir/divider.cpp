@@ -1,4 +1,4 @@
-#include "targets/ptx/loop/divider.hpp"
+#include "targets/ptx/ir/divider.hpp"
 
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include "targets/ptx/contraction/window_copy.hpp"
+#include "targets/ptx/copies/window_copy.hpp"
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -141,7 +141,19 @@ OperandCopy::Position WindowCopy::enter(Builder& builder, const TileBand& band) 
   Position position;
   for (const Column& column : columns_)
     position.insert(position.end(), column.first.begin(), column.first.end());
-  return position;
+  return band.step == nullptr ? position : position_at(builder, band.step, position);
+}
+
+OperandCopy::Position WindowCopy::position_at(Builder& builder, llvm::Value* step,
+                                              const Position& first) const {
+  codegen::Conditional later(builder, builder.CreateICmpNE(step, number(builder, 0)),
+                             "window_step");
+  Position position;
+  for (const Column& column : columns_) {
+    const Values digits = digits_of(builder, k_of(builder, column, step));
+    position.insert(position.end(), digits.begin(), digits.end());
+  }
+  return later.close(position, first);
 }
 
 // The window of a row along each axis. Parts of one axis of the problem are in row-major order.
@@ -234,13 +246,16 @@ WindowCopy::Tap WindowCopy::tap_at(Builder& builder, const Column& column,
       tap.distance[static_cast<std::size_t>(digit.coordinate)] =
           builder.CreateMul(digits[i], digit.dilation);
   }
-  const int block_k = tile_.row_bytes / bytes_of(pieces().tile());
-  llvm::Value* k =
-      builder.CreateAdd(builder.CreateMul(step, number(builder, block_k)),
-                        builder.CreateMul(column.unit, number(builder, unit_elements())));
-  tap.distance.front() = builder.CreateSelect(builder.CreateICmpSLT(k, depth_),
-                                              tap.distance.front(), builder.getInt32(no_tap));
+  tap.distance.front() =
+      builder.CreateSelect(builder.CreateICmpSLT(k_of(builder, column, step), depth_),
+                           tap.distance.front(), builder.getInt32(no_tap));
   return tap;
+}
+
+llvm::Value* WindowCopy::k_of(Builder& builder, const Column& column, llvm::Value* step) const {
+  const int block_k = tile_.row_bytes / bytes_of(pieces().tile());
+  return builder.CreateAdd(builder.CreateMul(step, number(builder, block_k)),
+                           builder.CreateMul(column.unit, number(builder, unit_elements())));
 }
 
 Piece WindowCopy::piece_at(Builder& builder, const Tap& tap, llvm::Value* row,

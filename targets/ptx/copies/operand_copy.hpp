@@ -5,11 +5,12 @@
 #include <map>
 #include <vector>
 
-#include "targets/ptx/contraction/pieces.hpp"
+#include "targets/ptx/copies/pieces.hpp"
 
 namespace dyn::ptx {
 
-/// The part of an operand that a ticket reads: a band of tiles, one for each step of the reduction.
+/// The part of an operand that a tile of the output reads: a band of tiles, one for each step of
+/// the reduction.
 struct TileBand {
   llvm::Value* origin = nullptr;  ///< its first element, which exists; of windows: element (0, 0,
                                   ///< ...) of the tensor
@@ -17,6 +18,7 @@ struct TileBand {
                                   ///< reduction does not run along; no more than the tile has
   llvm::Value* first = nullptr;   ///< the first one's index along that axis, i64
   const std::map<int, llvm::Value*>* batch = nullptr;  ///< indices along the batch axes, i64
+  llvm::Value* step = nullptr;  ///< i32: the step to begin with; nullptr: the first
 };
 
 /// The copies that the threads of a block make together for the tiles of one operand. What does not
@@ -29,7 +31,7 @@ class OperandCopy {
   virtual ~OperandCopy() = default;
   bool asynchronous() const { return pieces_.asynchronous(); }
   bool vectors() const { return pieces_.vectors(); }
-  /// Goes to a ticket's band; gives the position of its first tile. All threads of the block call
+  /// Goes to a band; gives the position of the tile to begin with. All threads of the block call
   /// this together.
   virtual Position enter(codegen::Builder& builder, const TileBand& band) = 0;
   /// The position of the next tile.

@@ -1,4 +1,4 @@
-#include "targets/ptx/contraction/moves.hpp"
+#include "targets/ptx/copies/moves.hpp"
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -179,7 +179,12 @@ std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const 
 // is the tile's.
 OperandCopy::Position TileCopy::enter(Builder& builder, const TileBand& band) {
   across_ = band.across;
-  if (!walk_) return {band.origin};
+  llvm::Value* first = band.origin;
+  if (band.step != nullptr) {
+    llvm::Value* step = builder.CreateZExt(band.step, builder.getInt64Ty());
+    first = at_byte(builder, first, builder.CreateMul(step, step_bytes(builder)));
+  }
+  if (!walk_) return {first};
   const int extent =
       depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(pieces().tile()) : tile_.rows;
   llvm::Value* whole = builder.CreateICmpEQ(across_, number(builder, extent));
@@ -193,14 +198,16 @@ OperandCopy::Position TileCopy::enter(Builder& builder, const TileBand& band) {
       builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
   whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()),
                                       number(builder, 0));
-  return {vectors() ? at_byte(builder, band.origin, walk_->first) : band.origin};
+  return {vectors() ? at_byte(builder, first, walk_->first) : first};
 }
 
 OperandCopy::Position TileCopy::next(Builder& builder, const Position& position) const {
+  return {at_byte(builder, position.front(), step_bytes(builder))};
+}
+
+llvm::Value* TileCopy::step_bytes(Builder& builder) const {
   llvm::Value* bytes = depth_along_ == DepthAlong::Rows ? row_bytes_ : column_bytes_;
-  return {at_byte(
-      builder, position.front(),
-      builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile()))))};
+  return builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
 }
 
 void TileCopy::issue(Builder& builder, const Position& at, llvm::Value* step,

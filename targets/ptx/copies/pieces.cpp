@@ -1,4 +1,4 @@
-#include "targets/ptx/contraction/pieces.hpp"
+#include "targets/ptx/copies/pieces.hpp"
 
 #include <optional>
 
