@@ -1,6 +1,8 @@
 #include "targets/ptx/ptx_target.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <unordered_map>
 #include <variant>
 
@@ -11,6 +13,7 @@
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/loop/kernel.hpp"
+#include "targets/ptx/measure/device_clock.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -46,6 +49,7 @@ class PtxTarget final : public rkernel::Target {
  public:
   explicit PtxTarget(const TargetOptions& options)
       : options_(options),
+        contraction_machine_(options.machine),
         tiles_(choice::gpu_tiles(options.machine, options.precision, options.allow_tf32)),
         pairs_(choice::gpu_pairs(options.machine, tiles_)) {
     const bool emulated = std::dynamic_pointer_cast<Emulator>(options.device) != nullptr;
@@ -61,6 +65,10 @@ class PtxTarget final : public rkernel::Target {
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
                             const rkernel::BufferFacts& buffers) override {
     rkernel::CompileReport report;
+    if (options_.measures && std::ranges::any_of(problems, [](const rkernel::Problem& problem) {
+          return problem.contraction.has_value();
+        }))
+      std::call_once(measured_, [&] { measure(); });
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems) own.push_back(!is_none(draft_of(problem)));
     rkernel::narrow_buffers(
@@ -86,12 +94,30 @@ class PtxTarget final : public rkernel::Target {
   }
 
  private:
+  /// A device that fails here keeps its predictions: what is wrong with it shows at the first run.
+  void measure() {
+    const auto warn = [&](const std::string& text) {
+      if (options_.log) options_.log(LogLevel::warning, text);
+    };
+    try {
+      const auto clock = make_device_clock(*options_.device, options_.precision);
+      auto times = stage_times(options_.machine, tiles_, options_.device->identity(),
+                               options_.cache_dir, *clock, warn);
+      if (times)
+        contraction_machine_ = choice::with_stage_times(options_.machine, *std::move(times));
+      else
+        warn("the clock of " + options_.device->name() + " gives no times; tiles stay predicted");
+    } catch (const Error& error) {
+      warn("timing tiles on " + options_.device->name() + ": " + error.message());
+    }
+  }
+
   Draft draft_of(const rkernel::Problem& problem) const {
     const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
     if (problem.host || problem.recurrence) return {};
     if (problem.contraction)
-      return made(ContractionKernel::draft(problem, options_.machine, options_.precision, tiles_,
-                                           name_, options_.policy, pairs_));
+      return made(ContractionKernel::draft(problem, contraction_machine_, options_.precision,
+                                           tiles_, name_, options_.policy, pairs_));
     if (problem.attention)
       return made(GpuAttentionKernel::draft(problem, options_.machine, options_.precision,
                                             options_.allow_tf32, name_));
@@ -135,8 +161,10 @@ class PtxTarget final : public rkernel::Target {
   }
 
   TargetOptions options_;
-  std::vector<choice::GpuTile> tiles_;  ///< candidates of every contraction
-  std::vector<choice::GpuPair> pairs_;  ///< pairs that one launch can run
+  choice::GpuMachine contraction_machine_;  ///< with what was timed, once measured_ is set
+  std::vector<choice::GpuTile> tiles_;      ///< candidates of every contraction
+  std::vector<choice::GpuPair> pairs_;      ///< pairs that one launch can run
+  std::once_flag measured_;
   std::string name_;
   std::atomic<std::int64_t> compiled_{0};
 };

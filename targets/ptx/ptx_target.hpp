@@ -23,6 +23,10 @@ struct TargetOptions {
   rkernel::Policy policy =
       rkernel::Policy::Dyn;  ///< chooses for contractions; Vendor and Oracle choose as Dyn
   int threads = 1;           ///< threads to compile with
+  /// Layers 0 and 1 of the tiles are timed on the device, which has a clock, before the first
+  /// contraction is compiled; the directory keeps the figures ("": nothing is kept).
+  bool measures = false;
+  std::string cache_dir;
   std::function<void(LogLevel, std::string_view)> log;
 };
 

@@ -82,8 +82,12 @@ std::string GpuTile::to_string() const {
 }
 
 std::string origin_of_times(const GpuMachine& machine) {
-  return fmt::format("predicted from the description of {}; no layer is measured",
-                     machine.product.empty() ? machine.name : machine.product);
+  const std::string& product = machine.product.empty() ? machine.name : machine.product;
+  if (machine.measured == nullptr)
+    return fmt::format("predicted from the description of {}; no layer is measured", product);
+  return fmt::format(
+      "predicted from the description of {}; layers 0 and 1 of {} tiles are measured on it",
+      product, machine.measured->size());
 }
 
 Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int shared_bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "src/choice/cost/cost.hpp"
 
 namespace dyn::choice {
+
+struct GpuStageTime;
 
 /// Numbers of one GPU: from its makers' documents (a described GPU), or asked from the driver.
 struct GpuMachine {
@@ -32,10 +35,12 @@ struct GpuMachine {
   double l2_bytes_per_second = 0, memory_bytes_per_second = 0;  ///< of the whole GPU
   double launch_seconds = 0;  ///< from the end of one kernel to the start of the next in a stream
   double memory_latency_seconds = 0;
+  /// Tiles that were timed on this GPU (with_stage_times()); nullptr: none.
+  std::shared_ptr<const std::vector<GpuStageTime>> measured;
 };
 
 /// Where the times of a machine's layers come from, for people: "predicted from the description of
-/// NVIDIA H200; no layer is measured".
+/// NVIDIA H200; no layer is measured", or how many tiles have layers that are.
 std::string origin_of_times(const GpuMachine& machine);
 
 inline constexpr int warp_lanes = 32;
@@ -108,6 +113,23 @@ struct GpuContraction {
   double epilogue_operations = 1;  ///< instructions for each output
   double epilogue_bytes = 8;       ///< read and written for each output
 };
+
+/// Layers 0 and 1 of a tile (Vortex, section 5), timed: one stage of its main loop, both operands
+/// in the multiplied dtype, copied as vectors from L2.
+struct GpuStageTime {
+  GpuTile tile;
+  int resident = 1;  ///< blocks on each multiprocessor that fit
+  double alone = 0,  ///< seconds from one stage to the next, one block on each multiprocessor
+      full = 0;      ///< the same with `resident` blocks on each
+  double alone_over_predicted = 1, full_over_predicted = 1;  ///< by with_stage_times()
+};
+/// Sizes of a block of that form, `k` deep.
+GpuContraction timed_form(const GpuTile& tile, std::int64_t k);
+/// The machine with these figures in place of the predicted ones: gpu_wave() multiplies layers 0
+/// and 1 of a tile in every form by measured over predicted of the timed form.
+GpuMachine with_stage_times(GpuMachine machine, std::vector<GpuStageTime> times);
+/// nullptr: its layers are predicted.
+const GpuStageTime* stage_time(const GpuMachine& machine, const GpuTile& tile);
 
 /// Predicted seconds, launch included: waves of blocks over multiprocessors x occupancy as the grid
 /// layer's F_parallel, the pipeline of stages as the shared layer, the warps' multiply-adds as the

@@ -9,8 +9,8 @@
 namespace dyn::choice {
 
 /// One micro-kernel for each tile that fits the machine, in their order: a block of the grid, in
-/// steps of block_k. Nothing is measured: seconds are those of gpu_wave(), of whole blocks. Units
-/// are multiprocessors.
+/// steps of block_k. Seconds are those of gpu_wave(), of whole blocks: predicted, or by stages that
+/// were timed. Units are multiprocessors.
 class GpuMicroKernels final : public MicroKernels {
  public:
   /// `form`: the surroundings of the contraction as each tile meets them; its sizes do not matter.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "src/choice/calibration/calibration.hpp"
 
@@ -180,6 +181,14 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
       instruction_cycles(machine, tile, sharing, warp.spatial_trips) / machine.clock_hz;
   wave.layers = {warp, block_terms(machine, shape, tile, sharing, resident),
                  shared_terms(machine, shape, tile, sharing, resident)};
+  // Costs are homogeneous in these terms: a stage takes the factor's multiple.
+  const double factor = measured_over_predicted(machine, tile, resident);
+  wave.instruction *= factor;
+  for (LayerTerms& terms : std::span(wave.layers).first(2)) {
+    terms.load *= factor;
+    terms.fixed *= factor;
+  }
+  wave.layers.back().load *= factor;
   double below = wave.instruction;
   for (const LayerTerms& terms : wave.layers) {
     below = layer_cost(terms, below, true);

@@ -25,6 +25,10 @@ struct GpuWave {
 GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                  int resident);
 
+/// The factor of a tile's layers 0 and 1 at so many blocks on each multiprocessor: 1 where nobody
+/// timed it; between one block and all that fit, on the line between both.
+double measured_over_predicted(const GpuMachine& machine, const GpuTile& tile, int resident);
+
 /// A bound that all blocks share: bytes against the bandwidth of the whole GPU.
 LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
                          double bytes_per_second);

@@ -109,6 +109,8 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
     target.device = ptx::make_emulator(emulator);
   } else if (is_index(options.gpu)) {
     target.device = ptx::open_cuda_device(options.gpu);
+    target.measures = !options.deterministic;
+    target.cache_dir = resolve_cache_dir(options.cache_dir);
   } else {
     target.machine = ptx::gpu_by_name_or_file(options.gpu);
     return;

@@ -47,6 +47,13 @@ class CudaDevice final : public PtxDevice {
 
   std::unique_ptr<rkernel::Stream> make_stream() override { return cuda::make_stream(context_); }
 
+  std::optional<double> launch_seconds(const rkernel::DeviceLaunch& launch) override {
+    return cuda::launch_seconds(context_, launch);
+  }
+  std::string identity() const override {
+    return fmt::format("{}, driver for CUDA {}", name(), context_->driver().version());
+  }
+
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report) override {
     return modules_.load(sources, threads, report);

@@ -17,6 +17,18 @@ using rkernel::DeviceLaunch;
 
 static_assert(sizeof(DeviceAddress) == sizeof(DevicePointer));
 
+/// To be used with the context current.
+struct Event {
+  explicit Event(const Context& owner) : context(owner) {
+    context.check(context.driver().cuEventCreate(&handle, 0), "making an event");
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { context.driver().cuEventDestroy(handle); }
+  const Context& context;
+  EventHandle handle = nullptr;
+};
+
 class CudaStream final : public rkernel::Stream {
  public:
   explicit CudaStream(std::shared_ptr<const Context> context)
@@ -76,6 +88,19 @@ class CudaStream final : public rkernel::Stream {
     last_launch_ = launch.name;
   }
 
+  double seconds(const DeviceLaunch& launch) {
+    const Context::Scope scope(*context_);
+    const Event start(*context_), end(*context_);
+    check(context_->driver().cuEventRecord(start.handle, stream_), "recording an event");
+    this->launch(launch);
+    check(context_->driver().cuEventRecord(end.handle, stream_), "recording an event");
+    check(context_->driver().cuEventSynchronize(end.handle), "waiting for an event");
+    float milliseconds = 0;
+    check(context_->driver().cuEventElapsedTime(&milliseconds, start.handle, end.handle),
+          "reading the time");
+    return milliseconds * 1e-3;
+  }
+
   void synchronise() override {
     const Context::Scope scope(*context_);
     const Result result = context_->driver().cuStreamSynchronize(stream_);
@@ -117,6 +142,10 @@ class CudaStream final : public rkernel::Stream {
 
 std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<const Context> context) {
   return std::make_unique<CudaStream>(std::move(context));
+}
+
+double launch_seconds(std::shared_ptr<const Context> context, const DeviceLaunch& launch) {
+  return CudaStream(std::move(context)).seconds(launch);
 }
 
 }  // namespace dyn::ptx::cuda

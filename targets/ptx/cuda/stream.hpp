@@ -16,5 +16,7 @@ struct LoadedKernel {
 
 /// A stream that does not wait for the process's default stream.
 std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<const Context> context);
+/// Seconds of one launch, between two events of a stream of its own.
+double launch_seconds(std::shared_ptr<const Context> context, const rkernel::DeviceLaunch& launch);
 
 }  // namespace dyn::ptx::cuda

@@ -2,6 +2,7 @@
 // A device that runs device IR: a GPU through the driver, or the emulator.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,11 @@ class PtxDevice : public rkernel::Device {
   /// `threads` threads. Thread-safe.
   virtual std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                         rkernel::CompileReport& report) = 0;
+  /// Seconds of one launch by the device's own clock, when it is over; nothing where it has none.
+  /// Throws Error(device) as Stream::launch() and synchronise() do.
+  virtual std::optional<double> launch_seconds(const rkernel::DeviceLaunch&) { return {}; }
+  /// Name and driver: figures that were timed on one such device hold for another.
+  virtual std::string identity() const { return name(); }
 };
 
 }  // namespace dyn::ptx

@@ -40,20 +40,22 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;
   const int depth = instruction_k(tile);
+  const Analysis lowest =
+      choice::stage_time(machine, tile) != nullptr ? Analysis::Empirical : Analysis::Described;
   rkernel::RKernel kernel{&problem, {}, 1};
   kernel.layers.push_back({"registers",
                            {{k, LoopKind::TemporalReduction, depth},
                             {m, LoopKind::TemporalSpatial, tile.thread_m},
                             {n, LoopKind::TemporalSpatial, tile.thread_n}},
                            {},
-                           Analysis::Described,
+                           lowest,
                            1});
   kernel.layers.push_back({"warp",
                            {{m, over_lanes, tile.thread_m},
                             {n, over_lanes, tile.thread_n},
                             {k, LoopKind::TemporalReduction, depth}},
                            {},
-                           Analysis::Described,
+                           lowest,
                            warp_lanes});
   kernel.layers.push_back(
       {"block",

@@ -36,6 +36,27 @@ const void* load_one(ptx::PtxDevice& device, const codegen::KernelSource& kernel
   return device.load(std::span(&kernel, 1), 1, report).front();
 }
 
+TEST_CASE("cuda stream: a launch is timed between two events") {
+  const FakeDriver fake;
+  const auto device = fake.device();
+  const DeviceBlock block(*device, 64, "tables");
+  const rkernel::DeviceLaunch launch{load_one(*device, source("timed")),
+                                     "timed",
+                                     1,
+                                     64,
+                                     0,
+                                     block.address(),
+                                     block.address(),
+                                     block.address(),
+                                     {}};
+  CHECK(device->launch_seconds(launch).value() == doctest::Approx(1e-3));
+  CHECK(fake->counts.events.made == fake->counts.events.ended);
+  CHECK(fake->counts.events.made >= 2);
+  CHECK(device->identity().starts_with(device->name() + ", driver for CUDA "));
+  fake.fail("cuEventRecord", Result::Unknown);
+  CHECK_THROWS_AS(device->launch_seconds(launch), Error);
+}
+
 TEST_CASE(
     "cuda stream: uploads of any size are there after synchronise, whatever happens to their "
     "source") {
