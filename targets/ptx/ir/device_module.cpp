@@ -48,6 +48,8 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
   return module;
 }
 
+codegen::Builder builder_for(llvm::Module& module) { return codegen::Builder(module.getContext()); }
+
 llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
                               const std::string& symbol, int threads, int shared_bytes,
                               int resident) {
