@@ -32,6 +32,8 @@ void add_sums(std::vector<Case>& cases) {
     add("i32", flags, uniform(-50, 50), exact);
     add("f32", flags, product ? uniform(-1.1, 1.1) : normal_fill, {Scale::Largest, 1});
   }
+  add("u8", "", uniform(0, 255), exact);
+  add("i16", " product=true reverse=true", uniform(-300, 300), exact);
   add("f16", "", normal_fill, {Scale::Largest, 1});
   add("bf16", " reverse=true", normal_fill, {Scale::Largest, 1});
   const std::vector<Sizes> pairs = product_of({{"A", {1, 70}}, {"B", {3, 45, 700}}});
@@ -54,7 +56,7 @@ void add_elements(std::vector<Case>& cases) {
       product_of({{"A", {7}}, {"B", {1, 67, 300}}, {"R", {0, 6}}, {"K", {3, 90}}});
   const Fill places = uniform(-5, 4), fractions = uniform(-1, 1);
   for (const std::string reduction : {"none", "add", "mul", "max", "min"}) {
-    for (const std::string dtype : {"f32", "i64"}) {
+    for (const std::string dtype : {"f32", "i64", "u8"}) {
       const Tolerance tolerance = dtype == "f32" ? Tolerance{Scale::Largest, 4} : exact;
       cases.push_back({"r = scatter_elements(x, i, u) axis=1 reduction=" + reduction,
                        fmt::format("x: {0}[A, 5, B], i: i64[R, K, B], u: {0}[R, K, B]", dtype),

@@ -83,11 +83,11 @@ class ScanEmitter {
   }
 
  private:
-  bool is_float() const { return sum_type()->isDoubleTy(); }
+  /// Floats are summed in f64; integers wrap around, as their dtype does.
+  bool is_float() const { return dyn::is_float(scan_.dtype); }
   llvm::Type* sum_type() const {
-    if (scan_.dtype == DType::i32) return builder_.getInt32Ty();
-    return scan_.dtype == DType::i64 ? static_cast<llvm::Type*>(builder_.getInt64Ty())
-                                     : builder_.getDoubleTy();
+    if (is_float()) return builder_.getDoubleTy();
+    return builder_.getIntNTy(static_cast<unsigned>(8 * size_of(scan_.dtype)));
   }
   Value* neutral() const {
     if (is_float()) return llvm::ConstantFP::get(sum_type(), scan_.product ? 1 : 0);
@@ -298,8 +298,7 @@ class Scan final : public DeviceFunction {
 
   /// Products of floats, which may overflow where the whole sum does not, keep the order of the
   /// elements.
-  bool in_order() const { return scan_.product && !is_integer(); }
-  bool is_integer() const { return scan_.dtype == DType::i32 || scan_.dtype == DType::i64; }
+  bool in_order() const { return scan_.product && is_float(scan_.dtype); }
 
   static std::int64_t tickets_of(std::size_t chosen, std::int64_t lines) {
     return ceil_div(lines, std::int64_t{function_threads / line_threads[chosen]});

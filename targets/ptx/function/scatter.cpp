@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "graph/ir/op.hpp"
+#include "graph/ir/scalars.hpp"
 #include "src/base/rounding.hpp"
 #include "targets/ptx/function/device_function.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
@@ -199,8 +200,7 @@ class Scatter final : public DeviceFunction {
 /// Sums of 16-bit floats are rounded once, after all of them.
 bool rounds_between(const rkernel::HostCall& call) {
   const std::string reduction = graph::attr_word(call.node, "reduction");
-  return size_of(call.inputs[0].dtype) < size_of(DType::f32) &&
-         (reduction == "add" || reduction == "mul");
+  return graph::is_half(call.inputs[0].dtype) && (reduction == "add" || reduction == "mul");
 }
 
 }  // namespace

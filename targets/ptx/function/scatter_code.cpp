@@ -255,7 +255,9 @@ class ScatterEmitter {
       return is_float ? builder_.CreateFMul(element, by) : builder_.CreateMul(element, by);
     const bool greater = scatter_.reduction == "max";
     Value *low = greater ? element : by, *high = greater ? by : element;
-    Value* less = is_float ? builder_.CreateFCmpOLT(low, high) : builder_.CreateICmpSLT(low, high);
+    Value* less = is_float                             ? builder_.CreateFCmpOLT(low, high)
+                  : is_unsigned(scatter_.result.dtype) ? builder_.CreateICmpULT(low, high)
+                                                       : builder_.CreateICmpSLT(low, high);
     return builder_.CreateSelect(less, by, element);
   }
 

@@ -18,7 +18,7 @@ llvm::Value* word_by_word(codegen::Builder& builder, llvm::Value* value,
     return builder.CreateOr(builder.CreateZExt(low, type),
                             builder.CreateShl(builder.CreateZExt(high, type), 32));
   }
-  if (type->isIntegerTy(1))
+  if (type->isIntegerTy() && type->getIntegerBitWidth() < word->getIntegerBitWidth())
     return builder.CreateTrunc(change(builder.CreateZExt(value, word), 0), type);
   return builder.CreateBitCast(change(builder.CreateBitCast(value, word), 0), type);
 }
