@@ -82,7 +82,7 @@ endforeach()
 # Checks of a device against the CPU, the emulator and float64; tests/gpu/run.sh runs it on a real GPU, CI on the emulator.
 dyn_glob(gpu_check_sources SOURCES tests/gpu/*.cpp)
 foreach(file unit/ptx/attention/attention_case unit/ptx/contraction/matmul_case unit/ptx/contraction/matmul_data kernels/compare kernels/difference kernels/random
-    kernels/cases kernels/elementwise_cases kernels/reduction_cases kernels/matmul_cases kernels/movement_cases kernels/conv_pool_cases)
+    kernels/cases kernels/elementwise_cases kernels/reduction_cases kernels/matmul_cases kernels/movement_cases kernels/conv_pool_cases kernels/function_cases)
   list(APPEND gpu_check_sources ${PROJECT_SOURCE_DIR}/tests/${file}.cpp)
 endforeach()
 add_executable(dyn-gpu-check ${gpu_check_sources})

@@ -27,9 +27,8 @@ std::string reason(const Group& writer, const Read& read, std::size_t readers) {
     return fmt::format("{} contracts over it: each element is read for many results", reader);
   }
   if (read.node->op->op_class == OpClass::Host)
-    return fmt::format("{} is a function of the host, which takes whole tensors", reader);
-  if (writer.backbone == Backbone::Host)
-    return fmt::format("{} is a function of the host, which makes whole tensors", writer.name);
+    return fmt::format("{} takes whole tensors", reader);
+  if (writer.backbone == Backbone::Host) return fmt::format("{} makes whole tensors", writer.name);
   if (read.node->op->id == OpId::Windows)
     return fmt::format("{} slides windows over it: each element is read several times", reader);
   if (read.node->op->id == OpId::Gather)

@@ -23,7 +23,7 @@ enum class OpClass : std::uint8_t {
   Recurrence,   ///< lstm, gru, rnn: steps that each multiply the last one's state
   View,         ///< only another way to index its input: reshape, transpose, slice, expand; append
   Indexed,      ///< gather, concat, pad, range, windows: each output element from a computed place
-  Host,         ///< computed by a function of the host over whole tensors (targets/host)
+  Host,         ///< over whole tensors: a function of the host (targets/host), or a device's kernel
   Compound      ///< split into the others by a pass
 };
 

@@ -12,6 +12,7 @@
 #include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/function/kernel.hpp"
 #include "targets/ptx/loop/kernel.hpp"
 #include "targets/ptx/measure/device_clock.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 /// A kernel of any kind, or none of this target.
 using Draft = std::variant<std::monostate, ContractionKernel::Draft, GpuAttentionKernel::Draft,
-                           LoopKernel::Draft>;
+                           FunctionKernel::Draft, LoopKernel::Draft>;
 
 bool is_none(const Draft& draft) { return std::holds_alternative<std::monostate>(draft); }
 
@@ -72,8 +73,8 @@ class PtxTarget final : public rkernel::Target {
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems) own.push_back(!is_none(draft_of(problem)));
     rkernel::narrow_buffers(
-        problems, [&](std::size_t problem, int) { return own[problem]; }, buffers,
-        options_.precision);
+        problems, [&](std::size_t problem, int) { return own[problem] && !problems[problem].host; },
+        buffers, options_.precision);
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       drafts.push_back(own[i] ? draft_of(problems[i]) : Draft());
@@ -114,7 +115,8 @@ class PtxTarget final : public rkernel::Target {
 
   Draft draft_of(const rkernel::Problem& problem) const {
     const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
-    if (problem.host || problem.recurrence) return {};
+    if (problem.recurrence) return {};
+    if (problem.host) return made(FunctionKernel::draft(problem, options_.machine, name_));
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, contraction_machine_, options_.precision,
                                            tiles_, name_, options_.policy, pairs_));

@@ -85,7 +85,7 @@ int verify_operators(const Settings& settings) {
        {Cases{"element-wise", testing::elementwise_cases},
         Cases{"reductions", testing::reduction_cases}, Cases{"matmul", testing::matmul_cases},
         Cases{"attention", testing::attention_cases}, Cases{"movement", testing::movement_cases},
-        Cases{"windows", testing::conv_pool_cases}}) {
+        Cases{"windows", testing::conv_pool_cases}, Cases{"functions", testing::function_cases}}) {
     testing::Random random(name);
     Counts counts;
     for (const Case& item : cases()) {

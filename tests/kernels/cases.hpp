@@ -28,6 +28,7 @@ std::vector<Case> attention_cases();
 std::vector<Case> movement_cases();
 std::vector<Case> conv_pool_cases();
 std::vector<Case> dtype_cases();
+std::vector<Case> function_cases();
 
 /// Every combination: product_of({{"A", {1, 2}}, {"B", {3}}}) has two entries.
 std::vector<Sizes> product_of(

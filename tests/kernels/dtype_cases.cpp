@@ -270,8 +270,22 @@ void add_compounds(std::vector<Case>& cases) {
 
 }  // namespace
 
+namespace {
+
+/// A layer of a quantised model: every product and sum is exact in f32.
+Case quantised_layer() {
+  return {"r = cast(round(matmul(cast(x) dtype=f32, cast(y) dtype=f32) / 16) + 128) dtype=u8",
+          "x: u8[A, B], y: i8[B, 12]",
+          "r: u8[A, 12]",
+          lines,
+          exact,
+          {uniform(0, 255), uniform(-128, 127)}};
+}
+
+}  // namespace
+
 std::vector<Case> dtype_cases() {
-  std::vector<Case> cases;
+  std::vector<Case> cases{quantised_layer()};
   add_arithmetic(cases);
   add_functions(cases);
   add_casts(cases);

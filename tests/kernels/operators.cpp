@@ -1,10 +1,12 @@
 // Every operator at every shape of its cases, against the reference in float64.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include <doctest/doctest.h>
 
+#include "src/runtime/load/model.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/cases.hpp"
 #include "tests/support/seed.hpp"
@@ -18,10 +20,32 @@ std::string sizes_text(const Sizes& sizes) {
   return text;
 }
 
-void run_case(const Case& item, Random& random, const std::string& isa) {
+/// A GPU leaves to the host what computes in f64, and operators over whole tensors that it has no
+/// kernel for.
+bool may_be_on_host(const rkernel::Problem& problem) {
+  const auto is_double = [](const auto& part) { return part.dtype == DType::f64; };
+  if (problem.host && problem.host->node.op->id == graph::OpId::Topk) return true;
+  return std::ranges::any_of(problem.operands, is_double) ||
+         std::ranges::any_of(problem.exprs, is_double);
+}
+
+void check_spaces(const Subject& subject, const std::string& device) {
+  const runtime::Model& model = *subject.graph().model();
+  for (std::size_t group = 0; group < model.problems().size(); ++group) {
+    CAPTURE(model.problems()[group].name);
+    const bool on_device = model.kernel(group).space() == rkernel::Space::Device;
+    if (device == "cpu")
+      CHECK(!on_device);
+    else
+      CHECK((on_device || may_be_on_host(model.problems()[group])));
+  }
+}
+
+void run_case(const Case& item, Random& random, const Options& options) {
   const auto text = text_of(item);
   CAPTURE(text);
-  const Subject subject(text, isa);
+  const Subject subject(text, options);
+  check_spaces(subject, options.device);
   for (const auto& sizes : item.sizes) {
     const auto where = sizes_text(sizes);
     CAPTURE(where);
@@ -33,11 +57,11 @@ void run_case(const Case& item, Random& random, const std::string& isa) {
 
 /// One of every `share` cases, unless sweeps are run in full.
 void run_cases(const char* name, const std::vector<Case>& cases, int share = 1,
-               const std::string& isa = {}) {
+               const Options& options = test_options()) {
   Random random(name);
   Sweep sweep(share);
   for (const auto& item : cases) {
-    if (sweep.takes()) CHECK_NOTHROW(run_case(item, random, isa));
+    if (sweep.takes()) CHECK_NOTHROW(run_case(item, random, options));
   }
 }
 
@@ -47,6 +71,20 @@ TEST_SUITE("fast") {
   TEST_CASE("matmul") { run_cases("matmul", matmul_cases()); }
   TEST_CASE("attention") { run_cases("attention", attention_cases()); }
   TEST_CASE("movement") { run_cases("movement", movement_cases()); }
+
+  TEST_CASE("functions") { run_cases("functions", function_cases(), 8); }
+
+  TEST_CASE("functions on a GPU") {
+    Options options = test_options();
+    options.device = "emulator";
+    run_cases("functions on a GPU", function_cases(), 8, options);
+  }
+
+  TEST_CASE("dtypes on a GPU") {
+    Options options = test_options();
+    options.device = "emulator";
+    run_cases("dtypes on a GPU", dtype_cases(), 12, options);
+  }
 
   TEST_CASE("dtypes") { run_cases("dtypes", dtype_cases(), 3); }
 
@@ -97,7 +135,7 @@ TEST_SUITE("full") {
       for (const auto& cases :
            {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(),
             movement_cases(), conv_pool_cases(), dtype_cases()}) {
-        if (sweep.takes()) run_cases("narrower", cases, 1, isa.name);
+        if (sweep.takes()) run_cases("narrower", cases, 1, test_options(isa.name));
       }
     }
   }

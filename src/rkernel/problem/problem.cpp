@@ -194,8 +194,7 @@ Factors factors_of(const Problem& problem) {
 
 std::string to_string(const Problem& problem) {
   std::string text = fmt::format("problem {}\n", problem.name);
-  if (problem.host)
-    text += fmt::format("  {}, by a function of the host\n", problem.host->node.op->name);
+  if (problem.host) text += fmt::format("  {}, over whole tensors\n", problem.host->node.op->name);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) text += axis_text(problem, i);
   for (std::size_t i = 0; i < problem.operands.size(); ++i) text += operand_text(problem, i);
   if (problem.contraction) {

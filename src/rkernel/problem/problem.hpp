@@ -184,7 +184,7 @@ struct Recurrence {
   int d = 0, b = 1, g = 2, n = 3, t = 4, k = 5;  ///< axes
 };
 
-/// A whole tensor that a function of the host takes or makes.
+/// A whole tensor that a HostCall takes or makes.
 struct HostPart {
   int operand = -1;  ///< -1: a literal
   DType dtype = DType::f32;
@@ -194,7 +194,8 @@ struct HostPart {
   std::int64_t literal = 0;         ///< the bits of the element
 };
 
-/// A node that no code is generated for.
+/// A node that no expressions describe: a function of the host computes it, or a kernel that a
+/// device has for the operator.
 struct HostCall {
   graph::Node node;
   std::vector<HostPart> inputs, outputs;

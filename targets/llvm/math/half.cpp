@@ -190,19 +190,52 @@ class Halves {
   llvm::Type *code_, *word_, *float_;
 };
 
+/// Lane by lane the operation of this name; nullptr: the machine has none.
+Value* by_operation(Builder& builder, const char* name, llvm::Type* result, Value* value) {
+  const llvm::Function& function = *builder.GetInsertBlock()->getParent();
+  const llvm::StringRef begin = function.getFnAttribute(conversions_attribute).getValueAsString();
+  if (begin.empty()) return nullptr;
+  llvm::Module& module = *builder.GetInsertBlock()->getModule();
+  llvm::FunctionCallee operation = module.getOrInsertFunction(
+      (begin + name).str(),
+      llvm::FunctionType::get(result, {value->getType()->getScalarType()}, false));
+  auto& declared = llvm::cast<llvm::Function>(*operation.getCallee());
+  declared.setDoesNotThrow();
+  declared.setDoesNotAccessMemory();
+  declared.setWillReturn();
+  if (width_of(value) == 1) return builder.CreateCall(operation, {value});
+  const auto lanes = static_cast<std::uint64_t>(width_of(value));
+  Value* made = llvm::PoisonValue::get(lanes_of(result, width_of(value)));
+  for (std::uint64_t lane = 0; lane < lanes; ++lane)
+    made = builder.CreateInsertElement(
+        made, builder.CreateCall(operation, {builder.CreateExtractElement(value, lane)}), lane);
+  return made;
+}
+
+Value* half_by_operation(Builder& builder, DType dtype, Value* value) {
+  if (!is_half(dtype)) return nullptr;
+  return by_operation(builder, dtype == DType::f16 ? "rn.f16.f32" : "rn.bf16.f32",
+                      builder.getInt16Ty(), value);
+}
+
 }  // namespace
 
 Value* half_to_float(Builder& builder, DType dtype, Value* bits) {
+  if (dtype == DType::f16)
+    if (Value* made = by_operation(builder, "f32.f16", builder.getFloatTy(), bits)) return made;
   Halves halves(builder, dtype, width_of(bits));
   return dtype == DType::bf16 ? halves.from_bf16(bits) : halves.from_code(bits);
 }
 
 Value* float_to_half(Builder& builder, DType dtype, Value* value) {
+  if (Value* made = half_by_operation(builder, dtype, value)) return made;
   Halves halves(builder, dtype, width_of(value));
   return dtype == DType::bf16 ? halves.to_bf16(value) : halves.to_code(value);
 }
 
 Value* nearest_half(Builder& builder, DType dtype, Value* value) {
+  if (Value* made = half_by_operation(builder, dtype, value))
+    return half_to_float(builder, dtype, made);
   Halves halves(builder, dtype, width_of(value));
   return dtype == DType::f16 ? halves.nearest_f16(value) : halves.nearest_bf16(value);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Converts the narrow floats, which exist in memory only, to f32 and back by integer arithmetic, so
-// that every machine and every width gives the same bits.
+// Converts the narrow floats, which exist in memory only, to f32 and back: by integer arithmetic,
+// so that every machine and every width gives the same bits, or by operations that give these, but
+// for the bits of a NaN.
 
 #include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
@@ -18,6 +19,11 @@ llvm::Value* half_to_float(Builder& builder, DType dtype, llvm::Value* bits);
 /// and what allows AVX512-BF16 there.
 inline constexpr const char target_features[] = "target-features";
 inline constexpr const char bfloat_feature[] = "avx512bf16";
+
+/// The name of the attribute of functions whose machine converts f16 and bf16 by operations. Its
+/// value is how the names of these begin: "f32.f16" behind it makes a float of an i16, exactly;
+/// "rn.f16.f32" and "rn.bf16.f32" an i16 of a float, to nearest, ties to even. They are pure.
+inline constexpr const char conversions_attribute[] = "dyn.conversions";
 
 /// float values as codes of a narrow float, i16 or i8, as graph::code_of_float gives them; but
 /// vectors become bf16 by the instruction where the function may use it, which makes subnormal

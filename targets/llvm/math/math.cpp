@@ -113,8 +113,9 @@ llvm::Value* Math::saturated_sum(DType to, llvm::Value* x, double added) {
   llvm::Value* bounded = builder_.CreateSelect(builder_.CreateFCmpOGT(x, low), x, low);
   bounded = builder_.CreateSelect(builder_.CreateFCmpOLT(bounded, high), bounded, high);
   auto* wide = lanes_of(builder_.getInt32Ty(), width_of(x));
-  llvm::Value* whole =
-      builder_.CreateIntrinsic(llvm::Intrinsic::lrint, {wide, x->getType()}, {bounded});
+  llvm::Value* whole = options_.lrint ? builder_.CreateIntrinsic(llvm::Intrinsic::lrint,
+                                                                 {wide, x->getType()}, {bounded})
+                                      : builder_.CreateFPToSI(round(bounded), wide);
   if (added != 0)
     whole = builder_.CreateAdd(
         whole, llvm::ConstantInt::getSigned(wide, static_cast<std::int64_t>(added)));

@@ -14,6 +14,7 @@ struct MathOptions {
   bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
   bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their
                         ///< exponents; its bits are those of several steps
+  bool lrint = true;    ///< llvm.lrint is one instruction
 };
 
 /// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers

@@ -55,6 +55,8 @@ class SlotTable {
  public:
   static constexpr int none = -1;  ///< slot of a value that is provably 0
 
+  /// Without slots: the caller adds them.
+  SlotTable() = default;
   explicit SlotTable(const rkernel::Problem& problem);
   /// `reserved` strategy slots stand between those of axes and the first operands, and all others:
   /// where code reads nothing else, problems that begin alike share it.
@@ -84,6 +86,8 @@ class SlotTable {
   int gather_stride(int operand) const { return operand_slots(operand).gather + 1; }
   int dim_value(int expr) const { return dim_values_[static_cast<std::size_t>(expr)]; }
 
+  /// A slot for the value of a dim.
+  int add(graph::Dim dim);
   /// A slot whose value the plan chooses (chunk sizes, tiles); evaluate() leaves 0 there.
   int add_strategy_slot();
   int first_reserved() const noexcept { return first_reserved_; }
@@ -110,7 +114,6 @@ class SlotTable {
     return operands_[static_cast<std::size_t>(operand)];
   }
   void add_operand(const rkernel::Problem& problem, int index, std::span<const OperandAxis> any);
-  int add(graph::Dim dim);
   int add_unless_zero(graph::Dim dim);
   WindowSlots add_window(const rkernel::WindowRows& rows);
   GuardSlots add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard);

@@ -15,6 +15,7 @@
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/copies/moves.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/words.hpp"
@@ -59,7 +60,7 @@ class AttentionEmitter final : public rkernel::Emitter {
            copy_of(attention_.v, products_->value_tile(), shape_class.v, DepthAlong::Rows)},
         pipeline_(make_group_pipeline(tile_.stages)),
         operands_(builder_, problem_, slots_, shape_class.lanes, args_, 1),
-        compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}),
+        compiler_(builder_, problem_, operands_, device_math),
         softmax_(builder_, *products_),
         mask_(builder_, problem_, slots_, operands_, *products_) {
     check_bytes(products_->query_tile(), tile_.query_bytes());

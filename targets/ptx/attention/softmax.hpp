@@ -6,6 +6,7 @@
 
 #include "targets/llvm/math/math.hpp"
 #include "targets/ptx/attention/products.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 
 namespace dyn::ptx {
 
@@ -19,7 +20,7 @@ struct RowState {
 class OnlineSoftmax {
  public:
   OnlineSoftmax(codegen::Builder& builder, const AttentionProducts& products)
-      : builder_(builder), math_(builder, codegen::MathOptions{.fma = true}), products_(products) {}
+      : builder_(builder), math_(builder, device_math), products_(products) {}
 
   RowState begin() const;
   /// Brings the state up to date with one tile's scores (scaled, -inf where hidden), which become

@@ -14,6 +14,7 @@
 #include "targets/ptx/contraction/raster.hpp"
 #include "targets/ptx/copies/moves.hpp"
 #include "targets/ptx/copies/window_copy.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
@@ -46,7 +47,7 @@ class RegionEmitter final : public rkernel::Emitter {
                    b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)},
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
-        compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}),
+        compiler_(builder_, problem_, operands_, device_math),
         split_(shape_class.split) {
     if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() ||
         leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {

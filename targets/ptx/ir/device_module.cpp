@@ -8,12 +8,14 @@
 #include <llvm/Support/xxhash.h>
 
 #include "dyn/error.hpp"
+#include "targets/llvm/math/half.hpp"
 
 namespace dyn::ptx {
 namespace {
 
 constexpr const char* threads_attribute = "dyn.threads";
 constexpr const char* shared_attribute = "dyn.shared";
+constexpr const char* conversion_names = "dyn.dev.cvt.";  ///< how device_ops.def names them
 constexpr const char* resident_attribute = "dyn.resident";
 
 int number_of(const llvm::Function& kernel, const char* attribute) {
@@ -48,6 +50,8 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
   return module;
 }
 
+codegen::Builder builder_for(llvm::Module& module) { return codegen::Builder(module.getContext()); }
+
 llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
                               const std::string& symbol, int threads, int shared_bytes,
                               int resident) {
@@ -57,6 +61,7 @@ llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), {global, global, global}, false);
   auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, symbol, module);
   kernel->setDoesNotThrow();
+  kernel->addFnAttr(codegen::conversions_attribute, conversion_names);
   kernel->addFnAttr(threads_attribute, std::to_string(threads));
   kernel->addFnAttr(shared_attribute, std::to_string(shared_bytes));
   if (resident > 1) kernel->addFnAttr(resident_attribute, std::to_string(resident));

@@ -31,6 +31,9 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
                                                  const codegen::KernelSource& source,
                                                  const std::string& symbol);
 
+/// A builder for code of the module.
+codegen::Builder builder_for(llvm::Module& module);
+
 /// The empty function of a kernel, with its attributes; the builder is left in its entry block.
 /// `resident`: so many blocks have room on one multiprocessor with the registers that an assembler
 /// gives a thread; more than 1 is the attribute "dyn.resident".

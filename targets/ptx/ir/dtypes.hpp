@@ -5,10 +5,21 @@
 
 namespace dyn::ptx {
 
-/// True for dtypes of values in registers.
+/// True for dtypes of values in registers: f32, and integers of whole bytes.
 constexpr bool can_compute(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::i32 || dtype == DType::i64 ||
-         dtype == DType::boolean;
+  switch (dtype) {
+    case DType::f32:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64:
+    case DType::boolean: return true;
+    default: return false;
+  }
 }
 /// True for dtypes of operands.
 constexpr bool can_load(DType dtype) noexcept {

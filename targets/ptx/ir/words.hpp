@@ -2,6 +2,7 @@
 // Words and addresses of a kernel in IR.
 
 #include <cstdint>
+#include <functional>
 
 #include "targets/llvm/code/types.hpp"
 
@@ -14,5 +15,13 @@ inline llvm::ConstantInt* number(codegen::Builder& builder, int value) {
 inline llvm::Value* at_byte(codegen::Builder& builder, llvm::Value* base, llvm::Value* bytes) {
   return builder.CreateGEP(builder.getInt8Ty(), base, bytes);
 }
+
+/// Changes a value of any register type by its 32-bit words: change(word, its number, the lower
+/// one first).
+llvm::Value* word_by_word(codegen::Builder& builder, llvm::Value* value,
+                          const std::function<llvm::Value*(llvm::Value*, int)>& change);
+
+/// The value of the lane with this number, an i32 from 0 to 31. All lanes of the warp take part.
+llvm::Value* of_lane(codegen::Builder& builder, llvm::Value* value, llvm::Value* lane);
 
 }  // namespace dyn::ptx

@@ -1,4 +1,5 @@
 #include "targets/ptx/loop/row_passes.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 
 #include <algorithm>
 
@@ -22,7 +23,7 @@ codegen::LoopPasses passes_of(const LoopProblem& problem, const LoopClass& loop_
 RowPasses::Lanes::Lanes(codegen::Builder& builder, const LoopProblem& loop,
                         const LoopClass& loop_class, codegen::KernelArgsValues args, int width)
     : operands(builder, loop.problem, loop.slots, loop_class.lane_classes, args, width),
-      compiler(builder, loop.problem, operands, {}) {
+      compiler(builder, loop.problem, operands, device_math) {
   operands.set_aligned(width > 1);
 }
 
@@ -70,7 +71,7 @@ AxisSet RowPasses::axes_from(std::size_t depth) const {
 std::vector<codegen::Reduction> RowPasses::reductions_of(const LoopPass& pass) {
   std::vector<codegen::Reduction> reductions;
   for (const int expr : pass.reductions)
-    reductions.emplace_back(builder_, math_, problem_.exprs[static_cast<std::size_t>(expr)]);
+    reductions.emplace_back(builder_, device_math, problem_.exprs[static_cast<std::size_t>(expr)]);
   return reductions;
 }
 

@@ -84,7 +84,6 @@ class RowPasses {
   const LoopProblem& loop_;
   const rkernel::Problem& problem_;
   const LoopClass& class_;
-  codegen::MathOptions math_;
   codegen::LoopPasses passes_;
   int reducing_passes_ = 0;
   RowThreads row_;

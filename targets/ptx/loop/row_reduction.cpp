@@ -1,9 +1,8 @@
 #include "targets/ptx/loop/row_reduction.hpp"
 
-#include <functional>
-
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
 
@@ -15,35 +14,11 @@ using llvm::Value;
 constexpr std::uint32_t whole_warp = 0xffffffff, warp_segment = 0x1f;
 constexpr int cell_bytes = 8;  ///< of one value in shared memory
 
-/// A value of any register type as 32-bit words, each of which `change` replaces.
-Value* word_by_word(Builder& builder, Value* value,
-                    const std::function<Value*(Value*, int)>& change) {
-  llvm::Type* type = value->getType();
-  llvm::Type* word = builder.getInt32Ty();
-  if (type->isIntegerTy(64)) {
-    Value* low = change(builder.CreateTrunc(value, word), 0);
-    Value* high = change(builder.CreateTrunc(builder.CreateLShr(value, 32), word), 1);
-    return builder.CreateOr(builder.CreateZExt(low, type),
-                            builder.CreateShl(builder.CreateZExt(high, type), 32));
-  }
-  if (type->isIntegerTy(1))
-    return builder.CreateTrunc(change(builder.CreateZExt(value, word), 0), type);
-  return builder.CreateBitCast(change(builder.CreateBitCast(value, word), 0), type);
-}
-
 Value* exchange(Builder& builder, Value* value, unsigned distance) {
   return word_by_word(builder, value, [&](Value* word, int) {
     return call(builder, Op::ShuffleBfly,
                 {word, builder.getInt32(distance), builder.getInt32(warp_segment),
                  builder.getInt32(whole_warp)});
-  });
-}
-
-Value* of_first_lane(Builder& builder, Value* value) {
-  return word_by_word(builder, value, [&](Value* word, int) {
-    return call(
-        builder, Op::ShuffleIndex,
-        {word, builder.getInt32(0), builder.getInt32(warp_segment), builder.getInt32(whole_warp)});
   });
 }
 
@@ -100,7 +75,7 @@ std::vector<Value*> combine(Builder& builder, const RowThreads& row,
     Value* sum = over_warp(builder, reductions[i], values[i]);
     // Max and min of zeros of both signs depend on the order of the two, which differs between
     // lanes.
-    results.push_back(warps > 1 ? sum : of_first_lane(builder, sum));
+    results.push_back(warps > 1 ? sum : of_lane(builder, sum, builder.getInt32(0)));
   }
   if (warps == 1 || values.empty()) return results;
   // Threads that are still reading the results of the row before must finish first.

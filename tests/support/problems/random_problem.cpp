@@ -77,9 +77,8 @@ class RandomProblem {
                              DType::f16, DType::bf16, DType::f64, DType::i8,
                              DType::i16, DType::i32,  DType::i64, DType::u8,
                              DType::u16, DType::u32,  DType::u64, DType::boolean};
-    constexpr DType gpu[] = {DType::f32,  DType::f32, DType::f32, DType::f16,
-                             DType::bf16, DType::i32, DType::i64, DType::boolean};
-    return dtypes_ == RandomDtypes::All ? all[between(0, 15)] : gpu[between(0, 7)];
+    const DType dtype = all[between(0, 15)];
+    return dtypes_ == RandomDtypes::Gpu && dtype == DType::f64 ? DType::f32 : dtype;
   }
 
   void make_input() {

@@ -1,5 +1,5 @@
-// Functions of the host compared with plain loops, on random asymmetric data, on the CPU target and
-// on the reference.
+// Operators over whole tensors compared with plain loops, on random asymmetric data, on the CPU
+// target, on the reference and on a GPU's emulator.
 
 #include <doctest/doctest.h>
 
@@ -41,17 +41,25 @@ Integers random_integers(std::size_t count, std::int64_t low, std::int64_t high)
   return integers;
 }
 
-/// Runs the text on both targets, which must agree, and returns the CPU target's outputs.
-Outputs run(const std::string& text, const NamedTensors& inputs) {
+bool are_equal(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && std::equal(static_cast<const char*>(a.raw()),
+                                              static_cast<const char*>(a.raw()) + a.bytes(),
+                                              static_cast<const char*>(b.raw()));
+}
+
+Options on(const char* device) {
   Options options;
-  options.device = "reference";
-  const Outputs expected = Graph::from_text(text, options).run(inputs);
+  options.device = device;
+  return options;
+}
+
+/// Runs the text on all targets, which must agree, and returns the CPU target's outputs.
+Outputs run(const std::string& text, const NamedTensors& inputs) {
   Outputs outputs = Graph::from_text(text).run(inputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    CHECK(outputs[i].shape() == expected[i].shape());
-    CHECK(std::equal(static_cast<const char*>(outputs[i].raw()),
-                     static_cast<const char*>(outputs[i].raw()) + outputs[i].bytes(),
-                     static_cast<const char*>(expected[i].raw())));
+  for (const char* device : {"reference", "emulator"}) {
+    CAPTURE(device);
+    const Outputs others = Graph::from_text(text, on(device)).run(inputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(are_equal(outputs[i], others[i]));
   }
   return outputs;
 }
@@ -206,10 +214,14 @@ TEST_CASE("scatter_elements adds rows of one index, and rows of several") {
   check("i32", Tensor::view(narrow, {outer, rows, columns}));
 }
 
-TEST_CASE("an index that the data do not have is an error, and the model runs on") {
+namespace {
+
+void check_wrong_indices(const char* device) {
+  CAPTURE(device);
   const Graph graph = Graph::from_text(
       "dyn 1\ndim A\ndim R\ngraph g(d: f32[A], i: i64[R], u: f32[R]) -> (y: f32[A]) {\n  y = "
-      "scatter_elements(d, i, u)\n  return y\n}\n");
+      "scatter_elements(d, i, u)\n  return y\n}\n",
+      on(device));
   const Floats d = random_fractions(4), u = random_fractions(2);
   for (const std::int64_t wrong : {4, -5}) {
     const Integers bad{0, wrong}, good{-4, 3};
@@ -222,4 +234,11 @@ TEST_CASE("an index that the data do not have is an error, and the model runs on
                                      {"u", Tensor::view(u, {2})}})["y"]) ==
           Floats{u[0], d[1], d[2], u[1]});
   }
+}
+
+}  // namespace
+
+TEST_CASE("an index that the data do not have is an error, and the model runs on") {
+  check_wrong_indices("cpu");
+  check_wrong_indices("emulator");
 }

@@ -274,7 +274,7 @@ TEST_CASE("what device code cannot run is refused") {
   CHECK(refused(gathers));
   CHECK(refused(narrowed(graph.contraction(), DType::i32)));
   rkernel::Problem output = graph.contraction();
-  output.operands.back().dtype = DType::i8;
+  output.operands.back().dtype = DType::f64;
   CHECK(refused(output));
   rkernel::Problem packed = graph.contraction();
   packed.operands[1].form = rkernel::Form::Packed;

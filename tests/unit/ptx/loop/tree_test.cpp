@@ -85,9 +85,9 @@ TEST_CASE("listings are of the code that the emulator runs") {
 }
 
 TEST_CASE("problems that device code has no dtypes for are left to other targets") {
-  dyn::testing::ProblemBuilder b("bytes");
+  dyn::testing::ProblemBuilder b("doubles");
   b.axis(4);
-  const int x = b.dense(DType::i8, {0});
-  b.store(b.load(x), b.dense(DType::i8, {0}, true));
+  const int x = b.dense(DType::f64, {0});
+  b.store(b.load(x), b.dense(DType::f64, {0}, true));
   CHECK(!ptx::LoopKernel::draft(b.problem, test_gpu(108), "ptx/test").has_value());
 }

@@ -10,6 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "targets/llvm/math/math.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
 #include "tests/support/ptxas.hpp"
 #include "tests/unit/ptx/ir/device_kernels.hpp"
@@ -20,7 +21,8 @@ using rkernel::ExprOp;
 
 namespace {
 
-constexpr std::array dtypes = {DType::f32, DType::i32, DType::i64, DType::boolean};
+constexpr std::array dtypes = {DType::f32, DType::i32, DType::i64, DType::boolean, DType::u8,
+                               DType::i8,  DType::i16, DType::u16, DType::u32,     DType::u64};
 
 struct Case {
   ExprOp op;
@@ -74,7 +76,7 @@ void store(const KernelBody& body, DType dtype, llvm::Value* value) {
 std::unique_ptr<llvm::Module> module_of(llvm::LLVMContext& context, const Case& test) {
   try {
     return device_kernel(context, [&](const KernelBody& body) {
-      codegen::Math math(body.builder, {.fma = true});
+      codegen::Math math(body.builder, ptx::device_math);
       std::vector<llvm::Value*> arguments(3, nullptr);
       for (int i = 0; i < argument_count(test.op); ++i) {
         const DType dtype = test.op == ExprOp::Select && i == 0 ? DType::boolean : test.from;

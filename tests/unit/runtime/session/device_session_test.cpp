@@ -186,7 +186,8 @@ TEST_CASE("states of every dtype that a GPU knows, and of one that it does not")
                                                                               {"i64", true},
                                                                               {"bool", true},
                                                                               {"f64", false},
-                                                                              {"i8", false}}) {
+                                                                              {"i8", true},
+                                                                              {"u16", true}}) {
     CAPTURE(dtype);
     const std::string text = std::string(R"(dyn 1
 dim S in 0..8

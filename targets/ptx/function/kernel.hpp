@@ -1,0 +1,31 @@
+#pragma once
+// GPU kernels of operators over whole tensors: cumsum, scatter_elements, scatter_nd.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/choice/gpu/gpu.hpp"
+#include "src/rkernel/target/target.hpp"
+#include "targets/llvm/problem/kernel_draft.hpp"
+
+namespace dyn::ptx {
+
+class FunctionKernel : public rkernel::Kernel {
+ public:
+  using Draft = codegen::KernelDraft<FunctionKernel, const void*>;
+  /// Nothing where no device code computes the problem's HostCall.
+  static std::optional<Draft> draft(const rkernel::Problem& problem,
+                                    const choice::GpuMachine& machine,
+                                    const std::string& target_name);
+  virtual std::vector<codegen::KernelSource> sources() const = 0;
+  rkernel::Space space() const override { return rkernel::Space::Device; }
+
+ private:
+  friend Draft;
+  /// Handles from PtxDevice::load() for sources(), in that order.
+  virtual void take_code(std::vector<const void*> functions) = 0;
+};
+
+}  // namespace dyn::ptx
