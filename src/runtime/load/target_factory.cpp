@@ -108,7 +108,7 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
     emulator.cache_dir = resolve_cache_dir(options.cache_dir);
     target.device = ptx::make_emulator(emulator);
   } else if (is_index(options.gpu)) {
-    target.device = ptx::open_cuda_device(options.gpu);
+    target.device = ptx::open_cuda_device(options.gpu, resolve_cache_dir(options.cache_dir));
   } else {
     target.machine = ptx::gpu_by_name_or_file(options.gpu);
     return;

@@ -23,12 +23,11 @@ using cuda::Result;
 
 class CudaDevice final : public PtxDevice {
  public:
-  explicit CudaDevice(std::shared_ptr<const Context> context)
-      : context_(std::move(context)), modules_(context_) {}
+  CudaDevice(std::shared_ptr<const Context> context, const std::string& cache_dir)
+      : context_(std::move(context)), modules_(context_, cache_dir) {}
 
   std::string name() const override { return context_->machine().product; }
   const choice::GpuMachine& machine() const override { return context_->machine(); }
-  bool lost() const noexcept { return context_->lost(); }
 
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
     const Context::Scope scope(*context_);
@@ -90,30 +89,37 @@ int count_of(const Driver& driver) {
 
 }  // namespace
 
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu,
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::string& cache_dir,
                                             std::shared_ptr<const Driver> driver) {
   static std::mutex mutex;
-  static auto& devices = *new std::map<std::pair<const Driver*, int>, std::weak_ptr<CudaDevice>>;
   const std::lock_guard lock(mutex);
   const int index = parse_index(gpu, count_of(*driver));
-  std::weak_ptr<CudaDevice>& known = devices[{driver.get(), index}];
-  std::shared_ptr<CudaDevice> device = known.lock();
-  if (device == nullptr) {
-    device =
-        std::make_shared<CudaDevice>(std::make_shared<const Context>(std::move(driver), index));
-    known = device;
-  } else if (device->lost()) {
+  static auto& contexts = *new std::map<std::pair<const Driver*, int>, std::weak_ptr<Context>>;
+  std::weak_ptr<Context>& known_context = contexts[{driver.get(), index}];
+  std::shared_ptr<Context> context = known_context.lock();
+  if (context == nullptr) {
+    known_context = context = std::make_shared<Context>(std::move(driver), index);
+  } else if (context->lost()) {
     throw Error(
         ErrorKind::device,
         fmt::format(
             "{} is lost after a failure: destroy every graph on it before loading one again",
-            device->name()));
+            context->machine().product));
+  }
+  static auto& devices =
+      *new std::map<std::pair<const Context*, std::string>, std::weak_ptr<PtxDevice>>;
+  std::erase_if(devices, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<PtxDevice>& known = devices[{context.get(), cache_dir}];
+  std::shared_ptr<PtxDevice> device = known.lock();
+  if (device == nullptr) {
+    device = std::make_shared<CudaDevice>(context, cache_dir);
+    known = device;
   }
   return device;
 }
 
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu) {
-  return open_cuda_device(gpu, cuda::system_driver());
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::string& cache_dir) {
+  return open_cuda_device(gpu, cache_dir, cuda::system_driver());
 }
 
 std::vector<choice::GpuMachine> cuda_devices(const Driver& driver) {

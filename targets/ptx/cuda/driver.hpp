@@ -20,6 +20,7 @@ enum class Result : int {
   DeviceUnavailable = 46,
   NoDevice = 100,
   InvalidDevice = 101,
+  InvalidImage = 200,
   InvalidContext = 201,
   NoBinaryForGpu = 209,
   EccUncorrectable = 214,
@@ -73,6 +74,9 @@ enum class JitOption : int {
   ErrorLogBufferSizeBytes = 6
 };
 
+/// CUjitInputType.
+enum class JitInput : int { Ptx = 1 };
+
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { MaxDynamicSharedSizeBytes = 8 };
 
@@ -82,6 +86,7 @@ inline constexpr unsigned int event_disable_timing = 2;  ///< CU_EVENT_DISABLE_T
 using DeviceId = int;                      ///< CUdevice
 using DevicePointer = unsigned long long;  ///< CUdeviceptr
 using ContextHandle = struct ContextTag*;
+using LinkHandle = struct LinkTag*;  ///< CUlinkState
 using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
 using StreamHandle = struct StreamTag*;
@@ -97,7 +102,7 @@ using GetProcAddress = Result (*)(const char* symbol, void** function, int api_v
 using DriverGetVersion = Result (*)(int* version);
 
 struct DriverFunctions {
-#define DYN_CUDA_FUNCTION(name, parameters) Result(*name) parameters = nullptr;
+#define DYN_CUDA_FUNCTION(name, version, parameters) Result(*name) parameters = nullptr;
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 };

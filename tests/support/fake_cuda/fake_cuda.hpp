@@ -22,8 +22,9 @@ struct FakeBalance {
 };
 
 struct FakeCounts {
-  FakeBalance contexts, pushes, memory, host_memory, modules, streams, events;
+  FakeBalance contexts, pushes, memory, host_memory, links, modules, streams, events;
   int launches = 0, uploads = 0, downloads = 0, clears = 0;
+  int assembled = 0;              ///< links that were completed
   int opted_in_shared_bytes = 0;  ///< by the last cuFuncSetAttribute
   int misuses = 0;  ///< calls against the rules: no current context, a handle that is not alive,
                     ///< memory out of bounds
@@ -31,7 +32,7 @@ struct FakeCounts {
 
   bool even() const {
     return contexts.even() && pushes.even() && memory.even() && host_memory.even() &&
-           modules.even() && streams.even() && events.even();
+           links.even() && modules.even() && streams.even() && events.even();
   }
 };
 
@@ -49,7 +50,7 @@ struct FakeCuda {
   bool null_when_missing = true;           ///< as from CUDA 12 on; else an error
 
   // The failing_call-th call (1: the next) of failing_function returns `failure`; the log goes to
-  // cuModuleLoadDataEx's error buffer.
+  // the error buffer of the link whose function fails.
   const char* failing_function = nullptr;
   int failing_call = 1;
   ptx::cuda::Result failure = ptx::cuda::Result::Success;

@@ -19,6 +19,12 @@ struct ContextTag {
   Result sticky = Result::Success;
 };
 
+struct LinkTag {
+  std::string cubin;
+  char* error_log = nullptr;
+  std::size_t error_log_bytes = 0;
+};
+
 struct ModuleTag {
   std::set<std::string> symbols;
   std::vector<FunctionHandle> functions;
@@ -54,6 +60,7 @@ struct State {
   std::map<int, ContextTag> contexts;           ///< by device
   std::map<DevicePointer, std::size_t> memory;  ///< bytes that are allocated
   std::map<const void*, std::size_t> host_memory;
+  std::set<LinkHandle> links;
   std::set<ModuleHandle> modules;
   std::set<StreamHandle> streams;
   std::set<EventHandle> events;
@@ -90,7 +97,7 @@ void run_all_streams();
 void free_all();
 
 /// Every entry point, with the very signature that dyn calls.
-#define DYN_CUDA_FUNCTION(name, parameters) Result name parameters;
+#define DYN_CUDA_FUNCTION(name, version, parameters) Result name parameters;
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 

@@ -63,8 +63,8 @@ TEST_CASE("cuda device: one device and one context for all who hold it") {
   const FakeDriver fake;
   fake->devices = 2;
   const auto driver = fake.open();
-  auto first = ptx::open_cuda_device("", driver), same = ptx::open_cuda_device("0", driver),
-       other = ptx::open_cuda_device("1", driver);
+  auto first = ptx::open_cuda_device("", "", driver), same = ptx::open_cuda_device("0", "", driver),
+       other = ptx::open_cuda_device("1", "", driver);
   CHECK(first == same);
   CHECK(first != other);
   CHECK(fake->counts.contexts == FakeBalance{2, 0});
@@ -108,7 +108,7 @@ TEST_CASE("cuda device: a foreign context stays current, on every path") {
   const FakeDriver fake;
   {
     const ForeignContext foreign(fake);
-    const auto device = ptx::open_cuda_device("0", foreign.driver());
+    const auto device = ptx::open_cuda_device("0", "", foreign.driver());
     CHECK(fake.current_device() == 1);
     rkernel::DeviceBlock block(*device, 64, "a block");
     CHECK(fake.current_device() == 1);
@@ -136,7 +136,7 @@ TEST_CASE("cuda device: used from several threads, none of which keeps a context
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
-        const auto device = ptx::open_cuda_device("", driver);
+        const auto device = ptx::open_cuda_device("", "", driver);
         const rkernel::DeviceBlock block(*device, 128, "a block");
         device->make_stream()->clear(block.address(), 128);
       }

@@ -1,35 +1,20 @@
 // Streams, copies, launches and loading through the fake driver.
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
 
-#include "targets/ptx/cuda/modules.hpp"
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "tests/support/fake_driver.hpp"
+#include "tests/unit/ptx/cuda/empty_kernel.hpp"
 
 namespace dyn::test {
 namespace {
 
 using ptx::cuda::Result;
 using rkernel::DeviceBlock;
-
-constexpr int large_shared_bytes = 96 << 10;
-
-/// A kernel that only returns: the test's on_launch does the work.
-codegen::KernelSource source(const std::string& key, int shared_bytes = 0) {
-  return {key, [shared_bytes](llvm::Module& module, const std::string& symbol) {
-            codegen::Builder builder(module.getContext());
-            ptx::create_kernel(builder, module, symbol, 64, shared_bytes);
-            builder.CreateRetVoid();
-          }};
-}
 
 const void* load_one(ptx::PtxDevice& device, const codegen::KernelSource& kernel) {
   rkernel::CompileReport report;
@@ -65,7 +50,7 @@ TEST_CASE(
     "cuda stream: a source in the caller's own page-locked memory may be reused at once, too") {
   const FakeDriver fake;
   const auto driver = fake.open();
-  const auto device = ptx::open_cuda_device("", driver);
+  const auto device = ptx::open_cuda_device("", "", driver);
   ptx::cuda::ContextHandle context = nullptr;
   REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, 0) == Result::Success);
   REQUIRE(driver->cuCtxPushCurrent(context) == Result::Success);
@@ -135,7 +120,7 @@ TEST_CASE("cuda stream: a kernel sees its pointers, ints and status, in order be
   fake->on_launch = double_floats;
   fake->user = &seen;
   const auto device = fake.device();
-  const codegen::KernelSource kernel = source("double", large_shared_bytes);
+  const codegen::KernelSource kernel = empty_kernel("double", large_shared_bytes);
   const void* function = load_one(*device, kernel);
   CHECK(fake->counts.opted_in_shared_bytes == large_shared_bytes);
 
@@ -175,7 +160,7 @@ TEST_CASE(
     "on") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const void* function = load_one(*device, source("refused"));
+  const void* function = load_one(*device, empty_kernel("refused"));
   const auto stream = device->make_stream();
   const rkernel::DeviceLaunch launch{function, "matmul of layer 3", 7, 64, 1024, 0, 0, 0, {}};
   fake.fail("cuLaunchKernel", Result::LaunchOutOfResources);
@@ -209,9 +194,9 @@ TEST_CASE(
   const FakeDriver fake;
   const auto driver = fake.open();
   {
-    const auto device = ptx::open_cuda_device("", driver);
+    const auto device = ptx::open_cuda_device("", "", driver);
     const DeviceBlock block(*device, 64, "a block");
-    const void* function = load_one(*device, source("fails"));
+    const void* function = load_one(*device, empty_kernel("fails"));
     const auto stream = device->make_stream();
     fake->asynchronous_failure = Result::IllegalAddress;
     const rkernel::DeviceLaunch launch{function, "softmax", 1, 64, 0, 0, 0, 0, {}};
@@ -226,10 +211,10 @@ TEST_CASE(
     CHECK_CONTAINS(message, "the device is lost");
     CHECK_CONTAINS(message_of(ErrorKind::device, [&] { device->allocate(1, "x"); }),
                    "the device is lost");
-    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { ptx::open_cuda_device("", driver); }),
+    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { ptx::open_cuda_device("", "", driver); }),
                    "destroy every graph on it");
   }
-  const auto device = ptx::open_cuda_device("", driver);
+  const auto device = ptx::open_cuda_device("", "", driver);
   CHECK(DeviceBlock(*device, 64, "a block").address() != 0);
   device->make_stream()->synchronise();
   CHECK(fake->counts.pushes.even());
@@ -238,7 +223,7 @@ TEST_CASE(
 TEST_CASE("cuda stream: what an earlier kernel did is not blamed on the next launch") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const void* function = load_one(*device, source("fails"));
+  const void* function = load_one(*device, empty_kernel("fails"));
   const auto stream = device->make_stream();
   stream->launch({function, "long done", 1, 64, 0, 0, 0, 0, {}});
   stream->synchronise();
@@ -253,8 +238,8 @@ TEST_CASE("cuda stream: what an earlier kernel did is not blamed on the next lau
 TEST_CASE("cuda load: once for each key, also on several threads") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const std::vector<codegen::KernelSource> sources{source("a"), source("b"), source("a"),
-                                                   source("c")};
+  const std::vector<codegen::KernelSource> sources{empty_kernel("a"), empty_kernel("b"),
+                                                   empty_kernel("a"), empty_kernel("c")};
   rkernel::CompileReport report;
   const auto handles = device->load(sources, 3, report);
   CHECK(handles[0] == handles[2]);
@@ -273,30 +258,32 @@ TEST_CASE("cuda load: a refused module gives the compiler's log, and the next lo
   const FakeDriver fake;
   const auto device = fake.device();
   fake->compiler_log = "ptxas fatal   : Unresolved extern function 'f'\n";
-  fake.fail("cuModuleLoadDataEx", Result::InvalidPtx);
-  std::string message = message_of(ErrorKind::device, [&] { load_one(*device, source("broken")); });
+  fake.fail("cuLinkAddData", Result::InvalidPtx);
+  std::string message =
+      message_of(ErrorKind::device, [&] { load_one(*device, empty_kernel("broken")); });
   CHECK_CONTAINS(message, "loading the kernel " + ptx::kernel_symbol("broken"));
   CHECK_CONTAINS(message, "ptxas fatal   : Unresolved extern function 'f'");
   CHECK_CONTAINS(message, "CUDA_ERROR_INVALID_PTX");
-  fake.fail("cuModuleLoadDataEx", Result::UnsupportedPtxVersion);
-  message = message_of(ErrorKind::unsupported, [&] { load_one(*device, source("broken")); });
+  fake.fail("cuLinkAddData", Result::UnsupportedPtxVersion);
+  message = message_of(ErrorKind::unsupported, [&] { load_one(*device, empty_kernel("broken")); });
   CHECK_CONTAINS(message, "the NVIDIA driver (CUDA 12.4) cannot compile PTX 7.1");
   CHECK_CONTAINS(message, "update the NVIDIA driver");
   fake.fail("cuModuleGetFunction", Result::NotFound);
-  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { load_one(*device, source("broken")); }),
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { load_one(*device, empty_kernel("broken")); }),
                  "finding the kernel");
   fake.fail("cuFuncSetAttribute", Result::InvalidValue);
   message = message_of(ErrorKind::device,
-                       [&] { load_one(*device, source("large", large_shared_bytes)); });
+                       [&] { load_one(*device, empty_kernel("large", large_shared_bytes)); });
   CHECK_CONTAINS(message, "asking for 98304 bytes of shared memory");
   CHECK(fake->counts.modules == FakeBalance{2, 2});
-  CHECK(load_one(*device, source("broken")) != nullptr);
+  CHECK(load_one(*device, empty_kernel("broken")) != nullptr);
 }
 
 TEST_SUITE("full") {
   TEST_CASE("cuda: a thousand times open, load, use and close leaves nothing") {
     const FakeDriver fake;
-    const std::vector<codegen::KernelSource> sources{source("a", large_shared_bytes), source("b")};
+    const std::vector<codegen::KernelSource> sources{empty_kernel("a", large_shared_bytes),
+                                                     empty_kernel("b")};
     const int cycles = 1000;
     for (int cycle = 0; cycle < cycles; ++cycle) {
       const auto device = fake.device();

@@ -20,7 +20,7 @@ namespace {
 TargetFactory on_driver(std::shared_ptr<const ptx::cuda::Driver> driver) {
   return [driver = std::move(driver)](const Options& options, int threads, const Dump& dump) {
     ptx::TargetOptions target;
-    target.device = ptx::open_cuda_device("", driver);
+    target.device = ptx::open_cuda_device("", "", driver);
     target.machine = target.device->machine();
     target.threads = threads;
     return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
