@@ -33,6 +33,7 @@ struct PortInfo {
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
 };
 
+class Device;
 class Session;
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
@@ -134,11 +135,15 @@ class DYN_API Call {
   /// Binds input or output number `index` in the model's order. An output that is not bound is
   /// allocated by `run`, and kept while its shape stays. Bound outputs must have the right dtype
   /// and shape, checked by `run`; an output that overlaps an input or another output is an
-  /// Error(user).
+  /// Error(user). Tensors may lie in the memory of the graph's device (dyn/device.hpp); one of
+  /// another device is an Error(user).
   void set_input(std::size_t index, Tensor tensor);
   void set_input(std::string_view name, Tensor tensor);
   void set_output(std::size_t index, Tensor tensor);
   void set_output(std::string_view name, Tensor tensor);
+  /// The output is not bound: `run` allocates it in the memory of this device, the graph's.
+  void set_output(std::size_t index, const Device& device);
+  void set_output(std::string_view name, const Device& device);
 
   /// Same errors as Graph::run.
   void run();

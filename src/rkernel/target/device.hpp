@@ -16,6 +16,9 @@ namespace dyn::rkernel {
 /// An address in a device's memory; 0 is none. Never dereferenced by the host.
 using DeviceAddress = std::uint64_t;
 
+/// Kernels read vectors of so many bytes: what a caller gives them begins at a multiple of it.
+inline constexpr std::size_t port_alignment = 16;
+
 /// The memory that a kernel works on.
 enum class Space : std::uint8_t { Host, Device };
 
@@ -74,6 +77,11 @@ class Device {
   /// leaves the device usable.
   virtual DeviceAddress allocate(std::size_t bytes, std::string_view what) = 0;
   virtual void release(DeviceAddress address) noexcept = 0;
+  /// Bytes of this device's memory that follow an address in its allocation, whoever has made it;
+  /// 0: it lies in none.
+  virtual std::size_t bytes_from(DeviceAddress address) const = 0;
+  /// True where kernels of this device may work on memory of `other`.
+  virtual bool shares_memory_with(const Device& other) const { return this == &other; }
   virtual std::unique_ptr<Stream> make_stream() = 0;
   /// Counts what launches do from now on. False: this device does not count.
   virtual bool count_launches() { return false; }

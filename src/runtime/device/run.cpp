@@ -51,9 +51,27 @@ void DeviceRun::find_ranges(const Plan& plan) {
   }
 }
 
+void DeviceRun::find_ports() {
+  port_buffers_.clear();
+  port_of_buffer_.assign(buffers_.size(), -1);
+  for (std::size_t i = 0; i < wiring_->transfers.size(); ++i) {
+    const OperandSource &host = wiring_->operands[wiring_->first_operand.back() + i],
+                        &device = wiring_->device_ends[i];
+    if (host.kind != Kind::Input && host.kind != Kind::Output) continue;
+    const auto port = static_cast<std::size_t>(host.index),
+               buffer = static_cast<std::size_t>(device.index);
+    const bool touched =
+        host.kind == Kind::Input ? wiring_->inputs_on_host[port] : wiring_->outputs_on_host[port];
+    if (touched || port_of_buffer_[buffer] >= 0) continue;
+    port_of_buffer_[buffer] = static_cast<int>(port_buffers_.size());
+    port_buffers_.push_back({buffer, host.kind, port});
+  }
+}
+
 void DeviceRun::fill_tables(const Plan& plan) {
   words_.clear();
   state_slots_.clear();
+  port_slots_.clear();
   for (std::size_t group = 0; group < launches_.size(); ++group) {
     if (wiring_->spaces[group] != Space::Device) continue;
     const rkernel::Launch& launch = plan.launches[group];
@@ -71,6 +89,10 @@ void DeviceRun::fill_tables(const Plan& plan) {
       const OperandSource& source = wiring_->operands[i];
       if (source.kind == Kind::DeviceState)
         state_slots_.push_back({i, static_cast<std::size_t>(source.index), words_.size()});
+      const int port = source.kind == Kind::DeviceArena
+                           ? port_of_buffer_[static_cast<std::size_t>(source.index)]
+                           : -1;
+      if (port >= 0) port_slots_.push_back({i, static_cast<std::size_t>(port), words_.size()});
       words_.push_back(ranges_[i].begin);
     }
     made.ints = tables_.address() + words_.size() * word_bytes;
@@ -94,6 +116,7 @@ void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
           "argument tables of a run");
   status_table_ = tables_.address() + words * word_bytes;
   find_ranges(plan);
+  find_ports();
   launches_.assign(wiring.groups(), {});
   words_.reserve(words);
   fill_tables(plan);
@@ -104,10 +127,26 @@ void DeviceRun::set_states(std::span<const StateMemory> states) {
   states_ = states;
   for (const StateSlot& slot : state_slots_) {
     const OperandRange& memory = states[slot.state].device;
-    OperandRange& range = ranges_[slot.operand];
-    words_changed_ = words_changed_ || range.begin != memory.begin;
-    words_[slot.word] = range.begin = memory.begin;
-    range.bytes = memory.bytes;
+    set_operand(slot.operand, slot.word, memory.begin);
+    ranges_[slot.operand].bytes = memory.bytes;
+  }
+}
+
+void DeviceRun::set_operand(std::size_t operand, std::size_t word, DeviceAddress begin) {
+  words_changed_ = words_changed_ || words_[word] != begin;
+  words_[word] = ranges_[operand].begin = begin;
+}
+
+void DeviceRun::set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs) {
+  const auto memory_of = [&](const PortBuffer& buffer) -> const PortMemory& {
+    return buffer.kind == Kind::Input ? inputs[buffer.port] : outputs[buffer.port];
+  };
+  for (PortBuffer& buffer : port_buffers_) buffer.is_in_place = memory_of(buffer).on_device();
+  for (const PortSlot& slot : port_slots_) {
+    const PortBuffer& buffer = port_buffers_[slot.port_buffer];
+    set_operand(
+        slot.operand, slot.word,
+        buffer.is_in_place ? memory_of(buffer).device.begin : buffers_[buffer.buffer].begin);
   }
 }
 
@@ -143,6 +182,8 @@ void DeviceRun::copy(std::size_t transfer, void* host) {
   const auto index = static_cast<std::size_t>(end.index);
   naming_groups([&] {
     if (end.kind == Kind::DeviceArena) {
+      const int port = port_of_buffer_[index];
+      if (port >= 0 && port_buffers_[static_cast<std::size_t>(port)].is_in_place) return;
       copy_part(to, host, buffers_[index].begin, buffers_[index].bytes);
       return;
     }
@@ -151,6 +192,10 @@ void DeviceRun::copy(std::size_t transfer, void* host) {
                 bytes);
     });
   });
+}
+
+void DeviceRun::copy_port(Space to, void* host, const OperandRange& port) {
+  naming_groups([&] { copy_part(to, host, port.begin, port.bytes); });
 }
 
 void DeviceRun::copy_part(Space to, void* host, DeviceAddress device, std::size_t bytes) {

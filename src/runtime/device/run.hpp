@@ -10,6 +10,7 @@
 
 #include "src/rkernel/target/device.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/runtime/device/port_memory.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
 #include "src/runtime/session/state_memory.hpp"
@@ -29,9 +30,14 @@ class DeviceRun {
   // A run calls these in this order; none of them allocates memory.
   /// By state of the module; `states` must stay until the run has ended.
   void set_states(std::span<const StateMemory> states);
+  /// Ports that lie on the device, and that no group of the host touches, are used where they are.
+  void set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs);
   void start();  ///< uploads all tables, where they are not what the last run had
   void launch(std::size_t group);
-  void copy(std::size_t transfer, void* host);  ///< in the direction that the wiring says
+  /// In the direction that the wiring says; nothing for a port that is used where it is.
+  void copy(std::size_t transfer, void* host);
+  /// Between a port on the device, which groups of the host touch, and its copy on the host.
+  void copy_port(rkernel::Space to, void* host, const rkernel::OperandRange& port);
   void wait();
   /// Waits for the end. Returns the first group on the device that reported a status other than Ok,
   /// or no_group.
@@ -49,7 +55,9 @@ class DeviceRun {
  private:
   void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
   void find_ranges(const Plan& plan);
+  void find_ports();
   void fill_tables(const Plan& plan);
+  void set_operand(std::size_t operand, std::size_t word, rkernel::DeviceAddress begin);
   void copy_part(rkernel::Space to, void* host, rkernel::DeviceAddress device, std::size_t bytes);
   std::string groups_in_flight() const;
   /// What fails in this work may be the doing of any group in flight: its errors name them.
@@ -75,6 +83,20 @@ class DeviceRun {
     std::size_t word = 0;  ///< its address
   };
   std::vector<StateSlot> state_slots_;
+  /// A buffer of the arena that is a port's, and that no group of the host touches.
+  struct PortBuffer {
+    std::size_t buffer = 0;
+    OperandSource::Kind kind = OperandSource::Kind::Input;  ///< or Output
+    std::size_t port = 0;
+    bool is_in_place = false;  ///< the memory is the port's own this time
+  };
+  std::vector<PortBuffer> port_buffers_;
+  std::vector<int> port_of_buffer_;  ///< into port_buffers_, by buffer; -1: no port's
+  struct PortSlot {
+    std::size_t operand = 0, port_buffer = 0;
+    std::size_t word = 0;  ///< its address
+  };
+  std::vector<PortSlot> port_slots_;
   std::span<const StateMemory> states_;
   rkernel::DeviceAddress status_table_ = 0;
   std::vector<std::int32_t> statuses_;  ///< by group

@@ -32,7 +32,7 @@ void PlannedExecution::execute(RunProfile* profile) {
     ~GiveBack() { pool.give_back(run); }
   } const give_back{pool, last_run_};
   pool.bind(*last_run_, binding_.plan(), executable_.wiring());
-  last_run_->set_ports(ports_.input_data(), ports_.output_data(),
+  last_run_->set_ports(ports_.input_memory(), ports_.output_memory(),
                        session_ != nullptr ? session_->states() : std::span<const StateMemory>());
   const int failed = last_run_->execute(pool.helpers(), profile);
   if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));

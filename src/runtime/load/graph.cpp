@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dyn/device.hpp"
 #include "src/import/onnx/import.hpp"
+#include "src/runtime/device/open_device.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/call_state.hpp"
 #include "src/runtime/run/run_named.hpp"
@@ -336,6 +338,12 @@ void Call::set_output(std::size_t index, Tensor tensor) {
 }
 void Call::set_output(std::string_view name, Tensor tensor) {
   state().set_output(state().output_index(name), std::move(tensor));
+}
+void Call::set_output(std::size_t index, const Device& device) {
+  state().set_output(index, device.device_->device());
+}
+void Call::set_output(std::string_view name, const Device& device) {
+  set_output(state().output_index(name), device);
 }
 void Call::run() { state().run(); }
 const Tensor& Call::output(std::size_t index) const { return state().output(index); }

@@ -11,17 +11,18 @@
 namespace dyn::runtime {
 
 CallState::CallState(const Executable& executable)
-    : ports_(executable.info()), execution_(executable.make_execution(ports_, nullptr)) {}
+    : ports_(executable.info(), executable.device()),
+      execution_(executable.make_execution(ports_, nullptr)) {}
 
 CallState::CallState(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
-      ports_(model_->executable().info()),
+      ports_(model_->executable().info(), model_->executable().device()),
       execution_(model_->executable().make_execution(ports_, nullptr)) {}
 
 CallState::CallState(std::shared_ptr<SessionState> session)
     : model_(session->model()),
       session_(std::move(session)),
-      ports_(model_->executable().info()),
+      ports_(model_->executable().info(), model_->executable().device()),
       execution_(model_->executable().make_execution(ports_, session_.get())) {}
 
 CallState::~CallState() = default;

@@ -25,6 +25,9 @@ class CallState {
 
   void set_input(std::size_t index, Tensor tensor) { ports_.set_input(index, std::move(tensor)); }
   void set_output(std::size_t index, Tensor tensor) { ports_.set_output(index, std::move(tensor)); }
+  void set_output(std::size_t index, const std::shared_ptr<rkernel::Device>& device) {
+    ports_.set_output(index, device);
+  }
   /// Throw Error(user) where there is none.
   std::size_t input_index(std::string_view name) const { return ports_.input_index(name); }
   std::size_t output_index(std::string_view name) const { return ports_.output_index(name); }

@@ -12,7 +12,10 @@ void DelegatedRun::run(std::shared_ptr<const Model> model, RunProfile* profile,
   }
   for (std::size_t i = 0; i < ports_.input_count(); ++i) call_->set_input(i, ports_.input(i));
   for (std::size_t i = 0; i < ports_.output_count(); ++i) {
-    if (ports_.is_bound(i)) call_->set_output(i, ports_.output(i));
+    if (ports_.is_bound(i))
+      call_->set_output(i, ports_.output(i));
+    else if (ports_.is_on_device(i))
+      call_->set_output(i, ports_.device());
   }
   call_->run(profile, symbols);
   for (std::size_t i = 0; i < ports_.output_count(); ++i) ports_.share_output(i, call_->output(i));

@@ -22,6 +22,7 @@ class Context {
   ~Context();
 
   const Driver& driver() const noexcept { return *driver_; }
+  DeviceId device() const noexcept { return device_; }
   const choice::GpuMachine& machine() const noexcept { return machine_; }
   /// "NVIDIA H200 (cuda 0)", for messages.
   const std::string& label() const noexcept { return label_; }

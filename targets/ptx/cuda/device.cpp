@@ -44,6 +44,16 @@ class CudaDevice final : public PtxDevice {
     if (scope.active()) context_->driver().cuMemFree(address);
   }
 
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override {
+    return cuda::bytes_from(*context_, address);
+  }
+
+  /// Devices of one GPU differ in where they keep code.
+  bool shares_memory_with(const rkernel::Device& other) const override {
+    const auto* cuda = dynamic_cast<const CudaDevice*>(&other);
+    return cuda != nullptr && cuda->context_ == context_;
+  }
+
   std::unique_ptr<rkernel::Stream> make_stream() override { return cuda::make_stream(context_); }
 
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,

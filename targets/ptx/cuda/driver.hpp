@@ -66,6 +66,14 @@ enum class Attribute : int {
   MaxBlocksPerMultiprocessor = 106
 };
 
+/// CUpointer_attribute.
+enum class PointerAttribute : int {
+  MemoryType = 2,  ///< an unsigned int
+  DeviceOrdinal = 9,
+  RangeStart = 11,  ///< of the allocation
+  RangeSize = 12
+};
+
 /// CUjit_option.
 enum class JitOption : int {
   InfoLogBuffer = 3,
@@ -80,6 +88,7 @@ enum class JitInput : int { Ptx = 1 };
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { MaxDynamicSharedSizeBytes = 8 };
 
+inline constexpr unsigned int memory_of_device = 2;      ///< CU_MEMORYTYPE_DEVICE
 inline constexpr unsigned int stream_non_blocking = 1;   ///< CU_STREAM_NON_BLOCKING
 inline constexpr unsigned int event_disable_timing = 2;  ///< CU_EVENT_DISABLE_TIMING
 

@@ -54,6 +54,9 @@ class EmulatorDevice final : public Emulator {
     return memory_->allocate(bytes, what);
   }
   void release(rkernel::DeviceAddress address) noexcept override { memory_->release(address); }
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override {
+    return memory_->bytes_from(address);
+  }
   std::unique_ptr<rkernel::Stream> make_stream() override {
     return emulation::make_stream(memory_, launcher_);
   }

@@ -31,6 +31,7 @@ Result cuMemAlloc(DevicePointer* address, std::size_t bytes) {
   void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   *address = reinterpret_cast<DevicePointer>(memory);
   state().memory.emplace(*address, bytes);
+  state().devices[*address] = context_stack().back()->device;
   ++state().control.counts.memory.made;
   return Result::Success;
 }
@@ -42,6 +43,29 @@ Result cuMemFree(DevicePointer address) {
   std::free(reinterpret_cast<void*>(address));
   ++state().control.counts.memory.ended;
   return Result::Success;
+}
+
+Result cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePointer address) {
+  DYN_FAKE_CALL(Context);
+  const auto next = state().memory.upper_bound(address);
+  if (next == state().memory.begin() || !inside(state().memory, address, 1))
+    return Result::InvalidValue;
+  const auto& [begin, bytes] = *std::prev(next);
+  switch (attribute) {
+    case PointerAttribute::MemoryType:
+      *static_cast<unsigned*>(value) = memory_of_device;
+      return Result::Success;
+    case PointerAttribute::DeviceOrdinal:
+      *static_cast<int*>(value) = state().devices.at(begin);
+      return Result::Success;
+    case PointerAttribute::RangeStart:
+      *static_cast<DevicePointer*>(value) = begin;
+      return Result::Success;
+    case PointerAttribute::RangeSize:
+      *static_cast<std::size_t*>(value) = bytes;
+      return Result::Success;
+  }
+  return call.misuse(Result::InvalidValue);
 }
 
 Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int) {

@@ -59,6 +59,7 @@ struct State {
   bool initialised = false;
   std::map<int, ContextTag> contexts;           ///< by device
   std::map<DevicePointer, std::size_t> memory;  ///< bytes that are allocated
+  std::map<DevicePointer, int> devices;         ///< whose memory it is, or was
   std::map<const void*, std::size_t> host_memory;
   std::set<LinkHandle> links;
   std::set<ModuleHandle> modules;

@@ -128,6 +128,29 @@ TEST_CASE("cuda device: a foreign context stays current, on every path") {
   CHECK(fake->counts.even());
 }
 
+TEST_CASE("cuda device: memory of this GPU, whoever allocated it, and memory of others") {
+  const FakeDriver fake;
+  const ForeignContext foreign(fake);
+  const auto& driver = foreign.driver();
+  const auto device = ptx::open_cuda_device("0", "", driver),
+             same = ptx::open_cuda_device("0", "/nowhere", driver),
+             other = ptx::open_cuda_device("1", "", driver);
+  CHECK(device->shares_memory_with(*same));
+  CHECK(!device->shares_memory_with(*other));
+  ptx::cuda::DevicePointer of_other = 0;  // by another library, in the other GPU's context
+  REQUIRE(driver->cuMemAlloc(&of_other, 300) == Result::Success);
+  CHECK(device->bytes_from(of_other) == 0);
+  CHECK(other->bytes_from(of_other) == 300);
+  const rkernel::DeviceBlock block(*device, 1000, "a block");
+  CHECK(device->bytes_from(block.address()) == 1000);
+  CHECK(device->bytes_from(block.address() + 48) == 952);
+  CHECK(other->bytes_from(block.address()) == 0);
+  const int on_host = 0;
+  CHECK(device->bytes_from(reinterpret_cast<std::uintptr_t>(&on_host)) == 0);
+  CHECK(driver->cuMemFree(of_other) == Result::Success);
+  CHECK(device->bytes_from(of_other) == 0);
+}
+
 TEST_CASE("cuda device: used from several threads, none of which keeps a context") {
   const FakeDriver fake;
   const auto driver = fake.open();

@@ -127,6 +127,11 @@ DYN_SAME(Attribute::MaxRegistersPerMultiprocessor,
 DYN_SAME(Attribute::MaxSharedMemoryPerBlockOptin,
          CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 DYN_SAME(Attribute::MaxBlocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+DYN_SAME(PointerAttribute::MemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+DYN_SAME(PointerAttribute::DeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+DYN_SAME(PointerAttribute::RangeStart, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+DYN_SAME(PointerAttribute::RangeSize, CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+DYN_SAME(memory_of_device, CU_MEMORYTYPE_DEVICE);
 DYN_SAME(JitOption::InfoLogBuffer, CU_JIT_INFO_LOG_BUFFER);
 DYN_SAME(JitOption::InfoLogBufferSizeBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
 DYN_SAME(JitOption::ErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);

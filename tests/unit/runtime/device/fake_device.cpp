@@ -97,7 +97,7 @@ class FakeStream final : public rkernel::Stream {
       const rkernel::OperandRange& range = launch.operands[i];
       if (pointers[i] != range.begin)
         violation(fmt::format("operand {} of '{}' is another one in the table", i, launch.name));
-      if (range.begin % 64 != 0)
+      if (range.begin % rkernel::port_alignment != 0)
         violation(fmt::format("operand {} of '{}' is not aligned", i, launch.name));
       memory.push_back(
           device_.at(range.begin, range.bytes,
@@ -135,6 +135,14 @@ DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
 void FakeDevice::release(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
   blocks_.erase(address);
+}
+
+std::size_t FakeDevice::bytes_from(DeviceAddress address) const {
+  const std::lock_guard lock(mutex_);
+  const auto next = blocks_.upper_bound(address);
+  if (next == blocks_.begin()) return 0;
+  const auto& [begin, block] = *std::prev(next);
+  return address < begin + block.bytes.size() ? begin + block.bytes.size() - address : 0;
 }
 
 std::unique_ptr<rkernel::Stream> FakeDevice::make_stream() {

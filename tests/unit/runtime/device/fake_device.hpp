@@ -32,6 +32,7 @@ class FakeDevice final : public rkernel::Device {
   std::string name() const override { return "fake device"; }
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override;
   void release(rkernel::DeviceAddress address) noexcept override;
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override;
   std::unique_ptr<rkernel::Stream> make_stream() override;
 
   // Faults: the call with this number from now on (1: the next) fails; 0: none does.
