@@ -35,6 +35,7 @@ struct PortInfo {
 
 class Device;
 class Session;
+class Stream;
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
@@ -144,6 +145,15 @@ class DYN_API Call {
   /// The output is not bound: `run` allocates it in the memory of this device, the graph's.
   void set_output(std::size_t index, const Device& device);
   void set_output(std::string_view name, const Device& device);
+
+  /// Runs go to this stream of the graph's device, behind what it has already. `run` then waits for
+  /// nothing but outputs on the host: where all are on the device it returns while the device
+  /// works, and what would have been its Error comes from a later `run` or from `wait`. Until then
+  /// the tensors that are bound must stay, and so must the stream. A call in a session waits in
+  /// `run`. Waits for runs on the former stream. Error(user): a stream of another device.
+  void set_stream(const Stream& stream);
+  /// Waits for runs that have returned before their end. Same errors as Graph::run.
+  void wait();
 
   /// Same errors as Graph::run.
   void run();

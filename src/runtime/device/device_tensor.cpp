@@ -100,6 +100,15 @@ Tensor Device::view(DType dtype, std::uint64_t address, Shape shape) const {
   return tensor;
 }
 
+Stream Device::make_stream() const { return {device_->device(), device_->device()->make_stream()}; }
+Stream Device::stream(void* handle) const {
+  return {device_->device(), device_->device()->use_stream(handle)};
+}
+
+Stream::Stream(std::shared_ptr<rkernel::Device> device, std::unique_ptr<rkernel::Stream> stream)
+    : device_(std::move(device)), stream_(std::move(stream)) {}
+void Stream::wait() const { stream_->synchronise(); }
+
 Tensor Device::upload(const Tensor& tensor) const { return device_->upload(tensor); }
 Tensor Device::download(const Tensor& tensor) const { return device_->download(tensor); }
 

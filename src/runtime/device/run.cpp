@@ -20,19 +20,36 @@ static_assert(sizeof(DeviceAddress) == word_bytes && sizeof(std::int64_t) == wor
 
 }  // namespace
 
+void DeviceRun::use_stream(rkernel::Stream* stream) {
+  rkernel::Stream* const next = stream != nullptr ? stream : own_.get();
+  // Memory that the own stream has allocated is there for others then.
+  if (next != stream_ && next != own_.get()) own_->synchronise();
+  stream_ = next;
+}
+
 void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what) {
   if (block.bytes() >= bytes && block.address() != 0) return;
+  if (stream_ == own_.get()) {
+    replace(block, bytes, what);
+    return;
+  }
+  if (block.address() != 0) stream_->synchronise();  // a run that left may use the block
+  replace(block, bytes, what);
+  own_->synchronise();
+}
+
+void DeviceRun::replace(DeviceBlock& block, std::size_t bytes, const char* what) {
   const bool grows = block.address() != 0;
   block = DeviceBlock();  // before the new one, so that both need not fit at once
   if (grows) {
     // It will grow again, as a session's runs do step by step: with room, few of them allocate.
     try {
-      block = DeviceBlock(device_, bytes + bytes / 4, what);
+      block = DeviceBlock(*own_, bytes + bytes / 4, what);
       return;
     } catch (const Error&) {  // perhaps there is just enough
     }
   }
-  block = DeviceBlock(device_, std::max(bytes, std::size_t{1}), what);
+  block = DeviceBlock(*own_, std::max(bytes, std::size_t{1}), what);
 }
 
 void DeviceRun::find_ranges(const Plan& plan) {
@@ -84,7 +101,7 @@ void DeviceRun::fill_tables(const Plan& plan) {
     made.threads = launch.grid.threads;
     made.shared_bytes = launch.grid.shared_bytes;
     made.operands = {ranges_.data() + first, end - first};
-    made.pointers = tables_.address() + words_.size() * word_bytes;
+    made.pointers = tables_.address() + first_word_ + words_.size() * word_bytes;
     for (std::size_t i = first; i < end; ++i) {
       const OperandSource& source = wiring_->operands[i];
       if (source.kind == Kind::DeviceState)
@@ -95,11 +112,25 @@ void DeviceRun::fill_tables(const Plan& plan) {
       if (port >= 0) port_slots_.push_back({i, static_cast<std::size_t>(port), words_.size()});
       words_.push_back(ranges_[i].begin);
     }
-    made.ints = tables_.address() + words_.size() * word_bytes;
+    made.ints = tables_.address() + first_word_ + words_.size() * word_bytes;
     for (const std::int64_t value : launch.ints)
       words_.push_back(static_cast<std::uint64_t>(value));
-    made.status = status_table_ + group * sizeof(std::int32_t);
+    made.status = tables_.address() + group * sizeof(std::int32_t);
   }
+}
+
+/// Statuses come first: they stay where they are while runs that have left report there.
+void DeviceRun::reserve_tables(std::size_t bytes) {
+  const std::size_t status_bytes = statuses_.size() * sizeof(std::int32_t);
+  first_word_ = (status_bytes + word_bytes - 1) / word_bytes * word_bytes;
+  const std::size_t wanted = first_word_ + bytes;
+  const bool moves = statuses_kept_ && tables_.bytes() < wanted;
+  if (moves) {
+    stream_->download(statuses_.data(), tables_.address(), status_bytes);
+    stream_->synchronise();
+  }
+  reserve(tables_, wanted, "argument tables of a run");
+  if (moves) stream_->upload(tables_.address(), statuses_.data(), status_bytes);
 }
 
 void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
@@ -112,14 +143,13 @@ void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
              plan.launches[group].ints.size();
   }
   statuses_.resize(wiring.groups());
-  reserve(tables_, words * word_bytes + statuses_.size() * sizeof(std::int32_t),
-          "argument tables of a run");
-  status_table_ = tables_.address() + words * word_bytes;
+  reserve_tables(words * word_bytes);
   find_ranges(plan);
   find_ports();
   launches_.assign(wiring.groups(), {});
   words_.reserve(words);
   fill_tables(plan);
+  graphs_.bind(wiring, launches_);
   words_changed_ = true;
 }
 
@@ -150,11 +180,12 @@ void DeviceRun::set_ports(std::span<const PortMemory> inputs, std::span<const Po
   }
 }
 
-void DeviceRun::start() {
+void DeviceRun::start(bool one_by_one) {
+  graphs_.start(one_by_one);
   if (words_changed_ && !words_.empty())
-    stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
+    stream_->upload(tables_.address() + first_word_, words_.data(), words_.size() * word_bytes);
   words_changed_ = false;
-  stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t));
+  if (!statuses_kept_) stream_->clear(tables_.address(), statuses_.size() * sizeof(std::int32_t));
 }
 
 void DeviceRun::launch(std::size_t group) {
@@ -163,7 +194,7 @@ void DeviceRun::launch(std::size_t group) {
   last_in_flight_ = static_cast<int>(group);
   if (first_in_flight_ == no_group) first_in_flight_ = last_in_flight_;
   try {
-    stream_->launch(launch);
+    if (!graphs_.launch(group, *stream_)) stream_->launch(launch);
   } catch (const Error& error) {
     throw error.within(fmt::format("launching '{}' on {}", launch.name, device_.name()));
   }
@@ -222,9 +253,10 @@ void DeviceRun::wait() {
 
 int DeviceRun::finish() {
   naming_groups([&] {
-    stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t));
+    stream_->download(statuses_.data(), tables_.address(), statuses_.size() * sizeof(std::int32_t));
   });
   wait();
+  statuses_kept_ = false;
   const auto failed = std::find_if(statuses_.begin(), statuses_.end(),
                                    [](std::int32_t status) { return status != 0; });
   return failed == statuses_.end() ? no_group : static_cast<int>(failed - statuses_.begin());
@@ -235,6 +267,7 @@ void DeviceRun::abandon() noexcept {
     stream_->synchronise();
   } catch (...) {  // the failure that is being handled is the one to report
   }
+  statuses_kept_ = false;
   first_in_flight_ = last_in_flight_ = no_group;
 }
 

@@ -345,6 +345,13 @@ void Call::set_output(std::size_t index, const Device& device) {
 void Call::set_output(std::string_view name, const Device& device) {
   set_output(state().output_index(name), device);
 }
+void Call::set_stream(const Stream& stream) {
+  state().check_device(*stream.device_);
+  // The stream's device lives as long as the stream.
+  state().set_stream(std::shared_ptr<rkernel::Stream>(
+      stream.stream_.get(), [kept = stream](rkernel::Stream*) mutable {}));
+}
+void Call::wait() { state().wait(); }
 void Call::run() { state().run(); }
 const Tensor& Call::output(std::size_t index) const { return state().output(index); }
 const Tensor& Call::output(std::string_view name) const {

@@ -75,20 +75,21 @@ CallPorts::CallPorts(const ModelInfo& info, std::shared_ptr<rkernel::Device> dev
       input_memory_(inputs_.size()),
       output_memory_(outputs_.size()) {}
 
-void CallPorts::check_place(const Tensor& tensor, const char* what, const PortInfo& port) const {
-  if (!tensor.on_device()) return;
+void CallPorts::check_device(const rkernel::Device& device, const std::string& what) const {
   if (device_ == nullptr) {
     user_error(
-        fmt::format("{} '{}' lies in the memory of {}, but the graph takes tensors on the "
-                    "host alone; copy it with Device::download",
-                    what, port.name, tensor.device()->name()));
+        fmt::format("{} is on {}, but the graph takes what is on the host alone; copy a "
+                    "tensor with Device::download",
+                    what, device.name()));
   }
-  if (!device_->shares_memory_with(*tensor.device())) {
-    user_error(
-        fmt::format("{} '{}' lies in the memory of another device ({}) than the graph's "
-                    "({}); copy it there",
-                    what, port.name, tensor.device()->name(), device_->name()));
+  if (!device_->shares_memory_with(device)) {
+    user_error(fmt::format("{} is on another device ({}) than the graph ({}); copy a tensor there",
+                           what, device.name(), device_->name()));
   }
+}
+
+void CallPorts::check_place(const Tensor& tensor, const char* what, const PortInfo& port) const {
+  if (tensor.on_device()) check_device(*tensor.device(), fmt::format("{} '{}'", what, port.name));
 }
 
 void CallPorts::set_input(std::size_t index, Tensor tensor) {

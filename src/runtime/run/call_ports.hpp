@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,9 @@ class CallPorts {
   /// Nobody has bound it, and it is allocated in the memory of device().
   bool is_on_device(std::size_t output) const { return outputs_[output].on_device; }
   const std::shared_ptr<rkernel::Device>& device() const noexcept { return device_; }
+
+  /// Throws Error(user) where `what`, which is on this device, is of no use there.
+  void check_device(const rkernel::Device& device, const std::string& what) const;
 
   /// A port was bound since the last ready_outputs().
   bool changed() const noexcept { return changed_; }

@@ -35,6 +35,12 @@ void CallState::run(RunProfile* profile, std::span<const std::int64_t> symbols) 
   }
 }
 
+void CallState::set_stream(std::shared_ptr<rkernel::Stream> stream) {
+  execution_->set_stream(std::move(stream));
+}
+
+void CallState::wait() { execution_->wait(); }
+
 void CallState::use_plan(PlanPtr plan) { execution_->use_plan(std::move(plan)); }
 
 PlanPtr CallState::plan_or_null() const { return execution_->plan(); }

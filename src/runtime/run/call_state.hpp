@@ -35,6 +35,13 @@ class CallState {
   /// Adds to `profile`, where given. `symbols`: the values of all symbols, for a segment's model;
   /// empty: the shapes of the inputs give them.
   void run(RunProfile* profile = nullptr, std::span<const std::int64_t> symbols = {});
+  /// Throws Error(user) where the model does not run on this device.
+  void check_device(const rkernel::Device& device) const {
+    ports_.check_device(device, "the stream");
+  }
+  /// As dyn::Call's; the stream is the device's.
+  void set_stream(std::shared_ptr<rkernel::Stream> stream);
+  void wait();
   /// Runs by this plan of the model's, for as long as shapes are those that it was made for; all
   /// inputs are set. Asks the model for no plan. Throws Error(user) where it was made for other
   /// shapes.

@@ -46,11 +46,19 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
                     shared_.data(), launch.kept.get()};
   }
   if (wiring.on_device) {
-    if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
-    on_device_->bind(*plan, wiring);
+    on_device().bind(*plan, wiring);
     wiring_ = &wiring;
   }
   plan_ = plan;
+}
+
+DeviceRun& Run::on_device() {
+  if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
+  return *on_device_;
+}
+
+void Run::use_stream(const Wiring& wiring, rkernel::Stream* stream) {
+  if (wiring.on_device) on_device().use_stream(stream);
 }
 
 void Run::release() {
@@ -148,11 +156,11 @@ void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
   run_stage(stage, launch.threads, in_flight);
 }
 
-int Run::execute(Helpers& helpers, RunProfile* profile) {
+int Run::execute(Helpers& helpers, RunProfile* profile, bool leaves) {
   const DefaultFloatingPoint floating_point;
   status_.store(0, std::memory_order_relaxed);
   Helpers::InFlight in_flight(helpers, plan_->threads, team_);
-  return on_device_ ? execute_steps(in_flight, profile) : execute_host(in_flight, profile);
+  return on_device_ ? execute_steps(in_flight, profile, leaves) : execute_host(in_flight, profile);
 }
 
 int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
@@ -165,21 +173,41 @@ int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
   return -1;
 }
 
-int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
+/// What a group on the device left undone may be why a later one on the host failed.
+int Run::finish(int failed_on_host) {
+  const int on_device = on_device_->finish();
+  if (on_device == no_group || (failed_on_host != no_group && failed_on_host < on_device))
+    return failed_on_host;
+  status_.store(static_cast<std::int32_t>(on_device_->status(on_device)),
+                std::memory_order_relaxed);
+  return on_device;
+}
+
+int Run::wait() {
   try {
-    on_device_->start();
+    return finish(no_group);
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+void Run::abandon() noexcept {
+  if (on_device_) on_device_->abandon();
+  plan_.reset();
+}
+
+int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves) {
+  try {
+    on_device_->start(profile != nullptr);
     copy_ports(Kind::Input);
     const int on_host = take_steps(in_flight, profile);
     if (on_host == no_group) copy_ports(Kind::Output);
-    const int on_device = on_device_->finish();
-    // What a group on the device left undone may be why a later one on the host failed.
-    if (on_device == no_group || (on_host != no_group && on_host < on_device)) return on_host;
-    status_.store(static_cast<std::int32_t>(on_device_->status(on_device)),
-                  std::memory_order_relaxed);
-    return on_device;
+    if (!leaves || on_host != no_group) return finish(on_host);
+    on_device_->leave();
+    return no_group;
   } catch (...) {
-    on_device_->abandon();
-    plan_.reset();
+    abandon();
     throw;
   }
 }

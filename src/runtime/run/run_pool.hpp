@@ -26,10 +26,19 @@ class Run {
   /// has ended. Throws Error(device) where there is no memory for copies of ports on the device.
   void set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs,
                  std::span<const StateMemory> states);
+  /// Work on the device goes to this stream of the caller's; nullptr: to one of its own. Before
+  /// bind().
+  void use_stream(const Wiring& wiring, rkernel::Stream* stream);
   /// Returns the index of the group that reported a status other than Ok (and stopped there), or
   /// -1. Allocates nothing. Throws Error(device) for what the device refuses; the next bind() makes
   /// all ready again.
-  int execute(Helpers& helpers, RunProfile* profile);
+  int execute(Helpers& helpers, RunProfile* profile) { return execute(helpers, profile, false); }
+  /// With `leaves`, and where no group has failed yet, it returns -1 while the device works, and
+  /// wait() tells what became of it: until then the run stays its caller's.
+  int execute(Helpers& helpers, RunProfile* profile, bool leaves);
+  int wait();
+  /// Waits until the device no longer touches memory of this run, whatever became of it.
+  void abandon() noexcept;
   rkernel::Status status() const {
     return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed));
   }
@@ -60,7 +69,9 @@ class Run {
   void release();
   std::size_t bytes() const;
   int execute_host(Helpers::InFlight& in_flight, RunProfile* profile);
-  int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile);
+  int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves);
+  int finish(int failed_on_host);
+  DeviceRun& on_device();
   int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
   std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
 

@@ -10,6 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "targets/ptx/cuda/context.hpp"
+#include "targets/ptx/cuda/graph.hpp"
 #include "targets/ptx/cuda/modules.hpp"
 #include "targets/ptx/cuda/query.hpp"
 #include "targets/ptx/cuda/stream.hpp"
@@ -34,8 +35,7 @@ class CudaDevice final : public PtxDevice {
     cuda::DevicePointer address = 0;
     // Nothing is allocated for 0 bytes, but an address of 0 means none.
     const Result result = context_->driver().cuMemAlloc(&address, std::max<std::size_t>(bytes, 1));
-    if (result == Result::OutOfMemory) out_of_memory(bytes, what);
-    context_->check(result, fmt::format("allocating {} bytes for {}", bytes, what));
+    context_->check_allocation(result, bytes, what);
     return address;
   }
 
@@ -55,6 +55,13 @@ class CudaDevice final : public PtxDevice {
   }
 
   std::unique_ptr<rkernel::Stream> make_stream() override { return cuda::make_stream(context_); }
+  std::unique_ptr<rkernel::Stream> use_stream(void* handle) override {
+    return cuda::use_stream(context_, static_cast<cuda::StreamHandle>(handle));
+  }
+  std::unique_ptr<rkernel::LaunchGraph> make_graph(
+      std::span<const rkernel::DeviceLaunch> launches) override {
+    return cuda::Graph::make(context_, launches);
+  }
 
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report) override {
@@ -62,17 +69,6 @@ class CudaDevice final : public PtxDevice {
   }
 
  private:
-  [[noreturn]] void out_of_memory(std::size_t bytes, std::string_view what) const {
-    std::size_t free_bytes = 0, total_bytes = 0;
-    context_->check(context_->driver().cuMemGetInfo(&free_bytes, &total_bytes),
-                    "asking for free memory");
-    throw Error(ErrorKind::device,
-                fmt::format("{}: out of device memory: {} bytes wanted for {}, {} of {} bytes "
-                            "free; use smaller shapes, a narrower precision, or "
-                            "--device cpu",
-                            context_->label(), bytes, what, free_bytes, total_bytes));
-  }
-
   std::shared_ptr<const Context> context_;
   cuda::Modules modules_;
 };

@@ -63,7 +63,8 @@ enum class Attribute : int {
   MaxSharedMemoryPerMultiprocessor = 81,
   MaxRegistersPerMultiprocessor = 82,
   MaxSharedMemoryPerBlockOptin = 97,
-  MaxBlocksPerMultiprocessor = 106
+  MaxBlocksPerMultiprocessor = 106,
+  MemoryPoolsSupported = 115
 };
 
 /// CUpointer_attribute.
@@ -88,6 +89,9 @@ enum class JitInput : int { Ptx = 1 };
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { MaxDynamicSharedSizeBytes = 8 };
 
+/// CUstreamCaptureStatus.
+enum class CaptureStatus : int { None = 0, Active = 1 };
+
 inline constexpr unsigned int memory_of_device = 2;      ///< CU_MEMORYTYPE_DEVICE
 inline constexpr unsigned int stream_non_blocking = 1;   ///< CU_STREAM_NON_BLOCKING
 inline constexpr unsigned int event_disable_timing = 2;  ///< CU_EVENT_DISABLE_TIMING
@@ -100,10 +104,22 @@ using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
 using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
+using GraphHandle = struct GraphTag*;
+using NodeHandle = struct NodeTag*;
+using ExecutableGraph = struct ExecutableGraphTag*;  ///< CUgraphExec
 
-/// The requested version of the API, 1000 * major + 10 * minor: the first that has
-/// cuGetProcAddress, and later than the newest form of every function in the table.
-inline constexpr int driver_api_version = 11030;
+/// CUDA_KERNEL_NODE_PARAMS in its form before CUDA 12.
+struct KernelNodeParams {
+  FunctionHandle function = nullptr;
+  unsigned int grid_x = 1, grid_y = 1, grid_z = 1, block_x = 1, block_y = 1, block_z = 1;
+  unsigned int shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+
+/// The requested version of the API, 1000 * major + 10 * minor: that of the newest form in the
+/// table, later than the first that has cuGetProcAddress.
+inline constexpr int driver_api_version = 11040;
 
 /// The function that finds all others, in its form of CUDA 11.3 (later drivers keep it).
 using GetProcAddress = Result (*)(const char* symbol, void** function, int api_version,

@@ -71,6 +71,10 @@ DeviceId device_at(const Driver& driver, int index) {
   return device;
 }
 
+bool has_pools(const Driver& driver, DeviceId device) {
+  return Query(driver, device)(Attribute::MemoryPoolsSupported) != 0;
+}
+
 std::size_t bytes_from(const Context& context, DevicePointer address) {
   const Context::Scope scope(context);
   const auto ask = [&](void* value, PointerAttribute attribute) {

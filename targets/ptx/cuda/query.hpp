@@ -15,6 +15,8 @@ DeviceId device_at(const Driver& driver, int index);
 /// nearest described GPU.
 choice::GpuMachine query_machine(const Driver& driver, DeviceId device);
 
+/// cuMemAllocAsync works there.
+bool has_pools(const Driver& driver, DeviceId device);
 /// As rkernel::Device::bytes_from.
 std::size_t bytes_from(const Context& context, DevicePointer address);
 

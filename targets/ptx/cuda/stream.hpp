@@ -16,5 +16,8 @@ struct LoadedKernel {
 
 /// A stream that does not wait for the process's default stream.
 std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<const Context> context);
+/// Another library's, of the primary context. Throws what Stream::begin() throws.
+std::unique_ptr<rkernel::Stream> use_stream(std::shared_ptr<const Context> context,
+                                            StreamHandle handle);
 
 }  // namespace dyn::ptx::cuda

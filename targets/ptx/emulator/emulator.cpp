@@ -60,6 +60,10 @@ class EmulatorDevice final : public Emulator {
   std::unique_ptr<rkernel::Stream> make_stream() override {
     return emulation::make_stream(memory_, launcher_);
   }
+  std::unique_ptr<rkernel::LaunchGraph> make_graph(
+      std::span<const rkernel::DeviceLaunch> launches) override {
+    return emulation::make_graph(launches);
+  }
 
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report) override {

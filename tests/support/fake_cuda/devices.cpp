@@ -105,6 +105,7 @@ Result cuDeviceGetAttribute(int* value, Attribute attribute, DeviceId device) {
       case Attribute::MaxRegistersPerMultiprocessor: return 65536;
       case Attribute::MaxSharedMemoryPerBlockOptin: return 166000;
       case Attribute::MaxBlocksPerMultiprocessor: return 31;
+      case Attribute::MemoryPoolsSupported: return state().control.memory_pools ? 1 : 0;
     }
     return 0;
   };

@@ -45,6 +45,31 @@ Result cuMemFree(DevicePointer address) {
   return Result::Success;
 }
 
+Result cuMemAllocAsync(DevicePointer* address, std::size_t bytes, StreamHandle stream) {
+  DYN_FAKE_CALL(Context);
+  if (!state().control.memory_pools || !state().streams.contains(stream))
+    return call.misuse(Result::InvalidHandle);
+  ++state().control.counts.ordered_allocations;
+  return cuMemAlloc(address, bytes);
+}
+
+// From now on the caller may not use it; work queued before may.
+Result cuMemFreeAsync(DevicePointer address, StreamHandle stream) {
+  DYN_FAKE_CALL(Context);
+  if (!state().control.memory_pools || !state().streams.contains(stream))
+    return call.misuse(Result::InvalidHandle);
+  const auto found = state().memory.find(address);
+  if (found == state().memory.end()) return call.misuse(Result::InvalidValue);
+  state().released.insert(*found);
+  state().memory.erase(found);
+  stream->queue.push_back([address] {
+    state().released.erase(address);
+    std::free(reinterpret_cast<void*>(address));
+  });
+  ++state().control.counts.memory.ended;
+  return Result::Success;
+}
+
 Result cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePointer address) {
   DYN_FAKE_CALL(Context);
   const auto next = state().memory.upper_bound(address);

@@ -189,6 +189,91 @@ TEST_CASE(
   CHECK(fake->counts.launches == 1);
 }
 
+struct Seen {
+  std::vector<FakeLaunch> launches;
+};
+
+void note_launch(const FakeLaunch& launch, void* user) {
+  static_cast<Seen*>(user)->launches.push_back(launch);
+}
+
+TEST_CASE(
+    "cuda graph: a replay has the blocks and addresses of its time, and its kernels in order") {
+  const FakeDriver fake;
+  Seen seen;
+  fake->on_launch = note_launch;
+  fake->user = &seen;
+  const auto device = fake.device();
+  const DeviceBlock tables(*device, 4096, "tables");
+  std::vector<rkernel::DeviceLaunch> launches;
+  for (const char* name : {"a", "b", "c"})
+    launches.push_back({load_one(*device, empty_kernel(name)),
+                        name,
+                        3,
+                        64,
+                        128,
+                        tables.address(),
+                        tables.address() + 64,
+                        tables.address() + 128,
+                        {}});
+  const auto graph = device->make_graph(launches);
+  REQUIRE(graph != nullptr);
+  const auto stream = device->make_stream(), other = device->make_stream();
+  REQUIRE(stream->replay(*graph, launches));
+  stream->synchronise();
+  CHECK(fake->counts.node_updates == 0);
+  launches[1].blocks = 700;
+  launches[2].ints += 256;
+  REQUIRE(other->replay(*graph, launches));
+  other->synchronise();
+  CHECK(fake->counts.node_updates == 2);
+  CHECK(fake->counts.launches == 0);
+  REQUIRE(seen.launches.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const rkernel::DeviceLaunch& wanted = launches[i % 3];
+    CHECK(seen.launches[i].kernel == ptx::kernel_symbol(wanted.name));
+    CHECK(seen.launches[i].blocks == (i == 4 ? 700 : 3));
+    CHECK(seen.launches[i].threads == 64);
+    CHECK(seen.launches[i].shared_bytes == 128);
+    CHECK(seen.launches[i].pointers == wanted.pointers);
+    CHECK(seen.launches[i].ints == tables.address() + (i == 5 ? 320 : 64));
+    CHECK(seen.launches[i].status == wanted.status);
+  }
+  fake->asynchronous_failure = Result::IllegalAddress;
+  REQUIRE(stream->replay(*graph, launches));
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { stream->synchronise(); }),
+                 "one of the last 3 kernels, up to that of c, failed");
+}
+
+TEST_CASE("fake driver: a graph replayed after its tables were freed is misuse") {
+  const FakeDriver fake;
+  const auto device = fake.device();
+  std::vector<rkernel::DeviceLaunch> launches;
+  const auto stream = device->make_stream();
+  std::unique_ptr<rkernel::LaunchGraph> graph;
+  {
+    const DeviceBlock tables(*stream, 4096, "tables");
+    launches.push_back({load_one(*device, empty_kernel("a")),
+                        "a",
+                        3,
+                        64,
+                        128,
+                        tables.address(),
+                        tables.address() + 64,
+                        tables.address() + 128,
+                        {}});
+    graph = device->make_graph(launches);
+    REQUIRE(stream->replay(*graph, launches));
+  }  // freed behind the replay
+  stream->synchronise();
+  CHECK(fake->counts.misuses == 0);
+  REQUIRE(stream->replay(*graph, launches));
+  stream->synchronise();
+  CHECK(fake->counts.misuses == 1);
+  CHECK(std::string(fake->counts.last_misuse) == "a launch with tables in freed memory");
+  fake->counts.misuses = 0;
+}
+
 TEST_CASE(
     "cuda stream: an asynchronous failure loses the device, until all graphs on it are gone") {
   const FakeDriver fake;

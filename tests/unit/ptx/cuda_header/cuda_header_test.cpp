@@ -131,6 +131,9 @@ DYN_SAME(PointerAttribute::MemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
 DYN_SAME(PointerAttribute::DeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 DYN_SAME(PointerAttribute::RangeStart, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 DYN_SAME(PointerAttribute::RangeSize, CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+DYN_SAME(CaptureStatus::None, CU_STREAM_CAPTURE_STATUS_NONE);
+DYN_SAME(CaptureStatus::Active, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+DYN_SAME(Attribute::MemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 DYN_SAME(memory_of_device, CU_MEMORYTYPE_DEVICE);
 DYN_SAME(JitOption::InfoLogBuffer, CU_JIT_INFO_LOG_BUFFER);
 DYN_SAME(JitOption::InfoLogBufferSizeBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
@@ -142,6 +145,18 @@ DYN_SAME(FunctionAttribute::MaxDynamicSharedSizeBytes,
 DYN_SAME(stream_non_blocking, CU_STREAM_NON_BLOCKING);
 DYN_SAME(event_disable_timing, CU_EVENT_DISABLE_TIMING);
 #undef DYN_SAME
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+#define DYN_SAME_PLACE(mine, theirs) \
+  static_assert(offsetof(KernelNodeParams, mine) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, theirs))
+DYN_SAME_PLACE(function, func);
+DYN_SAME_PLACE(grid_x, gridDimX);
+DYN_SAME_PLACE(grid_z, gridDimZ);
+DYN_SAME_PLACE(block_x, blockDimX);
+DYN_SAME_PLACE(block_z, blockDimZ);
+DYN_SAME_PLACE(shared_bytes, sharedMemBytes);
+DYN_SAME_PLACE(parameters, kernelParams);
+DYN_SAME_PLACE(extra, extra);
+#undef DYN_SAME_PLACE
 
 }  // namespace
 }  // namespace dyn::ptx::cuda

@@ -12,8 +12,6 @@ using namespace dyn::testing;
 
 namespace {
 
-constexpr std::uint64_t all_groups = ~std::uint64_t{0};
-
 double apart(const Tensor& a, const Tensor& b) {
   REQUIRE(a.shape() == b.shape());
   double largest = 0;
@@ -129,13 +127,12 @@ TEST_CASE("tensors of other devices, for graphs on the host, misaligned or of ot
   const Tensor x = open.upload(Tensor(DType::f32, {5, 3}));
   check_error(
       ErrorKind::user, [&] { call.set_input(0, of_other.upload(Tensor(DType::f32, {5, 3}))); },
-      "input 'x' lies in the memory of another device (fake device) than the graph's");
+      "input 'x' is on another device (fake device) than the graph");
   check_error(
-      ErrorKind::user, [&] { call.set_output(0, other); },
-      "output 'y' lies in the memory of another device");
+      ErrorKind::user, [&] { call.set_output(0, other); }, "output 'y' is on another device");
   check_error(
       ErrorKind::user, [&] { host_call.set_input(0, x); },
-      "input 'x' lies in the memory of fake device, but the graph takes tensors on the host alone",
+      "input 'x' is on fake device, but the graph takes what is on the host alone",
       "Device::download");
   check_error(ErrorKind::user, [&] { x.data<float>(); }, "Device::download");
   call.set_input(0,
