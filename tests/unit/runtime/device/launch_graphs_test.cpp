@@ -181,3 +181,30 @@ TEST_CASE("dyn::Stream: on the emulator, and refused for graphs on the host") {
       ErrorKind::unsupported, [&] { device.stream(nullptr); },
       "emulated a100 takes no streams of other libraries");
 }
+
+TEST_CASE("launch graphs: other kernels have another graph, and only so many are kept") {
+  FakeDevice device;
+  const auto stream = device.make_stream();
+  LaunchGraphs graphs(device);
+  Wiring wiring;
+  wiring.spaces.assign(2, rkernel::Space::Device);
+  wiring.steps = {{Step::Kind::Launch, 0}, {Step::Kind::Launch, 1}};
+  int functions[40] = {};  // only their addresses count: nothing is executed
+  const auto bind = [&](int first, int second) {
+    std::vector<rkernel::DeviceLaunch> launches(2);
+    launches[0] = {&functions[first], "first", 1, 64, 0, 0, 0, 0, {}};
+    launches[1] = {&functions[second], "second", 1, 64, 0, 0, 0, 0, {}};
+    graphs.bind(wiring, launches);
+    graphs.start(false);
+    return graphs.launch(0, *stream) && graphs.launch(1, *stream);
+  };
+  CHECK(!bind(0, 1));
+  CHECK(!bind(1, 0));
+  CHECK(bind(0, 1));
+  CHECK(bind(1, 0));
+  CHECK(device.counts().graphs == 2);
+  for (int i = 2; i < 38; ++i) CHECK(!bind(i, i + 1));
+  CHECK(graphs.kept() == LaunchGraphs::most_kept);
+  CHECK(!bind(0, 1));  // dropped
+  CHECK(bind(37, 38));
+}
