@@ -1,5 +1,5 @@
 // One model on the CPU and on a GPU: the real one where there is one, else the emulator, which runs
-// the same kernels slowly.
+// the same kernels slowly. Then with tensors in the GPU's memory, which a run does not copy.
 
 #include <cmath>
 #include <cstdio>
@@ -51,5 +51,19 @@ int main() {
       largest = std::fmax(largest, std::fabs(wanted[i] - got[i]));
   }
   std::printf("largest difference of a probability: %.1e\n", largest);
+
+  const dyn::Device device(gpu);
+  const dyn::Tensor x = random_tensor({5, 24}, random);
+  dyn::Call call(gpu);
+  call.set_input("x", device.upload(x));
+  call.set_input("w", device.upload(w));  // stays there for all runs
+  call.set_input("bias", device.upload(bias));
+  call.set_output("p", device);
+  call.run();
+  const dyn::Tensor p = device.download(call.output("p"));
+  const dyn::Outputs wanted = cpu.run({{"x", x}, {"w", w}, {"bias", bias}});
+  for (std::size_t i = 0; i < p.data<float>().size(); ++i)
+    largest = std::fmax(largest, std::fabs(p.data<float>()[i] - wanted["p"].data<float>()[i]));
+  std::printf("with tensors on %s: %.1e\n", device.name().c_str(), largest);
   return largest < 1e-5 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Everything that an embedder needs.
 
+#include "dyn/device.hpp"
 #include "dyn/dtype.hpp"
 #include "dyn/error.hpp"
 #include "dyn/export.hpp"

@@ -33,7 +33,9 @@ struct PortInfo {
   std::shared_ptr<const std::vector<std::string>> texts = nullptr;
 };
 
+class Device;
 class Session;
+class Stream;
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
@@ -134,11 +136,24 @@ class DYN_API Call {
   /// Binds input or output number `index` in the model's order. An output that is not bound is
   /// allocated by `run`, and kept while its shape stays. Bound outputs must have the right dtype
   /// and shape, checked by `run`; an output that overlaps an input or another output is an
-  /// Error(user).
+  /// Error(user). Tensors may lie in the memory of the graph's device (dyn/device.hpp); one of
+  /// another device is an Error(user).
   void set_input(std::size_t index, Tensor tensor);
   void set_input(std::string_view name, Tensor tensor);
   void set_output(std::size_t index, Tensor tensor);
   void set_output(std::string_view name, Tensor tensor);
+  /// The output is not bound: `run` allocates it in the memory of this device, the graph's.
+  void set_output(std::size_t index, const Device& device);
+  void set_output(std::string_view name, const Device& device);
+
+  /// Runs go to this stream of the graph's device, behind what it has already. `run` then waits for
+  /// nothing but outputs on the host: where all are on the device it returns while the device
+  /// works, and what would have been its Error comes from a later `run` or from `wait`. Until then
+  /// the tensors that are bound must stay, and so must the stream. A call in a session waits in
+  /// `run`. Waits for runs on the former stream. Error(user): a stream of another device.
+  void set_stream(const Stream& stream);
+  /// Waits for runs that have returned before their end. Same errors as Graph::run.
+  void wait();
 
   /// Same errors as Graph::run.
   void run();

@@ -1,5 +1,6 @@
 #pragma once
-// Tensors that cross the API: owning, or views of memory that the caller owns.
+// Tensors that cross the API: owning, or views of memory that the caller owns, on the host or on a
+// device.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +16,10 @@
 
 namespace dyn {
 
+namespace rkernel {
+class Device;
+}
+
 using Shape = std::vector<std::int64_t>;
 
 /// "[2, 3, 4]"
@@ -24,8 +29,9 @@ DYN_API std::string to_string(const Shape& shape);
 /// bits.
 DYN_API std::int64_t element_count(std::span<const std::int64_t> shape);
 
-/// A dense row-major tensor. Copies share the same memory; one that was moved from is empty. A
-/// Tensor is not synchronised: threads may read one at the same time, but not write it.
+/// A dense row-major tensor, in the host's memory or in a device's (dyn/device.hpp). Copies share
+/// the same memory; one that was moved from is empty. A Tensor is not synchronised: threads may
+/// read one at the same time, but not write it.
 class DYN_API Tensor {
  public:
   /// Empty: no port of a model takes it.
@@ -87,22 +93,32 @@ class DYN_API Tensor {
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(count_) * size_of(dtype_); }
   bool writable() const noexcept { return writable_; }
 
+  /// True where the memory is a device's: the host cannot read it, and raw() is the address there.
+  bool on_device() const noexcept { return device_ != nullptr; }
+
   const void* raw() const noexcept { return data_; }
   void* raw() noexcept { return data_; }
 
-  /// The elements; throws Error(user) where T is not the dtype (or, for a mutable span, the view is
-  /// read-only).
+  /// The elements; throws Error(user) where T is not the dtype, where the memory is a device's, or,
+  /// for a mutable span, where the view is read-only.
   template <class T>
   std::span<const T> data() const {
-    check_dtype(DTypeOf<T>::value);
+    check_elements(DTypeOf<T>::value);
     return {static_cast<const T*>(data_), static_cast<std::size_t>(count_)};
   }
   template <class T>
   std::span<T> mutable_data() {
-    check_dtype(DTypeOf<T>::value);
+    check_elements(DTypeOf<T>::value);
     check_writable();
     return {static_cast<T*>(data_), static_cast<std::size_t>(count_)};
   }
+
+  /// For dyn::Device and inside dyn; not part of the stable API. Memory of `device` at `address`,
+  /// which `memory` owns (nullptr: the caller does).
+  static Tensor of_device(std::shared_ptr<rkernel::Device> device, std::shared_ptr<void> memory,
+                          std::uint64_t address, DType dtype, Shape shape);
+  /// nullptr: the memory is the host's.
+  const std::shared_ptr<rkernel::Device>& device() const noexcept { return device_; }
 
  private:
   void swap(Tensor& other) noexcept {
@@ -112,9 +128,10 @@ class DYN_API Tensor {
     std::swap(data_, other.data_);
     shape_.swap(other.shape_);
     owner_.swap(other.owner_);
+    device_.swap(other.device_);
   }
   static void check_size(std::size_t values, const Shape& shape);
-  void check_dtype(DType wanted) const;
+  void check_elements(DType wanted) const;
   void check_writable() const;
 
   DType dtype_ = DType::f32;
@@ -122,6 +139,7 @@ class DYN_API Tensor {
   std::int64_t count_ = 0;
   void* data_ = nullptr;
   Shape shape_;
+  std::shared_ptr<rkernel::Device> device_;  ///< outlives the memory there
   std::shared_ptr<void> owner_;
 };
 

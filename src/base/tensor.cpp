@@ -107,6 +107,14 @@ Tensor Tensor::view(DType dtype, const void* data, Shape shape) {
   return tensor;
 }
 
+Tensor Tensor::of_device(std::shared_ptr<rkernel::Device> device, std::shared_ptr<void> memory,
+                         std::uint64_t address, DType dtype, Shape shape) {
+  Tensor tensor = view(dtype, reinterpret_cast<void*>(address), std::move(shape));
+  tensor.device_ = std::move(device);
+  tensor.owner_ = std::move(memory);
+  return tensor;
+}
+
 Tensor Tensor::reshaped(Shape shape) const {
   check_size(static_cast<std::size_t>(count_), shape);
   Tensor tensor = *this;
@@ -121,7 +129,12 @@ void Tensor::check_size(std::size_t values, const Shape& shape) {
   }
 }
 
-void Tensor::check_dtype(DType wanted) const {
+void Tensor::check_elements(DType wanted) const {
+  if (on_device()) {
+    throw Error(ErrorKind::user,
+                "the elements of a tensor in a device's memory were asked for; copy it to the host "
+                "with Device::download first");
+  }
   if (wanted == dtype_) return;
   throw Error(ErrorKind::user, "a tensor of " + std::string(name_of(dtype_)) + " was read as " +
                                    std::string(name_of(wanted)));

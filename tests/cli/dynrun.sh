@@ -272,7 +272,7 @@ on_gpu "GPU: run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5
 on_gpu "GPU: bench with its limit" 0 '"limit_ms": [0-9]' bench model.dyn --dims B=2 --skip-load --iterations 3 --format json
 on_gpu "GPU: an index that there is not" 1 'no GPU "1".*index 0 only' run model.dyn --dims B=1 --gpu 1
 FAKE_CUDA_DRIVER_VERSION=11020 on_gpu "GPU: a driver too old for the PTX" 1 "too old: it supports CUDA 11\.2, and dyn needs .* update the NVIDIA driver" run model.dyn --dims B=1
-FAKE_CUDA_FAILING_FUNCTION=cuModuleLoadDataEx FAKE_CUDA_FAILURE=222 on_gpu "GPU: PTX that the driver refuses" 1 "cannot compile PTX .* update the NVIDIA driver" run model.dyn --dims B=1
+DYN_CACHE_DIR=none FAKE_CUDA_FAILING_FUNCTION=cuLinkAddData FAKE_CUDA_FAILURE=222 on_gpu "GPU: PTX that the driver refuses" 1 "cannot compile PTX .* update the NVIDIA driver" run model.dyn --dims B=1
 FAKE_CUDA_DEVICES=0 on_gpu "GPU: a driver without GPU" 1 "finds no GPU: check nvidia-smi" run model.dyn --dims B=1
 FAKE_CUDA_CAPABILITY=75 on_gpu "GPU: older than sm_80" 1 "compute capability 7\.5; dyn needs 8\.0 or more" run model.dyn --dims B=1
 FAKE_CUDA_CAPABILITY=75 LD_LIBRARY_PATH=$fake expect "GPU: an old one is listed" 0 "cuda 0 .* 7\.5 " devices

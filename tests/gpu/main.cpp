@@ -106,7 +106,7 @@ int run(std::span<char*> arguments) {
 }  // namespace
 
 std::shared_ptr<ptx::PtxDevice> open(const Settings& settings) {
-  if (settings.device != "emulator") return ptx::open_cuda_device(settings.gpu);
+  if (settings.device != "emulator") return ptx::open_cuda_device(settings.gpu, "");
   return ptx::make_emulator(
       {.machine = ptx::described_gpu(settings.gpu.empty() ? "a100" : settings.gpu),
        .cache_dir = {}});

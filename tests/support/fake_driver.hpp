@@ -36,8 +36,9 @@ class FakeDriver {
   std::shared_ptr<const ptx::cuda::Driver> open() const {
     return ptx::cuda::open_driver(DYN_FAKE_CUDA);
   }
-  std::shared_ptr<ptx::PtxDevice> device(const std::string& gpu = "") const {
-    return ptx::open_cuda_device(gpu, open());
+  std::shared_ptr<ptx::PtxDevice> device(const std::string& gpu = "",
+                                         const std::string& cache_dir = "") const {
+    return ptx::open_cuda_device(gpu, cache_dir, open());
   }
   /// From now on the call-th call of this function fails.
   void fail(const char* function, ptx::cuda::Result result, int call = 1) const {

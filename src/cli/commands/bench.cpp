@@ -183,7 +183,7 @@ void bench_model(const Arguments& given) {
   std::string problem;
   if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);
   if (arguments.options.device == "cuda")
-    bench.gpu = ptx::open_cuda_device(arguments.options.gpu)->machine();
+    bench.gpu = ptx::open_cuda_device(arguments.options.gpu, "")->machine();
   if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
   const std::vector<Row> loads = arguments.skip_load ? std::vector<Row>() : time_loads(arguments);
   for (std::size_t i = 0; i < shapes.size(); ++i) {

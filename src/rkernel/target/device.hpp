@@ -16,6 +16,9 @@ namespace dyn::rkernel {
 /// An address in a device's memory; 0 is none. Never dereferenced by the host.
 using DeviceAddress = std::uint64_t;
 
+/// Kernels read vectors of so many bytes: what a caller gives them begins at a multiple of it.
+inline constexpr std::size_t port_alignment = 16;
+
 /// The memory that a kernel works on.
 enum class Space : std::uint8_t { Host, Device };
 
@@ -42,8 +45,9 @@ struct DeviceLaunch {
   DeviceAddress pointers = 0;              ///< DeviceAddress[operands.size()]
   DeviceAddress ints = 0;                  ///< std::int64_t[number of slots]
   DeviceAddress status = 0;                ///< one std::int32_t (rkernel::Status)
-  std::span<const OperandRange> operands;  ///< in the problem's order; then the memory that its
-                                           ///< blocks share, where there is some
+  std::span<const OperandRange> operands;  ///< in the problem's order, then the memory that its
+                                           ///< blocks share, where there is some; read in the call
+                                           ///< alone
 };
 
 /// One launch, as a device counts what it did.
@@ -52,10 +56,30 @@ struct LaunchReport {
   std::vector<std::pair<std::string, std::string>> figures;  ///< what, and how much
 };
 
-/// An in-order queue of work. One thread at a time may use it.
-class Stream {
+/// Launches that a device repeats together, each when the one before it is over.
+class LaunchGraph {
  public:
-  virtual ~Stream() = default;
+  virtual ~LaunchGraph() = default;
+};
+
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  /// 256-byte aligned. Throws Error(device) with `what`, the bytes wanted and the bytes free, and
+  /// leaves the device usable.
+  virtual DeviceAddress allocate(std::size_t bytes, std::string_view what) = 0;
+  /// Work that was queued before and uses the memory still has it.
+  virtual void release(DeviceAddress address) noexcept = 0;
+};
+
+/// An in-order queue of work. One thread at a time may use it. Memory that comes from it is there
+/// for its own work from then on, for all others' after synchronise(); to release it waits for
+/// nothing.
+class Stream : public MemorySource {
+ public:
+  /// A run is about to queue its work. Throws Error(user) where the stream is another library's,
+  /// and was destroyed, or is being captured.
+  virtual void begin() {}
   /// `from` may be reused as soon as this returns.
   virtual void upload(DeviceAddress to, const void* from, std::size_t bytes) = 0;
   /// `to` has the bytes after synchronise().
@@ -64,22 +88,35 @@ class Stream {
   virtual void clear(DeviceAddress at, std::size_t bytes) = 0;
   /// Throws Error(device), naming the group, where the launch is refused.
   virtual void launch(const DeviceLaunch& launch) = 0;
+  /// The launches that the graph was made of, with these numbers: other blocks, addresses and
+  /// names. False where the device has no memory for it: nothing was launched, and the graph is of
+  /// no use. Throws as launch() does.
+  virtual bool replay([[maybe_unused]] LaunchGraph& graph,
+                      [[maybe_unused]] std::span<const DeviceLaunch> launches) {
+    return false;
+  }
   /// Waits for everything; throws Error(device) for failures since the last call. The stream can be
   /// used afterwards unless the device itself is lost.
   virtual void synchronise() = 0;
 };
 
 /// Thread-safe. Every call leaves the calling thread's current device context as it was.
-class Device {
+class Device : public MemorySource {
  public:
-  virtual ~Device() = default;
   /// "NVIDIA H200", "emulated a100".
   virtual std::string name() const = 0;
-  /// 256-byte aligned. Throws Error(device) with `what`, the bytes wanted and the bytes free, and
-  /// leaves the device usable.
-  virtual DeviceAddress allocate(std::size_t bytes, std::string_view what) = 0;
-  virtual void release(DeviceAddress address) noexcept = 0;
+  /// Bytes of this device's memory that follow an address in its allocation, whoever has made it;
+  /// 0: it lies in none.
+  virtual std::size_t bytes_from(DeviceAddress address) const = 0;
+  /// True where kernels of this device may work on memory of `other`.
+  virtual bool shares_memory_with(const Device& other) const { return this == &other; }
   virtual std::unique_ptr<Stream> make_stream() = 0;
+  /// A queue of another library's on this device (a CUstream), which must outlive its use. Throws
+  /// Error(unsupported) where there are none, and what Stream::begin() throws.
+  virtual std::unique_ptr<Stream> use_stream(void* handle);
+  /// For any stream of this device. Nothing where the device has no graphs, or no memory for this
+  /// one.
+  virtual std::unique_ptr<LaunchGraph> make_graph(std::span<const DeviceLaunch>) { return nullptr; }
   /// Counts what launches do from now on. False: this device does not count.
   virtual bool count_launches() { return false; }
   /// One report for each launch since the last call, in their order.
@@ -90,26 +127,26 @@ class Device {
 class DeviceBlock {
  public:
   DeviceBlock() = default;
-  DeviceBlock(Device& device, std::size_t bytes, std::string_view what)
-      : device_(&device), address_(device.allocate(bytes, what)), bytes_(bytes) {}
+  DeviceBlock(MemorySource& source, std::size_t bytes, std::string_view what)
+      : source_(&source), address_(source.allocate(bytes, what)), bytes_(bytes) {}
   DeviceBlock(DeviceBlock&& other) noexcept { swap(other); }
   DeviceBlock& operator=(DeviceBlock&& other) noexcept {
     DeviceBlock(std::move(other)).swap(*this);
     return *this;
   }
   ~DeviceBlock() {
-    if (address_ != 0) device_->release(address_);
+    if (address_ != 0) source_->release(address_);
   }
   DeviceAddress address() const noexcept { return address_; }
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   void swap(DeviceBlock& other) noexcept {
-    std::swap(device_, other.device_);
+    std::swap(source_, other.source_);
     std::swap(address_, other.address_);
     std::swap(bytes_, other.bytes_);
   }
-  Device* device_ = nullptr;
+  MemorySource* source_ = nullptr;
   DeviceAddress address_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -20,19 +20,36 @@ static_assert(sizeof(DeviceAddress) == word_bytes && sizeof(std::int64_t) == wor
 
 }  // namespace
 
+void DeviceRun::use_stream(rkernel::Stream* stream) {
+  rkernel::Stream* const next = stream != nullptr ? stream : own_.get();
+  // Memory that the own stream has allocated is there for others then.
+  if (next != stream_ && next != own_.get()) own_->synchronise();
+  stream_ = next;
+}
+
 void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what) {
   if (block.bytes() >= bytes && block.address() != 0) return;
+  if (stream_ == own_.get()) {
+    replace(block, bytes, what);
+    return;
+  }
+  if (block.address() != 0) stream_->synchronise();  // a run that left may use the block
+  replace(block, bytes, what);
+  own_->synchronise();
+}
+
+void DeviceRun::replace(DeviceBlock& block, std::size_t bytes, const char* what) {
   const bool grows = block.address() != 0;
   block = DeviceBlock();  // before the new one, so that both need not fit at once
   if (grows) {
     // It will grow again, as a session's runs do step by step: with room, few of them allocate.
     try {
-      block = DeviceBlock(device_, bytes + bytes / 4, what);
+      block = DeviceBlock(*own_, bytes + bytes / 4, what);
       return;
     } catch (const Error&) {  // perhaps there is just enough
     }
   }
-  block = DeviceBlock(device_, std::max(bytes, std::size_t{1}), what);
+  block = DeviceBlock(*own_, std::max(bytes, std::size_t{1}), what);
 }
 
 void DeviceRun::find_ranges(const Plan& plan) {
@@ -56,9 +73,27 @@ void DeviceRun::find_ranges(const Plan& plan) {
   }
 }
 
+void DeviceRun::find_ports() {
+  port_buffers_.clear();
+  port_of_buffer_.assign(buffers_.size(), -1);
+  for (std::size_t i = 0; i < wiring_->transfers.size(); ++i) {
+    const OperandSource &host = wiring_->operands[wiring_->first_operand.back() + i],
+                        &device = wiring_->device_ends[i];
+    if (host.kind != Kind::Input && host.kind != Kind::Output) continue;
+    const auto port = static_cast<std::size_t>(host.index),
+               buffer = static_cast<std::size_t>(device.index);
+    const bool touched =
+        host.kind == Kind::Input ? wiring_->inputs_on_host[port] : wiring_->outputs_on_host[port];
+    if (touched || port_of_buffer_[buffer] >= 0) continue;
+    port_of_buffer_[buffer] = static_cast<int>(port_buffers_.size());
+    port_buffers_.push_back({buffer, host.kind, port});
+  }
+}
+
 void DeviceRun::fill_tables(const Plan& plan) {
   words_.clear();
   state_slots_.clear();
+  port_slots_.clear();
   for (std::size_t group = 0; group < launches_.size(); ++group) {
     if (wiring_->spaces[group] != Space::Device) continue;
     const rkernel::Launch& launch = plan.launches[group];
@@ -72,19 +107,38 @@ void DeviceRun::fill_tables(const Plan& plan) {
     made.shared_bytes = launch.grid.shared_bytes;
     const bool shares = launch.shared_bytes > 0;
     made.operands = {ranges_.data() + first + group, end - first + (shares ? 1 : 0)};
-    made.pointers = tables_.address() + words_.size() * word_bytes;
+    made.pointers = tables_.address() + first_word_ + words_.size() * word_bytes;
     for (std::size_t i = first; i < end; ++i) {
       const OperandSource& source = wiring_->operands[i];
       if (source.kind == Kind::DeviceState)
         state_slots_.push_back({i + group, static_cast<std::size_t>(source.index), words_.size()});
+      const int port = source.kind == Kind::DeviceArena
+                           ? port_of_buffer_[static_cast<std::size_t>(source.index)]
+                           : -1;
+      if (port >= 0)
+        port_slots_.push_back({i + group, static_cast<std::size_t>(port), words_.size()});
       words_.push_back(ranges_[i + group].begin);
     }
     if (shares) words_.push_back(shared_.address());
-    made.ints = tables_.address() + words_.size() * word_bytes;
+    made.ints = tables_.address() + first_word_ + words_.size() * word_bytes;
     for (const std::int64_t value : launch.ints)
       words_.push_back(static_cast<std::uint64_t>(value));
-    made.status = status_table_ + group * sizeof(std::int32_t);
+    made.status = tables_.address() + group * sizeof(std::int32_t);
   }
+}
+
+/// Statuses come first: they stay where they are while runs that have left report there.
+void DeviceRun::reserve_tables(std::size_t bytes) {
+  const std::size_t status_bytes = statuses_.size() * sizeof(std::int32_t);
+  first_word_ = (status_bytes + word_bytes - 1) / word_bytes * word_bytes;
+  const std::size_t wanted = first_word_ + bytes;
+  const bool moves = statuses_kept_ && tables_.bytes() < wanted;
+  if (moves) {
+    stream_->download(statuses_.data(), tables_.address(), status_bytes);
+    stream_->synchronise();
+  }
+  reserve(tables_, wanted, "argument tables of a run");
+  if (moves) stream_->upload(tables_.address(), statuses_.data(), status_bytes);
 }
 
 void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
@@ -101,13 +155,13 @@ void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
              plan.launches[group].ints.size() + (plan.launches[group].shared_bytes > 0 ? 1 : 0);
   }
   statuses_.resize(wiring.groups());
-  reserve(tables_, words * word_bytes + statuses_.size() * sizeof(std::int32_t),
-          "argument tables of a run");
-  status_table_ = tables_.address() + words * word_bytes;
+  reserve_tables(words * word_bytes);
   find_ranges(plan);
+  find_ports();
   launches_.assign(wiring.groups(), {});
   words_.reserve(words);
   fill_tables(plan);
+  graphs_.bind(wiring, launches_);
   words_changed_ = true;
 }
 
@@ -115,21 +169,38 @@ void DeviceRun::set_states(std::span<const StateMemory> states) {
   states_ = states;
   for (const StateSlot& slot : state_slots_) {
     const OperandRange& memory = states[slot.state].device;
-    OperandRange& range = ranges_[slot.range];
-    words_changed_ = words_changed_ || range.begin != memory.begin;
-    words_[slot.word] = range.begin = memory.begin;
-    range.bytes = memory.bytes;
+    set_operand(slot.range, slot.word, memory.begin);
+    ranges_[slot.range].bytes = memory.bytes;
   }
 }
 
-void DeviceRun::start() {
+void DeviceRun::set_operand(std::size_t range, std::size_t word, DeviceAddress begin) {
+  words_changed_ = words_changed_ || words_[word] != begin;
+  words_[word] = ranges_[range].begin = begin;
+}
+
+void DeviceRun::set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs) {
+  const auto memory_of = [&](const PortBuffer& buffer) -> const PortMemory& {
+    return buffer.kind == Kind::Input ? inputs[buffer.port] : outputs[buffer.port];
+  };
+  for (PortBuffer& buffer : port_buffers_) buffer.is_in_place = memory_of(buffer).on_device();
+  for (const PortSlot& slot : port_slots_) {
+    const PortBuffer& buffer = port_buffers_[slot.port_buffer];
+    set_operand(
+        slot.range, slot.word,
+        buffer.is_in_place ? memory_of(buffer).device.begin : buffers_[buffer.buffer].begin);
+  }
+}
+
+void DeviceRun::start(bool one_by_one) {
+  graphs_.start(one_by_one);
   if (words_changed_ && !words_.empty())
-    stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
+    stream_->upload(tables_.address() + first_word_, words_.data(), words_.size() * word_bytes);
   words_changed_ = false;
   if (!counters_are_zero_ && shared_.address() != 0)
     stream_->clear(shared_.address(), rkernel::counter_bytes);
   counters_are_zero_ = true;
-  stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t));
+  if (!statuses_kept_) stream_->clear(tables_.address(), statuses_.size() * sizeof(std::int32_t));
 }
 
 void DeviceRun::launch(std::size_t group) {
@@ -138,7 +209,7 @@ void DeviceRun::launch(std::size_t group) {
   last_in_flight_ = static_cast<int>(group);
   if (first_in_flight_ == no_group) first_in_flight_ = last_in_flight_;
   try {
-    stream_->launch(launch);
+    if (!graphs_.launch(group, *stream_)) stream_->launch(launch);
   } catch (const Error& error) {
     throw error.within(fmt::format("launching '{}' on {}", launch.name, device_.name()));
   }
@@ -157,6 +228,8 @@ void DeviceRun::copy(std::size_t transfer, void* host) {
   const auto index = static_cast<std::size_t>(end.index);
   naming_groups([&] {
     if (end.kind == Kind::DeviceArena) {
+      const int port = port_of_buffer_[index];
+      if (port >= 0 && port_buffers_[static_cast<std::size_t>(port)].is_in_place) return;
       copy_part(to, host, buffers_[index].begin, buffers_[index].bytes);
       return;
     }
@@ -165,6 +238,10 @@ void DeviceRun::copy(std::size_t transfer, void* host) {
                 bytes);
     });
   });
+}
+
+void DeviceRun::copy_port(Space to, void* host, const OperandRange& port) {
+  naming_groups([&] { copy_part(to, host, port.begin, port.bytes); });
 }
 
 void DeviceRun::copy_part(Space to, void* host, DeviceAddress device, std::size_t bytes) {
@@ -191,9 +268,10 @@ void DeviceRun::wait() {
 
 int DeviceRun::finish() {
   naming_groups([&] {
-    stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t));
+    stream_->download(statuses_.data(), tables_.address(), statuses_.size() * sizeof(std::int32_t));
   });
   wait();
+  statuses_kept_ = false;
   const auto failed = std::find_if(statuses_.begin(), statuses_.end(),
                                    [](std::int32_t status) { return status != 0; });
   return failed == statuses_.end() ? no_group : static_cast<int>(failed - statuses_.begin());
@@ -204,6 +282,7 @@ void DeviceRun::abandon() noexcept {
     stream_->synchronise();
   } catch (...) {  // the failure that is being handled is the one to report
   }
+  statuses_kept_ = false;
   first_in_flight_ = last_in_flight_ = no_group;
   counters_are_zero_ = false;  // a launch may have ended in the middle
 }

@@ -10,6 +10,8 @@
 
 #include "src/rkernel/target/device.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/runtime/device/launch_graphs.hpp"
+#include "src/runtime/device/port_memory.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
 #include "src/runtime/session/state_memory.hpp"
@@ -20,7 +22,12 @@ namespace dyn::runtime {
 /// bind() makes all ready again.
 class DeviceRun {
  public:
-  explicit DeviceRun(rkernel::Device& device) : device_(device), stream_(device.make_stream()) {}
+  explicit DeviceRun(rkernel::Device& device)
+      : device_(device), own_(device.make_stream()), stream_(own_.get()), graphs_(device) {}
+
+  /// Work goes there from now on; nullptr: to a stream of its own. What was queued on another one
+  /// is over.
+  void use_stream(rkernel::Stream* stream);
 
   /// Makes ready for a plan: memory, where it is too small, and the tables. Where memory cannot be
   /// had nothing is bound, and what was there is given back, so that smaller shapes have it.
@@ -29,10 +36,20 @@ class DeviceRun {
   // A run calls these in this order; none of them allocates memory.
   /// By state of the module; `states` must stay until the run has ended.
   void set_states(std::span<const StateMemory> states);
-  void start();  ///< uploads all tables, where they are not what the last run had
+  /// Ports that lie on the device, and that no group of the host touches, are used where they are.
+  void set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs);
+  /// Uploads all tables, where they are not what the last run had. `one_by_one`: each launch will
+  /// be waited for.
+  void start(bool one_by_one);
   void launch(std::size_t group);
-  void copy(std::size_t transfer, void* host);  ///< in the direction that the wiring says
+  /// In the direction that the wiring says; nothing for a port that is used where it is.
+  void copy(std::size_t transfer, void* host);
+  /// Between a port on the device, which groups of the host touch, and its copy on the host.
+  void copy_port(rkernel::Space to, void* host, const rkernel::OperandRange& port);
   void wait();
+  /// Returns to the caller while the device works; finish() then tells of all runs since the last
+  /// one.
+  void leave() noexcept { statuses_kept_ = true; }
   /// Waits for the end. Returns the first group on the device that reported a status other than Ok,
   /// or no_group.
   int finish();
@@ -48,8 +65,12 @@ class DeviceRun {
 
  private:
   void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
+  void reserve_tables(std::size_t bytes);
+  void replace(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
   void find_ranges(const Plan& plan);
+  void find_ports();
   void fill_tables(const Plan& plan);
+  void set_operand(std::size_t range, std::size_t word, rkernel::DeviceAddress begin);
   void copy_part(rkernel::Space to, void* host, rkernel::DeviceAddress device, std::size_t bytes);
   std::string groups_in_flight() const;
   /// What fails in this work may be the doing of any group in flight: its errors name them.
@@ -57,13 +78,15 @@ class DeviceRun {
   void naming_groups(const Work& work);
 
   rkernel::Device& device_;
-  std::unique_ptr<rkernel::Stream> stream_;
+  std::unique_ptr<rkernel::Stream> own_;
+  rkernel::Stream* stream_;  ///< `own_`, or the caller's
   const Wiring* wiring_ = nullptr;
   rkernel::DeviceBlock arena_;
   rkernel::DeviceBlock shared_;     ///< memory that the blocks of a launch share
   bool counters_are_zero_ = false;  ///< those of shared_
-  rkernel::DeviceBlock tables_;     ///< the pointers of all launches, their ints, then one
-                                    ///< std::int32_t for each group: its status
+  rkernel::DeviceBlock tables_;  ///< one std::int32_t for each group, its status; then the pointers
+                                 ///< of all launches, and their ints
+  std::size_t first_word_ = 0;   ///< the place of the pointers
 
   std::vector<rkernel::OperandRange> buffers_;  ///< by buffer of the device's arena
   /// By operand of the wiring, empty for the host's; after those of each group one for shared_.
@@ -78,9 +101,24 @@ class DeviceRun {
     std::size_t word = 0;  ///< its address
   };
   std::vector<StateSlot> state_slots_;
+  /// A buffer of the arena that is a port's, and that no group of the host touches.
+  struct PortBuffer {
+    std::size_t buffer = 0;
+    OperandSource::Kind kind = OperandSource::Kind::Input;  ///< or Output
+    std::size_t port = 0;
+    bool is_in_place = false;  ///< the memory is the port's own this time
+  };
+  std::vector<PortBuffer> port_buffers_;
+  std::vector<int> port_of_buffer_;  ///< into port_buffers_, by buffer; -1: no port's
+  struct PortSlot {
+    std::size_t range = 0, port_buffer = 0;
+    std::size_t word = 0;  ///< its address
+  };
+  std::vector<PortSlot> port_slots_;
   std::span<const StateMemory> states_;
-  rkernel::DeviceAddress status_table_ = 0;
   std::vector<std::int32_t> statuses_;  ///< by group
+  bool statuses_kept_ = false;          ///< a run that left may have reported one
+  LaunchGraphs graphs_;
   int first_in_flight_ = no_group,
       last_in_flight_ = no_group;  ///< groups launched since the last wait
 };

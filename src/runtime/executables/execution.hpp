@@ -2,8 +2,10 @@
 // One caller's runs of an executable.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "src/rkernel/target/device.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/run/run_profile.hpp"
 
@@ -18,6 +20,12 @@ class Execution {
   /// `symbols`: the values of all symbols, for a segment; where they are empty, the shapes of the
   /// inputs give them. At a shape seen before a run by a plan allocates nothing.
   virtual void run(RunProfile* profile, std::span<const std::int64_t> symbols) = 0;
+
+  /// Where all runs on the device go from now on, and which is the device's; nullptr: to streams of
+  /// their own. Runs on the former one are waited for, and throw what they reported.
+  virtual void set_stream(std::shared_ptr<rkernel::Stream>) {}
+  /// Waits for runs that returned while the device worked; throws what they reported.
+  virtual void wait() {}
 
   /// Runs by this plan for as long as shapes are those that it was made for. All inputs are bound.
   /// Throws Error(user) where they have other shapes, or no plan covers a whole run.

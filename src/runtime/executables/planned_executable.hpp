@@ -45,7 +45,9 @@ class PlannedExecutable final : public Executable {
     if (is_described_) refuse_described();
   }
 
-  std::shared_ptr<rkernel::Device> device() const override { return device_; }
+  std::shared_ptr<rkernel::Device> device() const override {
+    return wiring_.on_device ? device_ : nullptr;
+  }
   // For tests.
   const ResidentWeights& weights() const noexcept { return weights_; }
 

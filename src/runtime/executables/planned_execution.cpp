@@ -1,5 +1,8 @@
 #include "src/runtime/executables/planned_execution.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "src/runtime/system/errors.hpp"
@@ -24,17 +27,59 @@ void PlannedExecution::execute(RunProfile* profile) {
     profile->group_seconds.resize(executable_.groups().kernels.size());
     ++profile->runs;
   }
+  if (stream_ != nullptr) stream_->begin();  // before anything changes
   RunPool& pool = executable_.runs();
-  last_run_ = pool.take(last_run_);
+  if (!in_flight_) last_run_ = pool.take(last_run_);
+  const bool was_in_flight = std::exchange(in_flight_, false);
+  struct GiveBack {
+    PlannedExecution& execution;
+    ~GiveBack() {
+      if (!execution.in_flight_) execution.executable_.runs().give_back(execution.last_run_);
+    }
+  } const give_back{*this};
+  try {
+    const int failed = execute_taken(profile);
+    in_flight_ = failed < 0 && leaves(profile);
+    if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
+  } catch (...) {
+    if (was_in_flight) last_run_->abandon();
+    throw;
+  }
+}
+
+int PlannedExecution::execute_taken(RunProfile* profile) {
+  RunPool& pool = executable_.runs();
+  last_run_->use_stream(executable_.wiring(), stream_.get());
+  pool.bind(*last_run_, binding_.plan(), executable_.wiring());
+  last_run_->set_ports(ports_.input_memory(), ports_.output_memory(),
+                       session_ != nullptr ? session_->states() : std::span<const StateMemory>());
+  return last_run_->execute(pool.helpers(), profile, leaves(profile));
+}
+
+bool PlannedExecution::leaves(const RunProfile* profile) const {
+  return stream_ != nullptr && session_ == nullptr && profile == nullptr &&
+         std::ranges::all_of(ports_.output_memory(), &PortMemory::on_device);
+}
+
+PlannedExecution::~PlannedExecution() {
+  if (!in_flight_) return;
+  last_run_->abandon();
+  executable_.runs().give_back(last_run_);
+}
+
+void PlannedExecution::set_stream(std::shared_ptr<rkernel::Stream> stream) {
+  wait();
+  stream_ = std::move(stream);
+}
+
+void PlannedExecution::wait() {
+  if (!std::exchange(in_flight_, false)) return;
   struct GiveBack {
     RunPool& pool;
     Run* run;
     ~GiveBack() { pool.give_back(run); }
-  } const give_back{pool, last_run_};
-  pool.bind(*last_run_, binding_.plan(), executable_.wiring());
-  last_run_->set_ports(ports_.input_data(), ports_.output_data(),
-                       session_ != nullptr ? session_->states() : std::span<const StateMemory>());
-  const int failed = last_run_->execute(pool.helpers(), profile);
+  } const give_back{executable_.runs(), last_run_};
+  const int failed = last_run_->wait();
   if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
 }
 

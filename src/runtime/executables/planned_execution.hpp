@@ -10,19 +10,28 @@ namespace dyn::runtime {
 class PlannedExecution final : public Execution {
  public:
   PlannedExecution(const PlannedExecutable& executable, CallPorts& ports, SessionState* session);
+  ~PlannedExecution() override;
 
   void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
+  void wait() override;
   void use_plan(PlanPtr plan) override { binding_.use(std::move(plan)); }
   PlanPtr plan() const override { return binding_.plan(); }
 
  private:
   void execute(RunProfile* profile);
+  int execute_taken(RunProfile* profile);
+  /// A run on a caller's stream waits for nothing but outputs on the host. States are the next
+  /// run's at once.
+  bool leaves(const RunProfile* profile) const;
   [[noreturn]] void refuse(rkernel::Status status, std::size_t group) const;
 
   const PlannedExecutable& executable_;
   CallPorts& ports_;
   SessionState* session_;
   PlanBinding binding_;
+  std::shared_ptr<rkernel::Stream> stream_;
+  bool in_flight_ = false;   ///< the device works for `last_run_`, which is still taken
   Run* last_run_ = nullptr;  ///< the pool's; it may have the plan still
 };
 

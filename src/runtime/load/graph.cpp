@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dyn/device.hpp"
 #include "src/import/onnx/import.hpp"
+#include "src/runtime/device/open_device.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/call_state.hpp"
 #include "src/runtime/run/run_named.hpp"
@@ -337,6 +339,19 @@ void Call::set_output(std::size_t index, Tensor tensor) {
 void Call::set_output(std::string_view name, Tensor tensor) {
   state().set_output(state().output_index(name), std::move(tensor));
 }
+void Call::set_output(std::size_t index, const Device& device) {
+  state().set_output(index, device.device_->device());
+}
+void Call::set_output(std::string_view name, const Device& device) {
+  set_output(state().output_index(name), device);
+}
+void Call::set_stream(const Stream& stream) {
+  state().check_device(*stream.device_);
+  // The stream's device lives as long as the stream.
+  state().set_stream(std::shared_ptr<rkernel::Stream>(
+      stream.stream_.get(), [kept = stream](rkernel::Stream*) mutable {}));
+}
+void Call::wait() { state().wait(); }
 void Call::run() { state().run(); }
 const Tensor& Call::output(std::size_t index) const { return state().output(index); }
 const Tensor& Call::output(std::string_view name) const {

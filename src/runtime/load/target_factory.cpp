@@ -108,9 +108,9 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
     emulator.cache_dir = resolve_cache_dir(options.cache_dir);
     target.device = ptx::make_emulator(emulator);
   } else if (is_index(options.gpu)) {
-    target.device = ptx::open_cuda_device(options.gpu);
-    target.measures = !options.deterministic;
     target.cache_dir = resolve_cache_dir(options.cache_dir);
+    target.device = ptx::open_cuda_device(options.gpu, target.cache_dir);
+    target.measures = !options.deterministic;
   } else {
     target.machine = ptx::gpu_by_name_or_file(options.gpu);
     return;

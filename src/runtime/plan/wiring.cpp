@@ -150,6 +150,7 @@ class Wirer {
         wire_transfer(wiring_.transfers[what.index], static_cast<int>(step));
     }
     wiring_.first_operand.push_back(wiring_.operands.size());
+    note_host_ports();
     wiring_.operands.insert(wiring_.operands.end(), transfer_ends_.begin(), transfer_ends_.end());
     wiring_.layout = host_.layout(arena_alignment);
     wiring_.device_layout = device_.layout(device_alignment);
@@ -189,6 +190,17 @@ class Wirer {
         source = device_place(value, step);
       source.written = operands[i].written;
       wiring_.operands.push_back(source);
+    }
+  }
+
+  /// Of the operands of groups: transfers follow.
+  void note_host_ports() {
+    wiring_.inputs_on_host.resize(module_.inputs.size());
+    wiring_.outputs_on_host.resize(module_.outputs.size());
+    for (const OperandSource& source : wiring_.operands) {
+      const auto port = static_cast<std::size_t>(source.index);
+      if (source.kind == Kind::Input) wiring_.inputs_on_host[port] = true;
+      if (source.kind == Kind::Output) wiring_.outputs_on_host[port] = true;
     }
   }
 

@@ -57,8 +57,9 @@ struct Wiring {
   /// The operands of all groups, one group after another; then the host's end of each transfer.
   std::vector<OperandSource> operands;
   std::vector<ArenaBuffer> arena_buffers;
-  ArenaLayout layout;            ///< of the arena buffers
-  std::vector<StateUse> states;  ///< by state of the module
+  ArenaLayout layout;                                 ///< of the arena buffers
+  std::vector<StateUse> states;                       ///< by state of the module
+  std::vector<bool> inputs_on_host, outputs_on_host;  ///< by port: groups of the host touch it
 
   // Only where a group runs on the device.
   bool on_device = false;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/runtime/device/device_tensor.hpp"
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
@@ -27,10 +28,16 @@ void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) 
     user_error(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name,
                            name_of(tensor.dtype()), name_of(info.dtype), info.shape));
   }
-  if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % size_of(tensor.dtype()) != 0) {
-    user_error(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name,
-                           name_of(tensor.dtype())));
-  }
+  const std::size_t alignment =
+      tensor.on_device() ? rkernel::port_alignment : size_of(tensor.dtype());
+  if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % alignment == 0) return;
+  if (tensor.on_device())
+    user_error(
+        fmt::format("{} '{}' begins at address {:#x} of the device, which is no multiple of "
+                    "{} bytes",
+                    what, info.name, reinterpret_cast<std::uintptr_t>(tensor.raw()), alignment));
+  user_error(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name,
+                         name_of(tensor.dtype())));
 }
 
 bool overlap(const Tensor& a, const Tensor& b) {
@@ -38,6 +45,11 @@ bool overlap(const Tensor& a, const Tensor& b) {
   const auto* b_begin = static_cast<const std::byte*>(b.raw());
   return a.bytes() > 0 && b.bytes() > 0 && a_begin < b_begin + b.bytes() &&
          b_begin < a_begin + a.bytes();
+}
+
+PortMemory memory_of(Tensor& tensor) {
+  if (!tensor.on_device()) return {tensor.raw(), {}};
+  return {nullptr, {reinterpret_cast<rkernel::DeviceAddress>(tensor.raw()), tensor.bytes(), false}};
 }
 
 }  // namespace
@@ -55,16 +67,35 @@ Tensor as_declared(Tensor tensor, const PortInfo& port) {
   return declares_one && tensor.shape().empty() ? tensor.reshaped({1}) : tensor;
 }
 
-CallPorts::CallPorts(const ModelInfo& info)
+CallPorts::CallPorts(const ModelInfo& info, std::shared_ptr<rkernel::Device> device)
     : info_(info),
       inputs_(info.inputs.size()),
       outputs_(info.outputs.size()),
-      input_data_(inputs_.size()),
-      output_data_(outputs_.size()) {}
+      device_(std::move(device)),
+      input_memory_(inputs_.size()),
+      output_memory_(outputs_.size()) {}
+
+void CallPorts::check_device(const rkernel::Device& device, const std::string& what) const {
+  if (device_ == nullptr) {
+    user_error(
+        fmt::format("{} is on {}, but the graph takes what is on the host alone; copy a "
+                    "tensor with Device::download",
+                    what, device.name()));
+  }
+  if (!device_->shares_memory_with(device)) {
+    user_error(fmt::format("{} is on another device ({}) than the graph ({}); copy a tensor there",
+                           what, device.name(), device_->name()));
+  }
+}
+
+void CallPorts::check_place(const Tensor& tensor, const char* what, const PortInfo& port) const {
+  if (tensor.on_device()) check_device(*tensor.device(), fmt::format("{} '{}'", what, port.name));
+}
 
 void CallPorts::set_input(std::size_t index, Tensor tensor) {
   if (index >= inputs_.size())
     user_error(fmt::format("there is no input number {}; the model has {}", index, inputs_.size()));
+  check_place(tensor, "input", info_.inputs[index]);
   inputs_[index].tensor = info_.options.strict
                               ? std::move(tensor)
                               : as_declared(std::move(tensor), info_.inputs[index]);
@@ -76,9 +107,20 @@ void CallPorts::set_output(std::size_t index, Tensor tensor) {
   if (index >= outputs_.size())
     user_error(
         fmt::format("there is no output number {}; the model has {}", index, outputs_.size()));
-  outputs_[index].tensor = std::move(tensor);
-  outputs_[index].bound = true;
+  check_place(tensor, "output", info_.outputs[index]);
+  outputs_[index] = {std::move(tensor), true, false};
   changed_ = true;
+}
+
+void CallPorts::set_output(std::size_t index, const std::shared_ptr<rkernel::Device>& device) {
+  set_output(index, Tensor::of_device(device, nullptr, 0, DType::f32, {0}));
+  outputs_[index] = {Tensor(), false, true};
+}
+
+Tensor CallPorts::new_output(std::size_t index, const Shape& shape) const {
+  const DType dtype = info_.outputs[index].dtype;
+  return outputs_[index].on_device ? new_device_tensor(device_, dtype, shape)
+                                   : Tensor(dtype, shape);
 }
 
 std::size_t CallPorts::input_index(std::string_view name) const {
@@ -152,11 +194,12 @@ void CallPorts::ready_outputs(std::span<const Shape> shapes) {
     if (outputs_[i].bound)
       check_output(i, shapes[i]);
     else if (tensor.raw() == nullptr || tensor.shape() != shapes[i])
-      tensor = Tensor(info_.outputs[i].dtype, shapes[i]);
+      tensor = new_output(i, shapes[i]);
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) check_overlaps_of(i);
-  for (std::size_t i = 0; i < inputs_.size(); ++i) input_data_[i] = inputs_[i].tensor.raw();
-  for (std::size_t i = 0; i < outputs_.size(); ++i) output_data_[i] = outputs_[i].tensor.raw();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) input_memory_[i] = memory_of(inputs_[i].tensor);
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    output_memory_[i] = memory_of(outputs_[i].tensor);
   changed_ = false;
 }
 

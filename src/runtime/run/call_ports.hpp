@@ -3,10 +3,13 @@
 // allocates.
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/runtime/device/port_memory.hpp"
 #include "src/runtime/load/model_info.hpp"
 
 namespace dyn::runtime {
@@ -18,11 +21,14 @@ Tensor as_declared(Tensor tensor, const PortInfo& port);
 /// Not thread-safe. Errors are Error(user) and name the port.
 class CallPorts {
  public:
-  /// `info` must outlive the ports.
-  explicit CallPorts(const ModelInfo& info);
+  /// `info` must outlive the ports. `device`: whose memory tensors may lie in besides the host's;
+  /// nullptr: none.
+  CallPorts(const ModelInfo& info, std::shared_ptr<rkernel::Device> device);
 
   void set_input(std::size_t index, Tensor tensor);
   void set_output(std::size_t index, Tensor tensor);
+  /// Nobody binds it; it is allocated in the memory of this device.
+  void set_output(std::size_t index, const std::shared_ptr<rkernel::Device>& device);
   std::size_t input_index(std::string_view name) const;
   std::size_t output_index(std::string_view name) const;
 
@@ -32,6 +38,12 @@ class CallPorts {
   const Tensor& output(std::size_t index) const;
   /// The caller has bound this output.
   bool is_bound(std::size_t output) const { return outputs_[output].bound; }
+  /// Nobody has bound it, and it is allocated in the memory of device().
+  bool is_on_device(std::size_t output) const { return outputs_[output].on_device; }
+  const std::shared_ptr<rkernel::Device>& device() const noexcept { return device_; }
+
+  /// Throws Error(user) where `what`, which is on this device, is of no use there.
+  void check_device(const rkernel::Device& device, const std::string& what) const;
 
   /// A port was bound since the last ready_outputs().
   bool changed() const noexcept { return changed_; }
@@ -47,9 +59,9 @@ class CallPorts {
   void ready_outputs(std::span<const Shape> shapes);
   /// Leaves the outputs that nobody has bound to whoever shares them: the next run has others.
   void drop_outputs();
-  /// Addresses of a run's inputs and outputs, as ready_outputs() found them.
-  std::span<void* const> input_data() const noexcept { return input_data_; }
-  std::span<void* const> output_data() const noexcept { return output_data_; }
+  /// The memory of a run's inputs and outputs, as ready_outputs() found them.
+  std::span<const PortMemory> input_memory() const noexcept { return input_memory_; }
+  std::span<const PortMemory> output_memory() const noexcept { return output_memory_; }
 
   /// Views of the inputs' shapes, valid until one is bound anew.
   std::vector<const Shape*> input_shapes() const;
@@ -66,13 +78,17 @@ class CallPorts {
   struct Port {
     Tensor tensor;
     bool bound = false;
+    bool on_device = false;  ///< where it is allocated
   };
+  void check_place(const Tensor& tensor, const char* what, const PortInfo& port) const;
+  Tensor new_output(std::size_t index, const Shape& shape) const;
   void check_output(std::size_t index, const Shape& shape) const;
   void check_overlaps_of(std::size_t output) const;
 
   const ModelInfo& info_;
   std::vector<Port> inputs_, outputs_;
-  std::vector<void*> input_data_, output_data_;
+  const std::shared_ptr<rkernel::Device> device_;
+  std::vector<PortMemory> input_memory_, output_memory_;
   bool changed_ = true;
 };
 

@@ -11,17 +11,18 @@
 namespace dyn::runtime {
 
 CallState::CallState(const Executable& executable)
-    : ports_(executable.info()), execution_(executable.make_execution(ports_, nullptr)) {}
+    : ports_(executable.info(), executable.device()),
+      execution_(executable.make_execution(ports_, nullptr)) {}
 
 CallState::CallState(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
-      ports_(model_->executable().info()),
+      ports_(model_->executable().info(), model_->executable().device()),
       execution_(model_->executable().make_execution(ports_, nullptr)) {}
 
 CallState::CallState(std::shared_ptr<SessionState> session)
     : model_(session->model()),
       session_(std::move(session)),
-      ports_(model_->executable().info()),
+      ports_(model_->executable().info(), model_->executable().device()),
       execution_(model_->executable().make_execution(ports_, session_.get())) {}
 
 CallState::~CallState() = default;
@@ -33,6 +34,12 @@ void CallState::run(RunProfile* profile, std::span<const std::int64_t> symbols) 
     throw Error(ErrorKind::device, "no memory for a run of this shape");
   }
 }
+
+void CallState::set_stream(std::shared_ptr<rkernel::Stream> stream) {
+  execution_->set_stream(std::move(stream));
+}
+
+void CallState::wait() { execution_->wait(); }
 
 void CallState::use_plan(PlanPtr plan) { execution_->use_plan(std::move(plan)); }
 

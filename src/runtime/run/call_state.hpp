@@ -25,6 +25,9 @@ class CallState {
 
   void set_input(std::size_t index, Tensor tensor) { ports_.set_input(index, std::move(tensor)); }
   void set_output(std::size_t index, Tensor tensor) { ports_.set_output(index, std::move(tensor)); }
+  void set_output(std::size_t index, const std::shared_ptr<rkernel::Device>& device) {
+    ports_.set_output(index, device);
+  }
   /// Throw Error(user) where there is none.
   std::size_t input_index(std::string_view name) const { return ports_.input_index(name); }
   std::size_t output_index(std::string_view name) const { return ports_.output_index(name); }
@@ -32,6 +35,13 @@ class CallState {
   /// Adds to `profile`, where given. `symbols`: the values of all symbols, for a segment's model;
   /// empty: the shapes of the inputs give them.
   void run(RunProfile* profile = nullptr, std::span<const std::int64_t> symbols = {});
+  /// Throws Error(user) where the model does not run on this device.
+  void check_device(const rkernel::Device& device) const {
+    ports_.check_device(device, "the stream");
+  }
+  /// As dyn::Call's; the stream is the device's.
+  void set_stream(std::shared_ptr<rkernel::Stream> stream);
+  void wait();
   /// Runs by this plan of the model's, for as long as shapes are those that it was made for; all
   /// inputs are set. Asks the model for no plan. Throws Error(user) where it was made for other
   /// shapes.

@@ -46,11 +46,19 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
                     shared_.data(), launch.kept.get()};
   }
   if (wiring.on_device) {
-    if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
-    on_device_->bind(*plan, wiring);
+    on_device().bind(*plan, wiring);
     wiring_ = &wiring;
   }
   plan_ = plan;
+}
+
+DeviceRun& Run::on_device() {
+  if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
+  return *on_device_;
+}
+
+void Run::use_stream(const Wiring& wiring, rkernel::Stream* stream) {
+  if (wiring.on_device) on_device().use_stream(stream);
 }
 
 void Run::release() {
@@ -58,11 +66,13 @@ void Run::release() {
   arena_ = MemoryBlock();
   scratch_ = MemoryBlock();
   shared_ = MemoryBlock();
+  port_copies_memory_ = MemoryBlock();
   on_device_.reset();
 }
 
 std::size_t Run::bytes() const {
-  return arena_.size() + scratch_.size() + shared_.size() + (on_device_ ? on_device_->bytes() : 0);
+  return arena_.size() + scratch_.size() + shared_.size() + port_copies_memory_.size() +
+         (on_device_ ? on_device_->bytes() : 0);
 }
 
 bool Run::try_take() {
@@ -70,15 +80,59 @@ bool Run::try_take() {
          !taken_.exchange(true, std::memory_order_acquire);
 }
 
-void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs,
+void Run::set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs,
                     std::span<const StateMemory> states) {
   for (const PortSlot& slot : port_slots_) {
     const auto port = static_cast<std::size_t>(slot.port);
-    pointers_[slot.operand] = slot.kind == Kind::Input    ? inputs[port]
-                              : slot.kind == Kind::Output ? outputs[port]
+    pointers_[slot.operand] = slot.kind == Kind::Input    ? inputs[port].host
+                              : slot.kind == Kind::Output ? outputs[port].host
                                                           : states[port].host;
   }
-  if (on_device_) on_device_->set_states(states);
+  if (!on_device_) return;
+  find_port_copies(inputs, outputs);
+  on_device_->set_ports(inputs, outputs);
+  on_device_->set_states(states);
+}
+
+void Run::add_port_copies(Kind kind, std::span<const PortMemory> ports,
+                          const std::vector<bool>& on_host) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (!ports[i].on_device() || !on_host[i]) continue;
+    const std::size_t end =
+        port_copies_.empty() ? 0 : port_copies_.back().offset + port_copies_.back().device.bytes;
+    port_copies_.push_back({ports[i].device,
+                            (end + arena_alignment - 1) / arena_alignment * arena_alignment, kind,
+                            i});
+  }
+}
+
+void Run::find_port_copies(std::span<const PortMemory> inputs,
+                           std::span<const PortMemory> outputs) {
+  port_copies_.clear();
+  add_port_copies(Kind::Input, inputs, wiring_->inputs_on_host);
+  add_port_copies(Kind::Output, outputs, wiring_->outputs_on_host);
+  if (port_copies_.empty()) return;
+  port_copies_memory_.grow(
+      std::max(port_copies_.back().offset + port_copies_.back().device.bytes, arena_alignment),
+      "copies of tensors on a device");
+  for (const PortSlot& slot : port_slots_) {
+    for (const PortCopy& copy : port_copies_) {
+      if (copy.kind == slot.kind && copy.port == static_cast<std::size_t>(slot.port))
+        pointers_[slot.operand] = port_copies_memory_.data() + copy.offset;
+    }
+  }
+}
+
+/// Inputs before the first group, which needs them at once; outputs after the last one.
+void Run::copy_ports(Kind kind) {
+  bool any = false;
+  for (const PortCopy& copy : port_copies_) {
+    if (copy.kind != kind) continue;
+    any = true;
+    on_device_->copy_port(kind == Kind::Input ? rkernel::Space::Host : rkernel::Space::Device,
+                          port_copies_memory_.data() + copy.offset, copy.device);
+  }
+  if (any && kind == Kind::Input) on_device_->wait();
 }
 
 void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight) {
@@ -102,11 +156,11 @@ void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
   run_stage(stage, launch.threads, in_flight);
 }
 
-int Run::execute(Helpers& helpers, RunProfile* profile) {
+int Run::execute(Helpers& helpers, RunProfile* profile, bool leaves) {
   const DefaultFloatingPoint floating_point;
   status_.store(0, std::memory_order_relaxed);
   Helpers::InFlight in_flight(helpers, plan_->threads, team_);
-  return on_device_ ? execute_steps(in_flight, profile) : execute_host(in_flight, profile);
+  return on_device_ ? execute_steps(in_flight, profile, leaves) : execute_host(in_flight, profile);
 }
 
 int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
@@ -119,19 +173,41 @@ int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
   return -1;
 }
 
-int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
+/// What a group on the device left undone may be why a later one on the host failed.
+int Run::finish(int failed_on_host) {
+  const int on_device = on_device_->finish();
+  if (on_device == no_group || (failed_on_host != no_group && failed_on_host < on_device))
+    return failed_on_host;
+  status_.store(static_cast<std::int32_t>(on_device_->status(on_device)),
+                std::memory_order_relaxed);
+  return on_device;
+}
+
+int Run::wait() {
   try {
-    on_device_->start();
-    const int on_host = take_steps(in_flight, profile);
-    const int on_device = on_device_->finish();
-    // What a group on the device left undone may be why a later one on the host failed.
-    if (on_device == no_group || (on_host != no_group && on_host < on_device)) return on_host;
-    status_.store(static_cast<std::int32_t>(on_device_->status(on_device)),
-                  std::memory_order_relaxed);
-    return on_device;
+    return finish(no_group);
   } catch (...) {
-    on_device_->abandon();
-    plan_.reset();
+    abandon();
+    throw;
+  }
+}
+
+void Run::abandon() noexcept {
+  if (on_device_) on_device_->abandon();
+  plan_.reset();
+}
+
+int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves) {
+  try {
+    on_device_->start(profile != nullptr);
+    copy_ports(Kind::Input);
+    const int on_host = take_steps(in_flight, profile);
+    if (on_host == no_group) copy_ports(Kind::Output);
+    if (!leaves || on_host != no_group) return finish(on_host);
+    on_device_->leave();
+    return no_group;
+  } catch (...) {
+    abandon();
     throw;
   }
 }

@@ -23,13 +23,22 @@ class Run {
   /// no memory.
   void bind(const PlanPtr& plan, const Wiring& wiring);
   /// Tells where inputs, outputs and states are this time; all stay where they are until the run
-  /// has ended.
-  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs,
+  /// has ended. Throws Error(device) where there is no memory for copies of ports on the device.
+  void set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs,
                  std::span<const StateMemory> states);
+  /// Work on the device goes to this stream of the caller's; nullptr: to one of its own. Before
+  /// bind().
+  void use_stream(const Wiring& wiring, rkernel::Stream* stream);
   /// Returns the index of the group that reported a status other than Ok (and stopped there), or
   /// -1. Allocates nothing. Throws Error(device) for what the device refuses; the next bind() makes
   /// all ready again.
-  int execute(Helpers& helpers, RunProfile* profile);
+  int execute(Helpers& helpers, RunProfile* profile) { return execute(helpers, profile, false); }
+  /// With `leaves`, and where no group has failed yet, it returns -1 while the device works, and
+  /// wait() tells what became of it: until then the run stays its caller's.
+  int execute(Helpers& helpers, RunProfile* profile, bool leaves);
+  int wait();
+  /// Waits until the device no longer touches memory of this run, whatever became of it.
+  void abandon() noexcept;
   rkernel::Status status() const {
     return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed));
   }
@@ -42,6 +51,17 @@ class Run {
     int port;
     OperandSource::Kind kind;  ///< Input, Output or State
   };
+  /// A port on the device that groups of the host touch: they see a copy.
+  struct PortCopy {
+    rkernel::OperandRange device;
+    std::size_t offset = 0;                                 ///< in port_copies_memory_
+    OperandSource::Kind kind = OperandSource::Kind::Input;  ///< or Output
+    std::size_t port = 0;
+  };
+  void find_port_copies(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs);
+  void add_port_copies(OperandSource::Kind kind, std::span<const PortMemory> ports,
+                       const std::vector<bool>& on_host);
+  void copy_ports(OperandSource::Kind kind);
   void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
   void launch(std::size_t group, Helpers::InFlight& in_flight);
   bool try_take();
@@ -49,7 +69,9 @@ class Run {
   void release();
   std::size_t bytes() const;
   int execute_host(Helpers::InFlight& in_flight, RunProfile* profile);
-  int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile);
+  int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves);
+  int finish(int failed_on_host);
+  DeviceRun& on_device();
   int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
   std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
 
@@ -67,6 +89,8 @@ class Run {
 
   rkernel::Device* device_ = nullptr;  ///< the pool's
   const Wiring* wiring_ = nullptr;
+  std::vector<PortCopy> port_copies_;
+  MemoryBlock port_copies_memory_;
   std::unique_ptr<DeviceRun> on_device_;  ///< only where the wiring has groups on the device
 };
 

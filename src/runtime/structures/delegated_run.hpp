@@ -19,6 +19,9 @@ class DelegatedRun {
   /// ports afterwards.
   void run(std::shared_ptr<const Model> model, RunProfile* profile,
            std::span<const std::int64_t> symbols);
+  /// As Execution's.
+  void set_stream(std::shared_ptr<rkernel::Stream> stream);
+  void wait();
   /// The last run's; nullptr where no plan covered it, or there was none.
   PlanPtr plan() const { return call_ ? call_->plan_or_null() : nullptr; }
 
@@ -26,6 +29,7 @@ class DelegatedRun {
   CallPorts& ports_;
   std::shared_ptr<const Model> model_;  ///< of the last run; nullptr before it
   std::unique_ptr<CallState> call_;     ///< of it
+  std::shared_ptr<rkernel::Stream> stream_;
 };
 
 }  // namespace dyn::runtime

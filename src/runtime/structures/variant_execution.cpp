@@ -37,6 +37,16 @@ void VariantExecution::run(RunProfile* profile, std::span<const std::int64_t> sy
     usual_->run(profile, symbols);
 }
 
+void VariantExecution::set_stream(std::shared_ptr<rkernel::Stream> stream) {
+  usual_->set_stream(stream);
+  run_of_variant_.set_stream(std::move(stream));
+}
+
+void VariantExecution::wait() {
+  usual_->wait();
+  run_of_variant_.wait();
+}
+
 void VariantExecution::use_plan(PlanPtr plan) { usual_->use_plan(std::move(plan)); }
 
 PlanPtr VariantExecution::plan() const {

@@ -18,6 +18,8 @@ class VariantExecution final : public Execution {
 
   /// Throws also what loading throws.
   void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
+  void wait() override;
   void use_plan(PlanPtr plan) override;
   PlanPtr plan() const override;
 

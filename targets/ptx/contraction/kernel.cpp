@@ -114,10 +114,12 @@ std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachi
 class GpuContractionKernel final : public ContractionKernel {
  public:
   GpuContractionKernel(const Problem& problem, const GpuMachine& machine,
-                       const Candidates& candidates, Policy policy, const std::string& target_name)
+                       const Candidates& candidates, Policy policy, bool shares,
+                       const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
         policy_(TilePolicies::acting(policy)),
+        shares_(shares),
         target_name_(target_name),
         manifest_(*problem_, candidates.tiles,
                   useful_pairs(*problem_, machine, candidates.tiles, candidates.pairs)),
@@ -335,7 +337,7 @@ class GpuContractionKernel final : public ContractionKernel {
   MetContraction met_at(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
     return {shape,
             [this, shape, ints](const GpuTile& tile) { return shape_for(tile, shape, ints); },
-            vectors_of(ints), manifest_.runs_pairs(slots_, ints), manifest_.splits()};
+            vectors_of(ints), manifest_.runs_pairs(slots_, ints), shares_ && manifest_.splits()};
   }
 
   // The program that the kernel's own policy takes.
@@ -428,6 +430,7 @@ class GpuContractionKernel final : public ContractionKernel {
   std::shared_ptr<const Problem> problem_;
   GpuMachine machine_;
   Policy policy_;
+  bool shares_;
   std::string target_name_;
   ContractionManifest manifest_;
   codegen::SlotTable slots_;
@@ -454,12 +457,12 @@ std::optional<ContractionKernel::Draft> ContractionKernel::draft(const Problem& 
 std::optional<ContractionKernel::Draft> ContractionKernel::draft(
     const Problem& problem, const GpuMachine& machine, DType compute,
     const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
-    const std::vector<choice::GpuPair>& pairs) {
+    const std::vector<choice::GpuPair>& pairs, bool shares) {
   if (!supported(problem, compute)) return std::nullopt;
   const Candidates candidates = candidates_of(problem, machine, tiles, pairs);
   if (candidates.tiles.empty()) return std::nullopt;
-  return Draft(
-      std::make_unique<GpuContractionKernel>(problem, machine, candidates, policy, target_name));
+  return Draft(std::make_unique<GpuContractionKernel>(problem, machine, candidates, policy, shares,
+                                                      target_name));
 }
 
 }  // namespace dyn::ptx

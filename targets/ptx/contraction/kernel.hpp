@@ -22,13 +22,14 @@ class ContractionKernel : public rkernel::Kernel {
                                     bool allow_tf32, const std::string& target_name);
   /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many
   /// problems. `policy` chooses in plan(); Vendor and Oracle choose as Dyn. `pairs`: tiles for
-  /// programs of two regions (gpu_pairs()).
+  /// programs of two regions (gpu_pairs()). `shares`: programs may be of shared tiles.
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine, DType compute,
                                     const std::vector<choice::GpuTile>& tiles,
                                     const std::string& target_name,
                                     rkernel::Policy policy = rkernel::Policy::Dyn,
-                                    const std::vector<choice::GpuPair>& pairs = {});
+                                    const std::vector<choice::GpuPair>& pairs = {},
+                                    bool shares = true);
   virtual std::vector<codegen::KernelSource> sources() const = 0;
   rkernel::Space space() const override { return rkernel::Space::Device; }
 

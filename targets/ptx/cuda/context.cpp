@@ -12,6 +12,7 @@ namespace dyn::ptx::cuda {
 Context::Context(std::shared_ptr<const Driver> driver, int index)
     : driver_(std::move(driver)), device_(device_at(*driver_, index)) {
   machine_ = query_machine(*driver_, device_);
+  has_memory_pools_ = has_pools(*driver_, device_);
   label_ = fmt::format("{} (cuda {})", machine_.product, index);
   const int capability = machine_.compute_capability;
   if (capability < least_compute_capability) {
@@ -25,6 +26,20 @@ Context::Context(std::shared_ptr<const Driver> driver, int index)
 }
 
 Context::~Context() { driver_->cuDevicePrimaryCtxRelease(device_); }
+
+void Context::check_allocation(Result result, std::size_t bytes, std::string_view what) const {
+  if (result != Result::OutOfMemory) {
+    check(result, fmt::format("allocating {} bytes for {}", bytes, what));
+    return;
+  }
+  std::size_t free_bytes = 0, total_bytes = 0;
+  check(driver_->cuMemGetInfo(&free_bytes, &total_bytes), "asking for free memory");
+  throw Error(ErrorKind::device,
+              fmt::format("{}: out of device memory: {} bytes wanted for {}, {} of {} bytes "
+                          "free; use smaller shapes, a narrower precision, or "
+                          "--device cpu",
+                          label_, bytes, what, free_bytes, total_bytes));
+}
 
 void Context::fail(Result result, const std::string& doing) const {
   if (is_fatal(result)) lost_ = true;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/cuda/driver.hpp"
@@ -22,6 +23,10 @@ class Context {
   ~Context();
 
   const Driver& driver() const noexcept { return *driver_; }
+  ContextHandle handle() const noexcept { return handle_; }
+  /// Memory may be allocated in the order of a stream.
+  bool has_memory_pools() const noexcept { return has_memory_pools_; }
+  DeviceId device() const noexcept { return device_; }
   const choice::GpuMachine& machine() const noexcept { return machine_; }
   /// "NVIDIA H200 (cuda 0)", for messages.
   const std::string& label() const noexcept { return label_; }
@@ -33,6 +38,9 @@ class Context {
   void check(Result result, const std::string& doing) const {
     if (result != Result::Success) fail(result, doing);
   }
+  /// The same for an allocation: where there is no memory, says how much was wanted for `what`, and
+  /// how much is free. The context must be current.
+  void check_allocation(Result result, std::size_t bytes, std::string_view what) const;
   [[noreturn]] void fail(Result result, const std::string& doing) const;
 
   /// Makes the context current on the calling thread until the end of the scope, and then restores
@@ -57,6 +65,7 @@ class Context {
   DeviceId device_ = 0;
   ContextHandle handle_ = nullptr;
   choice::GpuMachine machine_;
+  bool has_memory_pools_ = false;
   std::string label_;
   mutable std::atomic<bool> lost_{false};
 };

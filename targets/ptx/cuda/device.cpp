@@ -10,6 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "targets/ptx/cuda/context.hpp"
+#include "targets/ptx/cuda/graph.hpp"
 #include "targets/ptx/cuda/modules.hpp"
 #include "targets/ptx/cuda/query.hpp"
 #include "targets/ptx/cuda/stream.hpp"
@@ -23,20 +24,18 @@ using cuda::Result;
 
 class CudaDevice final : public PtxDevice {
  public:
-  explicit CudaDevice(std::shared_ptr<const Context> context)
-      : context_(std::move(context)), modules_(context_) {}
+  CudaDevice(std::shared_ptr<const Context> context, const std::string& cache_dir)
+      : context_(std::move(context)), modules_(context_, cache_dir) {}
 
   std::string name() const override { return context_->machine().product; }
   const choice::GpuMachine& machine() const override { return context_->machine(); }
-  bool lost() const noexcept { return context_->lost(); }
 
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
     const Context::Scope scope(*context_);
     cuda::DevicePointer address = 0;
     // Nothing is allocated for 0 bytes, but an address of 0 means none.
     const Result result = context_->driver().cuMemAlloc(&address, std::max<std::size_t>(bytes, 1));
-    if (result == Result::OutOfMemory) out_of_memory(bytes, what);
-    context_->check(result, fmt::format("allocating {} bytes for {}", bytes, what));
+    context_->check_allocation(result, bytes, what);
     return address;
   }
 
@@ -45,7 +44,24 @@ class CudaDevice final : public PtxDevice {
     if (scope.active()) context_->driver().cuMemFree(address);
   }
 
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override {
+    return cuda::bytes_from(*context_, address);
+  }
+
+  /// Devices of one GPU differ in where they keep code.
+  bool shares_memory_with(const rkernel::Device& other) const override {
+    const auto* cuda = dynamic_cast<const CudaDevice*>(&other);
+    return cuda != nullptr && cuda->context_ == context_;
+  }
+
   std::unique_ptr<rkernel::Stream> make_stream() override { return cuda::make_stream(context_); }
+  std::unique_ptr<rkernel::Stream> use_stream(void* handle) override {
+    return cuda::use_stream(context_, static_cast<cuda::StreamHandle>(handle));
+  }
+  std::unique_ptr<rkernel::LaunchGraph> make_graph(
+      std::span<const rkernel::DeviceLaunch> launches) override {
+    return cuda::Graph::make(context_, launches);
+  }
 
   std::optional<double> launch_seconds(const rkernel::DeviceLaunch& launch) override {
     return cuda::launch_seconds(context_, launch);
@@ -60,17 +76,6 @@ class CudaDevice final : public PtxDevice {
   }
 
  private:
-  [[noreturn]] void out_of_memory(std::size_t bytes, std::string_view what) const {
-    std::size_t free_bytes = 0, total_bytes = 0;
-    context_->check(context_->driver().cuMemGetInfo(&free_bytes, &total_bytes),
-                    "asking for free memory");
-    throw Error(ErrorKind::device,
-                fmt::format("{}: out of device memory: {} bytes wanted for {}, {} of {} bytes "
-                            "free; use smaller shapes, a narrower precision, or "
-                            "--device cpu",
-                            context_->label(), bytes, what, free_bytes, total_bytes));
-  }
-
   std::shared_ptr<const Context> context_;
   cuda::Modules modules_;
 };
@@ -97,30 +102,37 @@ int count_of(const Driver& driver) {
 
 }  // namespace
 
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu,
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::string& cache_dir,
                                             std::shared_ptr<const Driver> driver) {
   static std::mutex mutex;
-  static auto& devices = *new std::map<std::pair<const Driver*, int>, std::weak_ptr<CudaDevice>>;
   const std::lock_guard lock(mutex);
   const int index = parse_index(gpu, count_of(*driver));
-  std::weak_ptr<CudaDevice>& known = devices[{driver.get(), index}];
-  std::shared_ptr<CudaDevice> device = known.lock();
-  if (device == nullptr) {
-    device =
-        std::make_shared<CudaDevice>(std::make_shared<const Context>(std::move(driver), index));
-    known = device;
-  } else if (device->lost()) {
+  static auto& contexts = *new std::map<std::pair<const Driver*, int>, std::weak_ptr<Context>>;
+  std::weak_ptr<Context>& known_context = contexts[{driver.get(), index}];
+  std::shared_ptr<Context> context = known_context.lock();
+  if (context == nullptr) {
+    known_context = context = std::make_shared<Context>(std::move(driver), index);
+  } else if (context->lost()) {
     throw Error(
         ErrorKind::device,
         fmt::format(
             "{} is lost after a failure: destroy every graph on it before loading one again",
-            device->name()));
+            context->machine().product));
+  }
+  static auto& devices =
+      *new std::map<std::pair<const Context*, std::string>, std::weak_ptr<PtxDevice>>;
+  std::erase_if(devices, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<PtxDevice>& known = devices[{context.get(), cache_dir}];
+  std::shared_ptr<PtxDevice> device = known.lock();
+  if (device == nullptr) {
+    device = std::make_shared<CudaDevice>(context, cache_dir);
+    known = device;
   }
   return device;
 }
 
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu) {
-  return open_cuda_device(gpu, cuda::system_driver());
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::string& cache_dir) {
+  return open_cuda_device(gpu, cache_dir, cuda::system_driver());
 }
 
 std::vector<choice::GpuMachine> cuda_devices(const Driver& driver) {

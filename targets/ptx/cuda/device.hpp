@@ -11,12 +11,13 @@
 
 namespace dyn::ptx {
 
-/// The GPU with this index ("0", "1", ...; "": the first). All holders of one GPU share one device,
-/// and its code. Throws Error(device) where there is no driver or no GPU, Error(unsupported) where
-/// one of them is too old, Error(user) where the index is wrong.
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu);
+/// The GPU with this index ("0", "1", ...; "": the first). All who hold it with the same
+/// `cache_dir` (of its code on disk; empty: nothing is kept) share one device, and its code. Throws
+/// Error(device) where there is no driver or no GPU, Error(unsupported) where one of them is too
+/// old, Error(user) where the index is wrong.
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::string& cache_dir);
 /// The same through a driver of the caller's choice.
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu,
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::string& cache_dir,
                                             std::shared_ptr<const cuda::Driver> driver);
 
 /// All GPUs of this machine, in the driver's order, those included that are too old for dyn. Where

@@ -119,7 +119,7 @@ void resolve(DriverFunctions& functions, GetProcAddress get, const std::string& 
       missing_function(library, name);
     return function;
   };
-#define DYN_CUDA_FUNCTION(name, parameters) \
+#define DYN_CUDA_FUNCTION(name, version, parameters) \
   functions.name = reinterpret_cast<decltype(functions.name)>(find(#name));
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION

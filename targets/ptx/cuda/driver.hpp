@@ -20,6 +20,7 @@ enum class Result : int {
   DeviceUnavailable = 46,
   NoDevice = 100,
   InvalidDevice = 101,
+  InvalidImage = 200,
   InvalidContext = 201,
   NoBinaryForGpu = 209,
   EccUncorrectable = 214,
@@ -62,7 +63,16 @@ enum class Attribute : int {
   MaxSharedMemoryPerMultiprocessor = 81,
   MaxRegistersPerMultiprocessor = 82,
   MaxSharedMemoryPerBlockOptin = 97,
-  MaxBlocksPerMultiprocessor = 106
+  MaxBlocksPerMultiprocessor = 106,
+  MemoryPoolsSupported = 115
+};
+
+/// CUpointer_attribute.
+enum class PointerAttribute : int {
+  MemoryType = 2,  ///< an unsigned int
+  DeviceOrdinal = 9,
+  RangeStart = 11,  ///< of the allocation
+  RangeSize = 12
 };
 
 /// CUjit_option.
@@ -73,23 +83,43 @@ enum class JitOption : int {
   ErrorLogBufferSizeBytes = 6
 };
 
+/// CUjitInputType.
+enum class JitInput : int { Ptx = 1 };
+
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { MaxDynamicSharedSizeBytes = 8 };
 
+/// CUstreamCaptureStatus.
+enum class CaptureStatus : int { None = 0, Active = 1 };
+
+inline constexpr unsigned int memory_of_device = 2;      ///< CU_MEMORYTYPE_DEVICE
 inline constexpr unsigned int stream_non_blocking = 1;   ///< CU_STREAM_NON_BLOCKING
 inline constexpr unsigned int event_disable_timing = 2;  ///< CU_EVENT_DISABLE_TIMING
 
 using DeviceId = int;                      ///< CUdevice
 using DevicePointer = unsigned long long;  ///< CUdeviceptr
 using ContextHandle = struct ContextTag*;
+using LinkHandle = struct LinkTag*;  ///< CUlinkState
 using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
 using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
+using GraphHandle = struct GraphTag*;
+using NodeHandle = struct NodeTag*;
+using ExecutableGraph = struct ExecutableGraphTag*;  ///< CUgraphExec
 
-/// The requested version of the API, 1000 * major + 10 * minor: the first that has
-/// cuGetProcAddress, and later than the newest form of every function in the table.
-inline constexpr int driver_api_version = 11030;
+/// CUDA_KERNEL_NODE_PARAMS in its form before CUDA 12.
+struct KernelNodeParams {
+  FunctionHandle function = nullptr;
+  unsigned int grid_x = 1, grid_y = 1, grid_z = 1, block_x = 1, block_y = 1, block_z = 1;
+  unsigned int shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+};
+
+/// The requested version of the API, 1000 * major + 10 * minor: that of the newest form in the
+/// table, later than the first that has cuGetProcAddress.
+inline constexpr int driver_api_version = 11040;
 
 /// The function that finds all others, in its form of CUDA 11.3 (later drivers keep it).
 using GetProcAddress = Result (*)(const char* symbol, void** function, int api_version,
@@ -97,7 +127,7 @@ using GetProcAddress = Result (*)(const char* symbol, void** function, int api_v
 using DriverGetVersion = Result (*)(int* version);
 
 struct DriverFunctions {
-#define DYN_CUDA_FUNCTION(name, parameters) Result(*name) parameters = nullptr;
+#define DYN_CUDA_FUNCTION(name, version, parameters) Result(*name) parameters = nullptr;
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 };

@@ -4,15 +4,16 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-#include <algorithm>
-#include <array>
+#include <charconv>
 #include <chrono>
-#include <cstring>
-#include <iterator>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/code/parallel_jobs.hpp"
+#include "targets/llvm/jit/code_stamp.hpp"
+#include "targets/ptx/cuda/code.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
@@ -20,87 +21,50 @@
 namespace dyn::ptx::cuda {
 namespace {
 
-// Shared memory that every block may have without asking, on every GPU ("CUDA C++ Programming
-// Guide", shared memory of compute capability 8.x and 9.x).
-constexpr int free_shared_bytes = 48 << 10;
-
-/// A buffer that the driver's compiler writes to, always terminated.
-class JitLog {
- public:
-  void* address() { return text_.data(); }
-  static constexpr std::size_t capacity() { return capacity_bytes; }
-  std::string text() const { return text_.data(); }
-
- private:
-  static constexpr std::size_t capacity_bytes = 8 << 10;
-  std::array<char, capacity_bytes + 1> text_{};
+/// A kernel as it is kept on disk: a line with its shared memory, and its cubin.
+struct Assembled {
+  int shared_bytes = 0;
+  std::string cubin;
 };
 
-// The driver takes a size as the pointer's own value.
-void* as_option(std::size_t size) { return reinterpret_cast<void*>(size); }
-
-std::string indented(const std::string& log) {
-  std::string lines;
-  for (std::size_t at = 0; at < log.size();) {
-    const std::size_t end = std::min(log.find('\n', at), log.size());
-    if (end > at) lines += "\n  " + log.substr(at, end - at);
-    at = end + 1;
-  }
-  return lines;
+std::string to_text(const Assembled& kernel) {
+  return fmt::format("{}\n{}", kernel.shared_bytes, kernel.cubin);
 }
 
-[[noreturn]] void refuse_ptx(const Context& context, Result result, const std::string& symbol,
-                             const std::string& log) {
-  if (result != Result::UnsupportedPtxVersion && result != Result::NoBinaryForGpu) {
-    context.fail(result, fmt::format("loading the kernel {}{}", symbol, indented(log)));
-  }
-  throw Error(
-      ErrorKind::unsupported,
-      fmt::format("{}: the NVIDIA driver (CUDA {}) cannot compile PTX {}.{} for this GPU: {}; "
-                  "update the NVIDIA driver, or use --device "
-                  "emulator{}",
-                  context.label(), version_text(context.driver().version()), ptx_version / 10,
-                  ptx_version % 10, context.driver().text(result), indented(log)));
+std::optional<Assembled> from_text(const std::string& text) {
+  Assembled kernel;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, kernel.shared_bytes);
+  if (error != std::errc() || at == end || *at != '\n') return std::nullopt;
+  kernel.cubin.assign(at + 1, end);
+  return kernel;
 }
 
-LoadedKernel compile_source(const Context& context, const codegen::KernelSource& source) {
+/// The same PTX gives other cubins on another architecture, and with another driver.
+std::string cubin_stamp(const Context& context) {
+  return fmt::format("{} cubin sm_{} cuda {} ptx {}", codegen::code_stamp(),
+                     context.machine().compute_capability, context.driver().version(), ptx_version);
+}
+
+Assembled assemble_source(const Context& context, const codegen::KernelSource& source) {
   llvm::LLVMContext llvm_context;
   const auto module = emit_device_module(llvm_context, source, kernel_symbol(source.key));
   const KernelShape shape = kernel_shape(*module);
+  const std::string ptx = lower_to_ptx(*module);
   const Context::Scope scope(context);
-  return load_ptx(context, lower_to_ptx(*module), shape.symbol, shape.shared_bytes);
+  return {shape.shared_bytes, assemble(context, ptx, shape.symbol)};
+}
+
+LoadedKernel load_assembled(const Context& context, const codegen::KernelSource& source,
+                            const Assembled& kernel) {
+  const Context::Scope scope(context);
+  return load_cubin(context, kernel.cubin, kernel_symbol(source.key), kernel.shared_bytes);
 }
 
 }  // namespace
 
-LoadedKernel load_ptx(const Context& context, const std::string& ptx, const std::string& symbol,
-                      int shared_bytes) {
-  const Driver& driver = context.driver();
-  auto info = std::make_unique<JitLog>(), error = std::make_unique<JitLog>();
-  JitOption names[] = {JitOption::InfoLogBuffer, JitOption::InfoLogBufferSizeBytes,
-                       JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
-  void* values[] = {info->address(), as_option(JitLog::capacity()), error->address(),
-                    as_option(JitLog::capacity())};
-  LoadedKernel kernel;
-  const Result result =
-      driver.cuModuleLoadDataEx(&kernel.module, ptx.c_str(), std::size(names), names, values);
-  if (result != Result::Success) refuse_ptx(context, result, symbol, info->text() + error->text());
-  try {
-    context.check(driver.cuModuleGetFunction(&kernel.function, kernel.module, symbol.c_str()),
-                  fmt::format("finding the kernel {}", symbol));
-    if (shared_bytes > free_shared_bytes) {
-      context.check(
-          driver.cuFuncSetAttribute(kernel.function, FunctionAttribute::MaxDynamicSharedSizeBytes,
-                                    shared_bytes),
-          fmt::format("asking for {} bytes of shared memory for the kernel {}", shared_bytes,
-                      symbol));
-    }
-  } catch (...) {
-    driver.cuModuleUnload(kernel.module);
-    throw;
-  }
-  return kernel;
-}
+Modules::Modules(std::shared_ptr<const Context> context, const std::string& cache_dir)
+    : context_(std::move(context)), disk_(cache_dir, cubin_stamp(*context_)) {}
 
 Modules::~Modules() {
   const Context::Scope scope(*context_, std::nothrow);
@@ -123,8 +87,7 @@ std::vector<const void*> Modules::load(std::span<const codegen::KernelSource> so
       missing.push_back(&source);
     }
   }
-  compile(missing, threads);
-  report.compiled += static_cast<int>(missing.size());
+  make(missing, threads, report);
   report.compile_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<const void*> handles;
@@ -134,13 +97,44 @@ std::vector<const void*> Modules::load(std::span<const codegen::KernelSource> so
   return handles;
 }
 
-void Modules::compile(const std::vector<const codegen::KernelSource*>& missing, int threads) {
+void Modules::make(const std::vector<const codegen::KernelSource*>& missing, int threads,
+                   rkernel::CompileReport& report) {
   std::mutex mutex;
-  codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
-    auto kernel = std::make_unique<const LoadedKernel>(compile_source(*context_, *missing[i]));
+  std::string warning = disk_.problem();
+  const auto keep = [&](const codegen::KernelSource& source, const LoadedKernel& kernel,
+                        int& counter) {
+    auto kept = std::make_unique<const LoadedKernel>(kernel);
     const std::lock_guard lock(mutex);
-    kernels_.emplace(missing[i]->key, std::move(kernel));
+    kernels_.emplace(source.key, std::move(kept));
+    ++counter;
+  };
+  codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
+    const codegen::KernelSource& source = *missing[i];
+    if (const std::optional<LoadedKernel> kernel = load_from_disk(source)) {
+      keep(source, *kernel, report.from_disk);
+      return;
+    }
+    const Assembled kernel = assemble_source(*context_, source);
+    keep(source, load_assembled(*context_, source, kernel), report.compiled);
+    const std::string problem = disk_.store(source.key, to_text(kernel));
+    if (problem.empty()) return;
+    const std::lock_guard lock(mutex);
+    warning = problem;
   });
+  if (!warning.empty() && !missing.empty()) report.warnings.push_back(std::move(warning));
+}
+
+std::optional<LoadedKernel> Modules::load_from_disk(const codegen::KernelSource& source) const {
+  const std::optional<std::string> text = disk_.load(source.key);
+  if (!text) return std::nullopt;
+  const std::optional<Assembled> kernel = from_text(*text);
+  if (!kernel) return std::nullopt;
+  try {
+    return load_assembled(*context_, source, *kernel);
+  } catch (const Error&) {
+    if (context_->lost()) throw;
+    return std::nullopt;  // a driver may refuse what another one of its version made
+  }
 }
 
 }  // namespace dyn::ptx::cuda

@@ -3,28 +3,26 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "src/rkernel/target/target.hpp"
+#include "targets/llvm/jit/object_cache.hpp"
 #include "targets/llvm/problem/kernel_source.hpp"
 #include "targets/ptx/cuda/context.hpp"
 #include "targets/ptx/cuda/stream.hpp"
 
 namespace dyn::ptx::cuda {
 
-/// Loads PTX text that has one kernel; above the 48 KB of shared memory that every kernel may have,
-/// it asks for `shared_bytes`. Throws Error(unsupported) where the driver does not know this PTX,
-/// Error(device) with the driver's log for everything else. The context must be current.
-LoadedKernel load_ptx(const Context& context, const std::string& ptx, const std::string& symbol,
-                      int shared_bytes);
-
-/// Sources to kernels, each loaded once for its key and kept until the end. Thread-safe.
+/// Sources to kernels, each loaded once for its key and kept until the end. Behind them cubins on
+/// disk, by key, architecture, and versions of driver and dyn. Thread-safe.
 class Modules {
  public:
-  explicit Modules(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  /// `cache_dir`: directory of the cubins; empty: none are kept.
+  Modules(std::shared_ptr<const Context> context, const std::string& cache_dir);
   Modules(const Modules&) = delete;
   Modules& operator=(const Modules&) = delete;
   ~Modules();
@@ -35,9 +33,13 @@ class Modules {
                                 rkernel::CompileReport& report);
 
  private:
-  void compile(const std::vector<const codegen::KernelSource*>& missing, int threads);
+  void make(const std::vector<const codegen::KernelSource*>& missing, int threads,
+            rkernel::CompileReport& report);
+  /// Nothing where there is none that this driver takes.
+  std::optional<LoadedKernel> load_from_disk(const codegen::KernelSource& source) const;
 
   std::shared_ptr<const Context> context_;
+  const codegen::ObjectCache disk_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<const LoadedKernel>> kernels_;
 };

@@ -71,6 +71,26 @@ DeviceId device_at(const Driver& driver, int index) {
   return device;
 }
 
+bool has_pools(const Driver& driver, DeviceId device) {
+  return Query(driver, device)(Attribute::MemoryPoolsSupported) != 0;
+}
+
+std::size_t bytes_from(const Context& context, DevicePointer address) {
+  const Context::Scope scope(context);
+  const auto ask = [&](void* value, PointerAttribute attribute) {
+    return context.driver().cuPointerGetAttribute(value, attribute, address) == Result::Success;
+  };
+  unsigned type = 0;
+  int device = 0;
+  DevicePointer begin = 0;
+  std::size_t bytes = 0;
+  if (!ask(&type, PointerAttribute::MemoryType) || type != memory_of_device ||
+      !ask(&device, PointerAttribute::DeviceOrdinal) || device != context.device() ||
+      !ask(&begin, PointerAttribute::RangeStart) || !ask(&bytes, PointerAttribute::RangeSize))
+    return 0;
+  return begin + bytes - address;
+}
+
 choice::GpuMachine query_machine(const Driver& driver, DeviceId device) {
   const Query query(driver, device);
   const int capability =

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "dyn/error.hpp"
+#include "targets/ptx/cuda/graph.hpp"
 #include "targets/ptx/cuda/staging.hpp"
 
 namespace dyn::ptx::cuda {
@@ -37,24 +39,71 @@ class CudaStream final : public rkernel::Stream {
     context_->check(context_->driver().cuStreamCreate(&stream_, stream_non_blocking),
                     "making a stream");
   }
+  CudaStream(std::shared_ptr<const Context> context, StreamHandle callers)
+      : context_(std::move(context)), staging_(*context_), stream_(callers), is_own_(false) {
+    begin();
+  }
 
   // Work in flight may still use the staging memory, and memory that the owner releases next.
   ~CudaStream() override {
     const Context::Scope scope(*context_, std::nothrow);
     if (!scope.active()) return;
-    context_->driver().cuStreamSynchronize(stream_);
-    context_->driver().cuStreamDestroy(stream_);
+    // Its owner may have destroyed a stream on which nothing was left to do.
+    if (has_work_ || is_own_) context_->driver().cuStreamSynchronize(stream_);
+    if (is_own_) context_->driver().cuStreamDestroy(stream_);
+  }
+
+  void begin() override {
+    if (is_own_) return;
+    const Context::Scope scope(*context_);
+    const Driver& driver = context_->driver();
+    ContextHandle context = nullptr;
+    Result result = driver.cuStreamGetCtx(stream_, &context);
+    if (result != Result::Success)
+      refuse_stream(fmt::format("it was destroyed, or is none: {}", driver.text(result)));
+    if (context != context_->handle())
+      refuse_stream("it belongs to another GPU, or not to the GPU's primary context");
+    CaptureStatus capture = CaptureStatus::None;
+    result = driver.cuStreamIsCapturing(stream_, &capture);
+    if (result != Result::Success || capture != CaptureStatus::None)
+      refuse_stream(
+          "it is being captured, and a replay would not renew what a run uploads; end the capture "
+          "first");
+  }
+
+  DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
+    const Context::Scope scope(*context_);
+    const Driver& driver = context_->driver();
+    const std::size_t size = std::max<std::size_t>(bytes, 1);
+    DevicePointer address = 0;
+    context_->check_allocation(context_->has_memory_pools()
+                                   ? driver.cuMemAllocAsync(&address, size, stream_)
+                                   : driver.cuMemAlloc(&address, size),
+                               bytes, what);
+    has_work_ = true;
+    return address;
+  }
+  void release(DeviceAddress address) noexcept override {
+    const Context::Scope scope(*context_, std::nothrow);
+    if (!scope.active()) return;
+    if (context_->has_memory_pools())
+      context_->driver().cuMemFreeAsync(address, stream_);
+    else
+      context_->driver().cuMemFree(address);
+    has_work_ = true;
   }
 
   void upload(DeviceAddress to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Context::Scope scope(*context_);
+    has_work_ = true;
     staging_.upload(to, from, bytes, stream_);
   }
 
   void download(void* to, DeviceAddress from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Context::Scope scope(*context_);
+    has_work_ = true;
     check(context_->driver().cuMemcpyDtoHAsync(to, from, bytes, stream_),
           "copying from the device");
   }
@@ -62,6 +111,7 @@ class CudaStream final : public rkernel::Stream {
   void clear(DeviceAddress at, std::size_t bytes) override {
     if (bytes == 0) return;
     const Context::Scope scope(*context_);
+    has_work_ = true;
     check(context_->driver().cuMemsetD8Async(at, 0, bytes, stream_), "clearing device memory");
   }
 
@@ -84,8 +134,16 @@ class CudaStream final : public rkernel::Stream {
         static_cast<unsigned>(launch.threads), 1, 1, static_cast<unsigned>(launch.shared_bytes),
         stream_, parameters, nullptr);
     if (result != Result::Success) refuse(result, launch);
-    ++launches_;
-    last_launch_ = launch.name;
+    note_launches(1, launch.name);
+  }
+
+  bool replay(rkernel::LaunchGraph& graph, std::span<const DeviceLaunch> launches) override {
+    const Context::Scope scope(*context_);
+    const Result result = static_cast<Graph&>(graph).launch(launches, stream_);
+    if (is_fatal(result)) check(result, "launching a graph");
+    if (result != Result::Success) return false;
+    note_launches(static_cast<std::int64_t>(launches.size()), launches.back().name);
+    return true;
   }
 
   double seconds(const DeviceLaunch& launch) {
@@ -106,9 +164,21 @@ class CudaStream final : public rkernel::Stream {
     const Result result = context_->driver().cuStreamSynchronize(stream_);
     check(result, "waiting for the device");
     launches_ = 0;
+    has_work_ = false;
   }
 
  private:
+  [[noreturn]] void refuse_stream(const std::string& why) const {
+    throw Error(ErrorKind::user,
+                fmt::format("{}: the caller's stream cannot be used: {}", context_->label(), why));
+  }
+
+  void note_launches(std::int64_t count, const char* last) {
+    launches_ += count;
+    last_launch_ = last;
+    has_work_ = true;
+  }
+
   // Any call may report the failure of an earlier kernel; such a result is always fatal.
   void check(Result result, const char* doing) {
     if (result == Result::Success) return;
@@ -134,6 +204,8 @@ class CudaStream final : public rkernel::Stream {
   std::shared_ptr<const Context> context_;
   Staging staging_;
   StreamHandle stream_ = nullptr;
+  bool is_own_ = true;
+  bool has_work_ = false;      ///< since the last synchronise()
   std::int64_t launches_ = 0;  ///< since the last synchronise()
   std::string last_launch_;
 };
@@ -146,6 +218,11 @@ std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<const Context> cont
 
 double launch_seconds(std::shared_ptr<const Context> context, const DeviceLaunch& launch) {
   return CudaStream(std::move(context)).seconds(launch);
+}
+
+std::unique_ptr<rkernel::Stream> use_stream(std::shared_ptr<const Context> context,
+                                            StreamHandle handle) {
+  return std::make_unique<CudaStream>(std::move(context), handle);
 }
 
 }  // namespace dyn::ptx::cuda

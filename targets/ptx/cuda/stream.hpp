@@ -18,5 +18,8 @@ struct LoadedKernel {
 std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<const Context> context);
 /// Seconds of one launch, between two events of a stream of its own.
 double launch_seconds(std::shared_ptr<const Context> context, const rkernel::DeviceLaunch& launch);
+/// Another library's, of the primary context. Throws what Stream::begin() throws.
+std::unique_ptr<rkernel::Stream> use_stream(std::shared_ptr<const Context> context,
+                                            StreamHandle handle);
 
 }  // namespace dyn::ptx::cuda

@@ -13,4 +13,6 @@ class Launcher;
 std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory,
                                              std::shared_ptr<Launcher> launcher);
 
+std::unique_ptr<rkernel::LaunchGraph> make_graph(std::span<const rkernel::DeviceLaunch> launches);
+
 }  // namespace dyn::ptx::emulation

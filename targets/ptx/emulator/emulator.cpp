@@ -54,8 +54,15 @@ class EmulatorDevice final : public Emulator {
     return memory_->allocate(bytes, what);
   }
   void release(rkernel::DeviceAddress address) noexcept override { memory_->release(address); }
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override {
+    return memory_->bytes_from(address);
+  }
   std::unique_ptr<rkernel::Stream> make_stream() override {
     return emulation::make_stream(memory_, launcher_);
+  }
+  std::unique_ptr<rkernel::LaunchGraph> make_graph(
+      std::span<const rkernel::DeviceLaunch> launches) override {
+    return emulation::make_graph(launches);
   }
 
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,

@@ -79,7 +79,8 @@ class DeviceClock final : public StageClock {
         sizes_of(tile, std::int64_t{device_.machine().multiprocessors} * resident, k);
     graph::DimTable dims;
     auto draft = ContractionKernel::draft(product_of(dims, tile.operands, sizes), device_.machine(),
-                                          precision_, {tile}, device_.name());
+                                          precision_, {tile}, device_.name(), rkernel::Policy::Dyn,
+                                          {}, false);
     if (!draft) throw Error(ErrorKind::internal, "no kernel for the timed product");
     rkernel::CompileReport report;
     auto functions = device_.load(draft->sources(), 1, report);

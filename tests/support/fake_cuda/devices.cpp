@@ -105,6 +105,7 @@ Result cuDeviceGetAttribute(int* value, Attribute attribute, DeviceId device) {
       case Attribute::MaxRegistersPerMultiprocessor: return 65536;
       case Attribute::MaxSharedMemoryPerBlockOptin: return 166000;
       case Attribute::MaxBlocksPerMultiprocessor: return 31;
+      case Attribute::MemoryPoolsSupported: return state().control.memory_pools ? 1 : 0;
     }
     return 0;
   };
@@ -169,7 +170,7 @@ __attribute__((visibility("default"))) dyn::ptx::cuda::Result cuGetProcAddress(c
   if (api_version > control.driver_version) return Result::InvalidValue;
   *function = nullptr;
   if (control.missing_function == nullptr || std::strcmp(control.missing_function, symbol) != 0) {
-#define DYN_CUDA_FUNCTION(name, parameters) \
+#define DYN_CUDA_FUNCTION(name, version, parameters) \
   if (std::strcmp(symbol, #name) == 0) *function = reinterpret_cast<void*>(&dyn::test::fake::name);
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION

@@ -22,16 +22,21 @@ struct FakeBalance {
 };
 
 struct FakeCounts {
-  FakeBalance contexts, pushes, memory, host_memory, modules, streams, events;
+  FakeBalance contexts, pushes, memory, host_memory, links, modules, streams, events, graphs,
+      executables;
+  int graph_launches = 0, graph_nodes = 0;  ///< nodes: kernels that these launched
+  int node_updates = 0, ordered_allocations = 0;
   int launches = 0, uploads = 0, downloads = 0, clears = 0;
+  int assembled = 0;              ///< links that were completed
   int opted_in_shared_bytes = 0;  ///< by the last cuFuncSetAttribute
   int misuses = 0;  ///< calls against the rules: no current context, a handle that is not alive,
-                    ///< memory out of bounds
+                    ///< memory out of bounds, tables or copies in memory that was freed
   const char* last_misuse = "";  ///< the function of the last one
 
   bool even() const {
     return contexts.even() && pushes.even() && memory.even() && host_memory.even() &&
-           modules.even() && streams.even() && events.even();
+           links.even() && modules.even() && streams.even() && events.even() && graphs.even() &&
+           executables.even();
   }
 };
 
@@ -45,11 +50,13 @@ struct FakeCuda {
   int devices = 1, capability = 80, driver_version = 12040;
   std::size_t memory_bytes = std::size_t{1} << 30;
   const char* product = "NVIDIA A100-SXM4-80GB";
-  const char* missing_function = nullptr;  ///< not found by cuGetProcAddress
-  bool null_when_missing = true;           ///< as from CUDA 12 on; else an error
+  bool memory_pools = true;                     ///< cuMemAllocAsync works
+  ptx::cuda::StreamHandle capturing = nullptr;  ///< the stream that its owner captures
+  const char* missing_function = nullptr;       ///< not found by cuGetProcAddress
+  bool null_when_missing = true;                ///< as from CUDA 12 on; else an error
 
   // The failing_call-th call (1: the next) of failing_function returns `failure`; the log goes to
-  // cuModuleLoadDataEx's error buffer.
+  // the error buffer of the link whose function fails.
   const char* failing_function = nullptr;
   int failing_call = 1;
   ptx::cuda::Result failure = ptx::cuda::Result::Success;

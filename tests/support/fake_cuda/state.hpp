@@ -19,6 +19,12 @@ struct ContextTag {
   Result sticky = Result::Success;
 };
 
+struct LinkTag {
+  std::string cubin;
+  char* error_log = nullptr;
+  std::size_t error_log_bytes = 0;
+};
+
 struct ModuleTag {
   std::set<std::string> symbols;
   std::vector<FunctionHandle> functions;
@@ -36,6 +42,23 @@ struct StreamTag {
   std::int64_t end() const { return done + static_cast<std::int64_t>(queue.size()); }
 };
 
+/// A node, or a launch: what a kernel is given.
+struct NodeTag {
+  FunctionHandle function = nullptr;
+  unsigned blocks = 0, threads = 0, shared_bytes = 0;
+  DevicePointer arguments[3] = {};
+};
+
+struct GraphTag {
+  std::deque<NodeTag> nodes;  ///< a chain; they stay where they are
+};
+
+struct ExecutableGraphTag {
+  GraphHandle graph = nullptr;
+  std::map<NodeHandle, NodeTag> nodes;
+  std::vector<NodeHandle> order;
+};
+
 struct EventTag {
   StreamHandle stream = nullptr;
   std::int64_t place = 0;  ///< of the stream's work
@@ -51,12 +74,17 @@ struct State {
   std::recursive_mutex mutex;
   FakeCuda control;
   bool initialised = false;
-  std::map<int, ContextTag> contexts;           ///< by device
-  std::map<DevicePointer, std::size_t> memory;  ///< bytes that are allocated
+  std::map<int, ContextTag> contexts;             ///< by device
+  std::map<DevicePointer, std::size_t> memory;    ///< bytes that are allocated
+  std::map<DevicePointer, std::size_t> released;  ///< in the order of a stream that goes on
+  std::map<DevicePointer, int> devices;           ///< whose memory it is, or was
   std::map<const void*, std::size_t> host_memory;
+  std::set<LinkHandle> links;
   std::set<ModuleHandle> modules;
   std::set<StreamHandle> streams;
   std::set<EventHandle> events;
+  std::set<GraphHandle> graphs;
+  std::set<ExecutableGraph> executables;
 };
 State& state();
 /// Contexts current on this thread.
@@ -83,6 +111,11 @@ class Call {
 bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at,
             std::size_t bytes);
 bool page_locked(const void* at);
+/// Whether the driver takes a kernel with these numbers.
+bool launchable(const KernelNodeParams& params);
+NodeTag node_of(const KernelNodeParams& params);
+/// Queues the kernel.
+void queue_launch(const NodeTag& launch, StreamTag& stream);
 /// Does the stream's work up to this place.
 void run_until(StreamTag& stream, std::int64_t place);
 void run_all_streams();
@@ -90,7 +123,7 @@ void run_all_streams();
 void free_all();
 
 /// Every entry point, with the very signature that dyn calls.
-#define DYN_CUDA_FUNCTION(name, parameters) Result name parameters;
+#define DYN_CUDA_FUNCTION(name, version, parameters) Result name parameters;
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 

@@ -113,29 +113,17 @@ Result cuMemsetD8Async(DevicePointer at, unsigned char value, std::size_t bytes,
   return Result::Success;
 }
 
-Result cuLaunchKernel(FunctionHandle function, unsigned int grid_x, unsigned int grid_y,
-                      unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-                      unsigned int block_z, unsigned int shared_bytes, StreamHandle stream,
-                      void** parameters, void** extra) {
+Result cuStreamGetCtx(StreamHandle stream, ContextHandle* context) {
+  DYN_FAKE_CALL(Context);
+  if (!alive(stream)) return Result::InvalidHandle;
+  *context = stream->context;
+  return Result::Success;
+}
+
+Result cuStreamIsCapturing(StreamHandle stream, CaptureStatus* status) {
   DYN_FAKE_CALL(Context);
   if (!alive(stream)) return call.misuse(Result::InvalidHandle);
-  const bool one_dimension = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
-  if (!one_dimension || grid_x == 0 || block_x == 0 || block_x > 1024 || extra != nullptr)
-    return Result::InvalidValue;
-  if (static_cast<int>(shared_bytes) > function->dynamic_shared_bytes) return Result::InvalidValue;
-  const auto parameter = [&](int index) {
-    return *static_cast<const DevicePointer*>(parameters[index]);
-  };
-  const FakeLaunch launch{function->name.c_str(), grid_x,       block_x,     shared_bytes,
-                          parameter(0),           parameter(1), parameter(2)};
-  FakeCuda& control = state().control;
-  ++control.counts.launches;
-  const Result fate = std::exchange(control.asynchronous_failure, Result::Success);
-  stream->queue.push_back([launch, fate, context = stream->context] {
-    const FakeCuda& now = state().control;
-    context->sticky = fate;
-    if (fate == Result::Success && now.on_launch != nullptr) now.on_launch(launch, now.user);
-  });
+  *status = stream == state().control.capturing ? CaptureStatus::Active : CaptureStatus::None;
   return Result::Success;
 }
 

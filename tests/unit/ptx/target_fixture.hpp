@@ -41,6 +41,7 @@ class RecordingDevice final : public PtxDevice {
   std::string name() const override { return "recording"; }
   rkernel::DeviceAddress allocate(std::size_t, std::string_view) override { return 0; }
   void release(rkernel::DeviceAddress) noexcept override {}
+  std::size_t bytes_from(rkernel::DeviceAddress) const override { return 0; }
   std::unique_ptr<rkernel::Stream> make_stream() override { return nullptr; }
   const choice::GpuMachine& machine() const override { return machine_; }
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,

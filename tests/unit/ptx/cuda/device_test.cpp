@@ -5,6 +5,7 @@
 #include "targets/ptx/cuda/query.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/support/fake_driver.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dyn::test {
 namespace {
@@ -63,8 +64,8 @@ TEST_CASE("cuda device: one device and one context for all who hold it") {
   const FakeDriver fake;
   fake->devices = 2;
   const auto driver = fake.open();
-  auto first = ptx::open_cuda_device("", driver), same = ptx::open_cuda_device("0", driver),
-       other = ptx::open_cuda_device("1", driver);
+  auto first = ptx::open_cuda_device("", "", driver), same = ptx::open_cuda_device("0", "", driver),
+       other = ptx::open_cuda_device("1", "", driver);
   CHECK(first == same);
   CHECK(first != other);
   CHECK(fake->counts.contexts == FakeBalance{2, 0});
@@ -108,7 +109,7 @@ TEST_CASE("cuda device: a foreign context stays current, on every path") {
   const FakeDriver fake;
   {
     const ForeignContext foreign(fake);
-    const auto device = ptx::open_cuda_device("0", foreign.driver());
+    const auto device = ptx::open_cuda_device("0", "", foreign.driver());
     CHECK(fake.current_device() == 1);
     rkernel::DeviceBlock block(*device, 64, "a block");
     CHECK(fake.current_device() == 1);
@@ -128,6 +129,30 @@ TEST_CASE("cuda device: a foreign context stays current, on every path") {
   CHECK(fake->counts.even());
 }
 
+TEST_CASE("cuda device: memory of this GPU, whoever allocated it, and memory of others") {
+  const FakeDriver fake;
+  const ForeignContext foreign(fake);
+  const auto& driver = foreign.driver();
+  const dyn::testing::TemporaryFolder folder;
+  const auto device = ptx::open_cuda_device("0", "", driver),
+             same = ptx::open_cuda_device("0", folder.path().string(), driver),
+             other = ptx::open_cuda_device("1", "", driver);
+  CHECK(device->shares_memory_with(*same));
+  CHECK(!device->shares_memory_with(*other));
+  ptx::cuda::DevicePointer of_other = 0;  // by another library, in the other GPU's context
+  REQUIRE(driver->cuMemAlloc(&of_other, 300) == Result::Success);
+  CHECK(device->bytes_from(of_other) == 0);
+  CHECK(other->bytes_from(of_other) == 300);
+  const rkernel::DeviceBlock block(*device, 1000, "a block");
+  CHECK(device->bytes_from(block.address()) == 1000);
+  CHECK(device->bytes_from(block.address() + 48) == 952);
+  CHECK(other->bytes_from(block.address()) == 0);
+  const int on_host = 0;
+  CHECK(device->bytes_from(reinterpret_cast<std::uintptr_t>(&on_host)) == 0);
+  CHECK(driver->cuMemFree(of_other) == Result::Success);
+  CHECK(device->bytes_from(of_other) == 0);
+}
+
 TEST_CASE("cuda device: used from several threads, none of which keeps a context") {
   const FakeDriver fake;
   const auto driver = fake.open();
@@ -136,7 +161,7 @@ TEST_CASE("cuda device: used from several threads, none of which keeps a context
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
-        const auto device = ptx::open_cuda_device("", driver);
+        const auto device = ptx::open_cuda_device("", "", driver);
         const rkernel::DeviceBlock block(*device, 128, "a block");
         device->make_stream()->clear(block.address(), 128);
       }

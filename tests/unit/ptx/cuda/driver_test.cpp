@@ -12,7 +12,7 @@ TEST_CASE("cuda driver: every function is found, and the version is known") {
   const FakeDriver fake;
   const auto driver = fake.open();
   CHECK(driver->version() == 12040);
-#define DYN_CUDA_FUNCTION(name, parameters) CHECK(bool(driver->name != nullptr));
+#define DYN_CUDA_FUNCTION(name, version, parameters) CHECK(bool(driver->name != nullptr));
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
   CHECK(driver->text(Result::OutOfMemory) == "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");

@@ -1,35 +1,20 @@
 // Streams, copies, launches and loading through the fake driver.
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
 
-#include "targets/ptx/cuda/modules.hpp"
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "tests/support/fake_driver.hpp"
+#include "tests/unit/ptx/cuda/empty_kernel.hpp"
 
 namespace dyn::test {
 namespace {
 
 using ptx::cuda::Result;
 using rkernel::DeviceBlock;
-
-constexpr int large_shared_bytes = 96 << 10;
-
-/// A kernel that only returns: the test's on_launch does the work.
-codegen::KernelSource source(const std::string& key, int shared_bytes = 0) {
-  return {key, [shared_bytes](llvm::Module& module, const std::string& symbol) {
-            codegen::Builder builder(module.getContext());
-            ptx::create_kernel(builder, module, symbol, 64, shared_bytes);
-            builder.CreateRetVoid();
-          }};
-}
 
 const void* load_one(ptx::PtxDevice& device, const codegen::KernelSource& kernel) {
   rkernel::CompileReport report;
@@ -40,7 +25,7 @@ TEST_CASE("cuda stream: a launch is timed between two events") {
   const FakeDriver fake;
   const auto device = fake.device();
   const DeviceBlock block(*device, 64, "tables");
-  const rkernel::DeviceLaunch launch{load_one(*device, source("timed")),
+  const rkernel::DeviceLaunch launch{load_one(*device, empty_kernel("timed")),
                                      "timed",
                                      1,
                                      64,
@@ -86,7 +71,7 @@ TEST_CASE(
     "cuda stream: a source in the caller's own page-locked memory may be reused at once, too") {
   const FakeDriver fake;
   const auto driver = fake.open();
-  const auto device = ptx::open_cuda_device("", driver);
+  const auto device = ptx::open_cuda_device("", "", driver);
   ptx::cuda::ContextHandle context = nullptr;
   REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, 0) == Result::Success);
   REQUIRE(driver->cuCtxPushCurrent(context) == Result::Success);
@@ -156,7 +141,7 @@ TEST_CASE("cuda stream: a kernel sees its pointers, ints and status, in order be
   fake->on_launch = double_floats;
   fake->user = &seen;
   const auto device = fake.device();
-  const codegen::KernelSource kernel = source("double", large_shared_bytes);
+  const codegen::KernelSource kernel = empty_kernel("double", large_shared_bytes);
   const void* function = load_one(*device, kernel);
   CHECK(fake->counts.opted_in_shared_bytes == large_shared_bytes);
 
@@ -196,7 +181,7 @@ TEST_CASE(
     "on") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const void* function = load_one(*device, source("refused"));
+  const void* function = load_one(*device, empty_kernel("refused"));
   const auto stream = device->make_stream();
   const rkernel::DeviceLaunch launch{function, "matmul of layer 3", 7, 64, 1024, 0, 0, 0, {}};
   fake.fail("cuLaunchKernel", Result::LaunchOutOfResources);
@@ -225,14 +210,99 @@ TEST_CASE(
   CHECK(fake->counts.launches == 1);
 }
 
+struct Seen {
+  std::vector<FakeLaunch> launches;
+};
+
+void note_launch(const FakeLaunch& launch, void* user) {
+  static_cast<Seen*>(user)->launches.push_back(launch);
+}
+
+TEST_CASE(
+    "cuda graph: a replay has the blocks and addresses of its time, and its kernels in order") {
+  const FakeDriver fake;
+  Seen seen;
+  fake->on_launch = note_launch;
+  fake->user = &seen;
+  const auto device = fake.device();
+  const DeviceBlock tables(*device, 4096, "tables");
+  std::vector<rkernel::DeviceLaunch> launches;
+  for (const char* name : {"a", "b", "c"})
+    launches.push_back({load_one(*device, empty_kernel(name)),
+                        name,
+                        3,
+                        64,
+                        128,
+                        tables.address(),
+                        tables.address() + 64,
+                        tables.address() + 128,
+                        {}});
+  const auto graph = device->make_graph(launches);
+  REQUIRE(graph != nullptr);
+  const auto stream = device->make_stream(), other = device->make_stream();
+  REQUIRE(stream->replay(*graph, launches));
+  stream->synchronise();
+  CHECK(fake->counts.node_updates == 0);
+  launches[1].blocks = 700;
+  launches[2].ints += 256;
+  REQUIRE(other->replay(*graph, launches));
+  other->synchronise();
+  CHECK(fake->counts.node_updates == 2);
+  CHECK(fake->counts.launches == 0);
+  REQUIRE(seen.launches.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const rkernel::DeviceLaunch& wanted = launches[i % 3];
+    CHECK(seen.launches[i].kernel == ptx::kernel_symbol(wanted.name));
+    CHECK(seen.launches[i].blocks == (i == 4 ? 700 : 3));
+    CHECK(seen.launches[i].threads == 64);
+    CHECK(seen.launches[i].shared_bytes == 128);
+    CHECK(seen.launches[i].pointers == wanted.pointers);
+    CHECK(seen.launches[i].ints == tables.address() + (i == 5 ? 320 : 64));
+    CHECK(seen.launches[i].status == wanted.status);
+  }
+  fake->asynchronous_failure = Result::IllegalAddress;
+  REQUIRE(stream->replay(*graph, launches));
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { stream->synchronise(); }),
+                 "one of the last 3 kernels, up to that of c, failed");
+}
+
+TEST_CASE("fake driver: a graph replayed after its tables were freed is misuse") {
+  const FakeDriver fake;
+  const auto device = fake.device();
+  std::vector<rkernel::DeviceLaunch> launches;
+  const auto stream = device->make_stream();
+  std::unique_ptr<rkernel::LaunchGraph> graph;
+  {
+    const DeviceBlock tables(*stream, 4096, "tables");
+    launches.push_back({load_one(*device, empty_kernel("a")),
+                        "a",
+                        3,
+                        64,
+                        128,
+                        tables.address(),
+                        tables.address() + 64,
+                        tables.address() + 128,
+                        {}});
+    graph = device->make_graph(launches);
+    REQUIRE(stream->replay(*graph, launches));
+  }  // freed behind the replay
+  stream->synchronise();
+  CHECK(fake->counts.misuses == 0);
+  REQUIRE(stream->replay(*graph, launches));
+  stream->synchronise();
+  CHECK(fake->counts.misuses == 1);
+  CHECK(std::string(fake->counts.last_misuse) == "a launch with tables in freed memory");
+  fake->counts.misuses = 0;
+}
+
 TEST_CASE(
     "cuda stream: an asynchronous failure loses the device, until all graphs on it are gone") {
   const FakeDriver fake;
   const auto driver = fake.open();
   {
-    const auto device = ptx::open_cuda_device("", driver);
+    const auto device = ptx::open_cuda_device("", "", driver);
     const DeviceBlock block(*device, 64, "a block");
-    const void* function = load_one(*device, source("fails"));
+    const void* function = load_one(*device, empty_kernel("fails"));
     const auto stream = device->make_stream();
     fake->asynchronous_failure = Result::IllegalAddress;
     const rkernel::DeviceLaunch launch{function, "softmax", 1, 64, 0, 0, 0, 0, {}};
@@ -247,10 +317,10 @@ TEST_CASE(
     CHECK_CONTAINS(message, "the device is lost");
     CHECK_CONTAINS(message_of(ErrorKind::device, [&] { device->allocate(1, "x"); }),
                    "the device is lost");
-    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { ptx::open_cuda_device("", driver); }),
+    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { ptx::open_cuda_device("", "", driver); }),
                    "destroy every graph on it");
   }
-  const auto device = ptx::open_cuda_device("", driver);
+  const auto device = ptx::open_cuda_device("", "", driver);
   CHECK(DeviceBlock(*device, 64, "a block").address() != 0);
   device->make_stream()->synchronise();
   CHECK(fake->counts.pushes.even());
@@ -259,7 +329,7 @@ TEST_CASE(
 TEST_CASE("cuda stream: what an earlier kernel did is not blamed on the next launch") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const void* function = load_one(*device, source("fails"));
+  const void* function = load_one(*device, empty_kernel("fails"));
   const auto stream = device->make_stream();
   stream->launch({function, "long done", 1, 64, 0, 0, 0, 0, {}});
   stream->synchronise();
@@ -274,8 +344,8 @@ TEST_CASE("cuda stream: what an earlier kernel did is not blamed on the next lau
 TEST_CASE("cuda load: once for each key, also on several threads") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const std::vector<codegen::KernelSource> sources{source("a"), source("b"), source("a"),
-                                                   source("c")};
+  const std::vector<codegen::KernelSource> sources{empty_kernel("a"), empty_kernel("b"),
+                                                   empty_kernel("a"), empty_kernel("c")};
   rkernel::CompileReport report;
   const auto handles = device->load(sources, 3, report);
   CHECK(handles[0] == handles[2]);
@@ -294,30 +364,32 @@ TEST_CASE("cuda load: a refused module gives the compiler's log, and the next lo
   const FakeDriver fake;
   const auto device = fake.device();
   fake->compiler_log = "ptxas fatal   : Unresolved extern function 'f'\n";
-  fake.fail("cuModuleLoadDataEx", Result::InvalidPtx);
-  std::string message = message_of(ErrorKind::device, [&] { load_one(*device, source("broken")); });
+  fake.fail("cuLinkAddData", Result::InvalidPtx);
+  std::string message =
+      message_of(ErrorKind::device, [&] { load_one(*device, empty_kernel("broken")); });
   CHECK_CONTAINS(message, "loading the kernel " + ptx::kernel_symbol("broken"));
   CHECK_CONTAINS(message, "ptxas fatal   : Unresolved extern function 'f'");
   CHECK_CONTAINS(message, "CUDA_ERROR_INVALID_PTX");
-  fake.fail("cuModuleLoadDataEx", Result::UnsupportedPtxVersion);
-  message = message_of(ErrorKind::unsupported, [&] { load_one(*device, source("broken")); });
+  fake.fail("cuLinkAddData", Result::UnsupportedPtxVersion);
+  message = message_of(ErrorKind::unsupported, [&] { load_one(*device, empty_kernel("broken")); });
   CHECK_CONTAINS(message, "the NVIDIA driver (CUDA 12.4) cannot compile PTX 7.1");
   CHECK_CONTAINS(message, "update the NVIDIA driver");
   fake.fail("cuModuleGetFunction", Result::NotFound);
-  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { load_one(*device, source("broken")); }),
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { load_one(*device, empty_kernel("broken")); }),
                  "finding the kernel");
   fake.fail("cuFuncSetAttribute", Result::InvalidValue);
   message = message_of(ErrorKind::device,
-                       [&] { load_one(*device, source("large", large_shared_bytes)); });
+                       [&] { load_one(*device, empty_kernel("large", large_shared_bytes)); });
   CHECK_CONTAINS(message, "asking for 98304 bytes of shared memory");
   CHECK(fake->counts.modules == FakeBalance{2, 2});
-  CHECK(load_one(*device, source("broken")) != nullptr);
+  CHECK(load_one(*device, empty_kernel("broken")) != nullptr);
 }
 
 TEST_SUITE("full") {
   TEST_CASE("cuda: a thousand times open, load, use and close leaves nothing") {
     const FakeDriver fake;
-    const std::vector<codegen::KernelSource> sources{source("a", large_shared_bytes), source("b")};
+    const std::vector<codegen::KernelSource> sources{empty_kernel("a", large_shared_bytes),
+                                                     empty_kernel("b")};
     const int cycles = 1000;
     for (int cycle = 0; cycle < cycles; ++cycle) {
       const auto device = fake.device();

@@ -9,10 +9,12 @@
 
 #include "targets/ptx/cuda/driver.hpp"
 
-#if __has_include(<cuda.h>)
-#include <cuda.h>
-#elif __has_include("/usr/local/cuda/include/cuda.h")
+#if __has_include(<cudaTypedefs.h>)
+#include <cudaTypedefs.h>
+#elif __has_include("/usr/local/cuda/include/cudaTypedefs.h")
 #include "/usr/local/cuda/include/cuda.h"
+// The header above finds this one by its name in <>.
+#include "/usr/local/cuda/include/cudaTypedefs.h"
 #endif
 
 TEST_CASE("cuda header: values and signatures are NVIDIA's") {
@@ -60,10 +62,11 @@ constexpr bool same_function(R (*)(A...), S (*)(B...)) {
 static_assert(!same_abi<int*, const int*>() && !same_abi<int, long>() &&
               !same_abi<int, unsigned>() && !same_abi<CUcontext, CUcontext*>());
 
-// The header's macros turn each name into that of its newest form.
-#define DYN_CUDA_FUNCTION(name, parameters) \
-  static_assert(                            \
-      same_function(static_cast<Result(*) parameters>(nullptr), decltype (&::name)(nullptr)));
+// cuGetProcAddress gives the newest form that driver_api_version has.
+#define DYN_CUDA_FUNCTION(name, version, parameters)                      \
+  static_assert(version <= driver_api_version);                           \
+  static_assert(same_function(static_cast<Result(*) parameters>(nullptr), \
+                              PFN_##name##_v##version(nullptr)));
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 static_assert(same_function(DriverGetVersion(nullptr), decltype (&::cuDriverGetVersion)(nullptr)));
@@ -78,6 +81,7 @@ DYN_SAME(Result::StubLibrary, CUDA_ERROR_STUB_LIBRARY);
 DYN_SAME(Result::DeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE);
 DYN_SAME(Result::NoDevice, CUDA_ERROR_NO_DEVICE);
 DYN_SAME(Result::InvalidDevice, CUDA_ERROR_INVALID_DEVICE);
+DYN_SAME(Result::InvalidImage, CUDA_ERROR_INVALID_IMAGE);
 DYN_SAME(Result::InvalidContext, CUDA_ERROR_INVALID_CONTEXT);
 DYN_SAME(Result::NoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
 DYN_SAME(Result::EccUncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE);
@@ -123,15 +127,36 @@ DYN_SAME(Attribute::MaxRegistersPerMultiprocessor,
 DYN_SAME(Attribute::MaxSharedMemoryPerBlockOptin,
          CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 DYN_SAME(Attribute::MaxBlocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+DYN_SAME(PointerAttribute::MemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+DYN_SAME(PointerAttribute::DeviceOrdinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+DYN_SAME(PointerAttribute::RangeStart, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+DYN_SAME(PointerAttribute::RangeSize, CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+DYN_SAME(CaptureStatus::None, CU_STREAM_CAPTURE_STATUS_NONE);
+DYN_SAME(CaptureStatus::Active, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+DYN_SAME(Attribute::MemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+DYN_SAME(memory_of_device, CU_MEMORYTYPE_DEVICE);
 DYN_SAME(JitOption::InfoLogBuffer, CU_JIT_INFO_LOG_BUFFER);
 DYN_SAME(JitOption::InfoLogBufferSizeBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
 DYN_SAME(JitOption::ErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);
 DYN_SAME(JitOption::ErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+DYN_SAME(JitInput::Ptx, CU_JIT_INPUT_PTX);
 DYN_SAME(FunctionAttribute::MaxDynamicSharedSizeBytes,
          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 DYN_SAME(stream_non_blocking, CU_STREAM_NON_BLOCKING);
 DYN_SAME(event_disable_timing, CU_EVENT_DISABLE_TIMING);
 #undef DYN_SAME
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+#define DYN_SAME_PLACE(mine, theirs) \
+  static_assert(offsetof(KernelNodeParams, mine) == offsetof(CUDA_KERNEL_NODE_PARAMS_v1, theirs))
+DYN_SAME_PLACE(function, func);
+DYN_SAME_PLACE(grid_x, gridDimX);
+DYN_SAME_PLACE(grid_z, gridDimZ);
+DYN_SAME_PLACE(block_x, blockDimX);
+DYN_SAME_PLACE(block_z, blockDimZ);
+DYN_SAME_PLACE(shared_bytes, sharedMemBytes);
+DYN_SAME_PLACE(parameters, kernelParams);
+DYN_SAME_PLACE(extra, extra);
+#undef DYN_SAME_PLACE
 
 }  // namespace
 }  // namespace dyn::ptx::cuda

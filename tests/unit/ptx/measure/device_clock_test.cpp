@@ -31,6 +31,9 @@ class ClockedDevice final : public PtxDevice {
     return emulator_->allocate(bytes, what);
   }
   void release(rkernel::DeviceAddress address) noexcept override { emulator_->release(address); }
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override {
+    return emulator_->bytes_from(address);
+  }
   std::unique_ptr<rkernel::Stream> make_stream() override { return emulator_->make_stream(); }
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report) override {

@@ -20,7 +20,7 @@ namespace {
 TargetFactory on_driver(std::shared_ptr<const ptx::cuda::Driver> driver) {
   return [driver = std::move(driver)](const Options& options, int threads, const Dump& dump) {
     ptx::TargetOptions target;
-    target.device = ptx::open_cuda_device("", driver);
+    target.device = ptx::open_cuda_device("", "", driver);
     target.machine = target.device->machine();
     target.threads = threads;
     return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
@@ -48,7 +48,11 @@ TEST_CASE("a model on a GPU behind the driver: all is given back at the end") {
       call.run();
       CHECK(call.output(0).shape() == Shape{length, 3});
     }
-    CHECK(fake->counts.launches == 9);
+    // One by one, then by a graph; nothing at length 0.
+    CHECK(fake->counts.launches == 3);
+    CHECK(fake->counts.graph_launches == 2);
+    CHECK(fake->counts.graph_nodes == 6);
+    CHECK(fake->counts.executables.made == 1);
   }
   CHECK(fake->counts.even());
 }
@@ -62,10 +66,10 @@ TEST_CASE(
     CHECK(fake.current_device() == 1);
     CallState call(model);
     bind(call, *model, 5);
-    call.run();
-    CHECK(fake.current_device() == 1);
     fake.fail("cuLaunchKernel", Result::LaunchOutOfResources);
     CHECK_THROWS_AS(call.run(), Error);
+    CHECK(fake.current_device() == 1);
+    for (int run = 0; run < 2; ++run) call.run();
     CHECK(fake.current_device() == 1);
   }
   CHECK(fake->counts.even());
@@ -78,13 +82,13 @@ TEST_CASE(
   const ModelPtr model = load_chain(fake);
   CallState call(model);
   bind(call, *model, 5);
-  call.run();
   fake.fail("cuLaunchKernel", Result::LaunchOutOfResources, 2);
   check_error(
       ErrorKind::device, [&] { call.run(); }, "launching matmul_1 (",
       "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "launching 'matmul_1' on NVIDIA A100");
   call.run();
-  CHECK(fake->counts.launches == 3 + 1 + 3);
+  CHECK(fake->counts.launches == 1);
+  CHECK(fake->counts.graph_nodes == 3);
 }
 
 TEST_CASE("out of the GPU's memory: at load, and at a large shape, after which smaller ones run") {
@@ -124,4 +128,118 @@ TEST_CASE(
   CallState call(model);
   bind(call, *model, 5);
   call.run();
+}
+
+TEST_CASE(
+    "a graph that the driver has no memory for: launches go one by one, and the next shape asks "
+    "again") {
+  const FakeDriver fake;
+  const ModelPtr model = load_chain(fake);
+  CallState call(model);
+  bind(call, *model, 5);
+  call.run();
+  const char* const functions[] = {"cuGraphCreate", "cuGraphAddKernelNode",
+                                   "cuGraphInstantiateWithFlags", "cuGraphLaunch"};
+  int runs = 1;
+  for (const char* function : functions) {
+    CAPTURE(function);
+    bind(call, *model, 5 + runs);
+    fake.fail(function, Result::OutOfMemory);
+    call.run();
+    CHECK(fake->counts.launches == 3 * ++runs);
+    call.run();  // nothing changed: it is not asked again
+    CHECK(fake->counts.launches == 3 * ++runs);
+    CHECK(fake->counts.graph_launches == 0);
+    CHECK(fake->counts.graphs.even());
+    CHECK(fake->counts.executables.even());
+  }
+  bind(call, *model, 64);
+  call.run();
+  CHECK(fake->counts.graph_launches == 1);
+  bind(call, *model, 63);
+  fake.fail("cuGraphExecKernelNodeSetParams", Result::OutOfMemory);
+  call.run();
+  CHECK(fake->counts.graph_launches + fake->counts.launches / 3 == runs + 2);
+}
+
+TEST_CASE("a run's memory is allocated in the order of its stream, where the GPU can") {
+  for (const bool pools : {true, false}) {
+    CAPTURE(pools);
+    const FakeDriver fake;
+    fake->memory_pools = pools;
+    {
+      const ModelPtr model = load_chain(fake);
+      CallState call(model);
+      for (const std::int64_t length : {1, 64, 2}) {
+        bind(call, *model, length);
+        call.run();
+      }
+      CHECK((fake->counts.ordered_allocations > 0) == pools);
+    }
+    CHECK(fake->counts.even());
+  }
+}
+
+TEST_CASE("a caller's stream that was destroyed, is captured, or is another GPU's, is refused") {
+  const FakeDriver fake;
+  const ForeignContext foreign(fake);
+  const auto& driver = foreign.driver();
+  const ModelPtr model = load_model(chain, on_driver(driver));
+  const auto device = model->executable().device();
+  ptx::cuda::ContextHandle context = nullptr;
+  ptx::cuda::StreamHandle of_other = nullptr, handle = nullptr;
+  REQUIRE(driver->cuStreamCreate(&of_other, ptx::cuda::stream_non_blocking) == Result::Success);
+  check_error(
+      ErrorKind::user, [&] { device->use_stream(of_other); }, "the caller's stream cannot be used",
+      "belongs to another GPU");
+  CHECK(driver->cuStreamDestroy(of_other) == Result::Success);
+  REQUIRE(driver->cuDevicePrimaryCtxRetain(&context, 0) == Result::Success);
+  REQUIRE(driver->cuCtxPushCurrent(context) == Result::Success);
+  REQUIRE(driver->cuStreamCreate(&handle, ptx::cuda::stream_non_blocking) == Result::Success);
+  {
+    CallState call(model);
+    call.set_stream(device->use_stream(handle));
+    bind(call, *model, 5);
+    call.run();
+    call.set_output(0, device);
+    call.run();  // leaves
+    fake->capturing = handle;
+    check_error(ErrorKind::user, [&] { call.run(); }, "it is being captured", "end the capture");
+    fake->capturing = nullptr;
+    call.run();
+    call.wait();
+    CHECK(driver->cuStreamDestroy(handle) == Result::Success);
+    check_error(ErrorKind::user, [&] { call.run(); }, "it was destroyed");
+    check_error(ErrorKind::user, [&] { device->use_stream(handle); }, "it was destroyed");
+    call.set_stream(nullptr);
+    call.run();
+  }
+  CHECK(driver->cuCtxPopCurrent(&context) == Result::Success);
+  CHECK(driver->cuDevicePrimaryCtxRelease(0) == Result::Success);
+}
+
+TEST_CASE("a run on a caller's stream with all outputs on the GPU waits for nothing") {
+  const FakeDriver fake;
+  {
+    const ModelPtr model = load_chain(fake);
+    const std::shared_ptr<rkernel::Device> device = model->executable().device();
+    CallState call(model);
+    call.set_stream(device->make_stream());
+    bind(call, *model, 5);
+    call.set_output(0, device);
+    int executed = 0;
+    fake->user = &executed;
+    fake->on_launch = [](const test::FakeLaunch&, void* user) { ++*static_cast<int*>(user); };
+    for (int run = 0; run < 4; ++run) call.run();
+    CHECK(executed == 0);
+    call.wait();
+    CHECK(executed == 4 * 3);
+    call.set_output(0, Tensor(DType::f32, {5, 3}));
+    call.run();  // an output on the host
+    CHECK(executed == 5 * 3);
+    call.set_output(0, device);
+    call.run();  // in flight at the end of the call
+    CHECK(executed == 5 * 3);
+  }
+  CHECK(fake->counts.even());
 }

@@ -23,6 +23,14 @@ bool fails(int& countdown) { return countdown > 0 && --countdown == 0; }
 
 }  // namespace
 
+class FakeGraph final : public rkernel::LaunchGraph {
+ public:
+  explicit FakeGraph(std::span<const rkernel::DeviceLaunch> launches) {
+    for (const rkernel::DeviceLaunch& launch : launches) functions.push_back(launch.function);
+  }
+  std::vector<const void*> functions;
+};
+
 class FakeStream final : public rkernel::Stream {
  public:
   explicit FakeStream(FakeDevice& device) : device_(device) {}
@@ -31,7 +39,13 @@ class FakeStream final : public rkernel::Stream {
     --device_.live_streams_;
     device_.queued_commands_ -= static_cast<int>(queue_.size());
     device_.dropped_commands_ += static_cast<int>(queue_.size());
+    device_.release_idle();
   }
+
+  DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
+    return device_.allocate(bytes, what);
+  }
+  void release(DeviceAddress address) noexcept override { device_.release(address); }
 
   void upload(DeviceAddress to, const void* from, std::size_t bytes) override {
     const auto* begin = static_cast<const std::byte*>(from);
@@ -56,11 +70,21 @@ class FakeStream final : public rkernel::Stream {
   }
   void launch(const rkernel::DeviceLaunch& launch) override {
     const Own own(device_);
-    ++device_.counts_.launches;
-    if (fails(device_.fail_launch))
-      throw Error(ErrorKind::device, fmt::format("'{}' was refused", launch.name));
-    if (launch.function == nullptr || launch.blocks <= 0) violation("a launch of nothing");
-    push([this, launch] { run(launch); });
+    queue(launch);
+  }
+  bool replay(rkernel::LaunchGraph& graph,
+              std::span<const rkernel::DeviceLaunch> launches) override {
+    const Own own(device_);
+    // A launch that is to fail names its group.
+    if (fails(device_.fail_replay) || device_.fail_launch > 0) return false;
+    ++device_.counts_.replays;
+    const auto& functions = static_cast<FakeGraph&>(graph).functions;
+    if (functions.size() != launches.size()) violation("a graph of other launches");
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      if (functions[i] != launches[i].function) violation("a graph of other functions");
+      queue(launches[i]);
+    }
+    return true;
   }
   void synchronise() override {
     const Own own(device_);
@@ -71,6 +95,7 @@ class FakeStream final : public rkernel::Stream {
     if (fails(device_.fail_wait))
       throw Error(ErrorKind::device, "the fake device was asked to fail");
     for (const auto& command : queue) command();
+    device_.release_idle();
   }
 
  private:
@@ -83,6 +108,18 @@ class FakeStream final : public rkernel::Stream {
     std::lock_guard<std::recursive_mutex> lock;
     std::int64_t before;
   };
+
+  void queue(const rkernel::DeviceLaunch& launch) {
+    ++device_.counts_.launches;
+    if (fails(device_.fail_launch))
+      throw Error(ErrorKind::device, fmt::format("'{}' was refused", launch.name));
+    if (launch.function == nullptr || launch.blocks <= 0) violation("a launch of nothing");
+    push([this, launch, operands = std::vector(launch.operands.begin(), launch.operands.end())] {
+      rkernel::DeviceLaunch kept = launch;
+      kept.operands = operands;
+      run(kept);
+    });
+  }
 
   void push(std::function<void()> command) {
     queue_.push_back(std::move(command));
@@ -97,7 +134,7 @@ class FakeStream final : public rkernel::Stream {
       const rkernel::OperandRange& range = launch.operands[i];
       if (pointers[i] != range.begin)
         violation(fmt::format("operand {} of '{}' is another one in the table", i, launch.name));
-      if (range.begin % 64 != 0)
+      if (range.begin % rkernel::port_alignment != 0)
         violation(fmt::format("operand {} of '{}' is not aligned", i, launch.name));
       memory.push_back(
           device_.at(range.begin, range.bytes,
@@ -134,7 +171,33 @@ DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
 
 void FakeDevice::release(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
-  blocks_.erase(address);
+  released_.push_back(address);
+  release_idle();
+}
+
+void FakeDevice::release_idle() {
+  if (queued_commands_ > 0) return;
+  for (const DeviceAddress address : released_) blocks_.erase(address);
+  released_.clear();
+}
+
+std::size_t FakeDevice::bytes_from(DeviceAddress address) const {
+  const std::lock_guard lock(mutex_);
+  const auto next = blocks_.upper_bound(address);
+  if (next == blocks_.begin()) return 0;
+  const auto& [begin, block] = *std::prev(next);
+  return address < begin + block.bytes.size() ? begin + block.bytes.size() - address : 0;
+}
+
+std::unique_ptr<rkernel::LaunchGraph> FakeDevice::make_graph(
+    std::span<const rkernel::DeviceLaunch> launches) {
+  const std::lock_guard lock(mutex_);
+  if (fails(fail_graph)) return nullptr;
+  const std::int64_t before = allocations_of_this_thread();
+  auto graph = std::make_unique<FakeGraph>(launches);
+  ++counts_.graphs;
+  own_allocations_ += allocations_of_this_thread() - before;
+  return graph;
 }
 
 std::unique_ptr<rkernel::Stream> FakeDevice::make_stream() {

@@ -21,7 +21,9 @@ class FakeFunction {
 };
 
 struct FakeCounts {
-  int allocations = 0, uploads = 0, downloads = 0, launches = 0, waits = 0;
+  int allocations = 0, uploads = 0, downloads = 0, launches = 0,
+      waits = 0;  ///< launches: in graphs, too
+  int graphs = 0, replays = 0;
 };
 
 /// Checks that every address lies in one allocation, that tables and operands were written before
@@ -32,10 +34,13 @@ class FakeDevice final : public rkernel::Device {
   std::string name() const override { return "fake device"; }
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override;
   void release(rkernel::DeviceAddress address) noexcept override;
+  std::size_t bytes_from(rkernel::DeviceAddress address) const override;
   std::unique_ptr<rkernel::Stream> make_stream() override;
+  std::unique_ptr<rkernel::LaunchGraph> make_graph(
+      std::span<const rkernel::DeviceLaunch> launches) override;
 
   // Faults: the call with this number from now on (1: the next) fails; 0: none does.
-  int fail_allocation = 0, fail_launch = 0, fail_wait = 0;
+  int fail_allocation = 0, fail_launch = 0, fail_wait = 0, fail_graph = 0, fail_replay = 0;
   std::size_t memory_bytes = std::size_t{1} << 30;
 
   FakeCounts counts() const;
@@ -57,7 +62,11 @@ class FakeDevice final : public rkernel::Device {
   enum class Access { Read, Write, Any };
   std::byte* at(rkernel::DeviceAddress address, std::size_t bytes, Access access);
 
+  /// What was released goes when no stream has work: a driver waits for it.
+  void release_idle();
+
   mutable std::recursive_mutex mutex_;
+  std::vector<rkernel::DeviceAddress> released_;
   std::map<rkernel::DeviceAddress, Block> blocks_;
   rkernel::DeviceAddress next_ = rkernel::DeviceAddress{1} << 56;
   FakeCounts counts_;

@@ -42,6 +42,7 @@ double difference(const runtime::Model& model, const runtime::CallState& a,
 int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds,
                           double tolerance);
 
+inline constexpr std::uint64_t all_groups = ~std::uint64_t{0};
 /// Group i runs on the device where bit i of `mask` is set.
 FakeGpu with_mask(std::shared_ptr<FakeDevice> device, std::uint64_t mask);
 

@@ -117,7 +117,7 @@ struct Caller {
   int run(RunPool& pool, const Wiring& wiring, const PlanPtr& plan) {
     last = pool.take(last);
     last->bind(plan, wiring);
-    std::array<void*, 1> in = {input.data()}, out = {output.data()};
+    const PortMemory in[] = {{input.data(), {}}}, out[] = {{output.data(), {}}};
     last->set_ports(in, out, {});
     const int failed = last->execute(pool.helpers(), nullptr);
     pool.give_back(last);
@@ -262,7 +262,7 @@ TEST_CASE("helpers help, and the caller waits for what they have taken") {
   // On a busy machine the helper's thread may get no processor for a while.
   for (int i = 0; i < 5 || (helped == 0 && i < 400); ++i) {
     std::vector<std::int64_t> done(50);
-    std::array<void*, 1> out = {done.data()};
+    const PortMemory out[] = {{done.data(), {}}};
     Run* run = pool.take(nullptr);
     run->bind(plan, wiring);
     run->set_ports({}, out, {});

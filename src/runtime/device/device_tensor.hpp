@@ -1,0 +1,15 @@
+#pragma once
+// Tensors in a device's memory.
+
+#include <memory>
+
+#include "dyn/tensor.hpp"
+#include "src/rkernel/target/device.hpp"
+
+namespace dyn::runtime {
+
+/// New memory of unknown contents, released with the last copy of the tensor. Throws Error(user)
+/// for a bad shape, Error(device) for no memory.
+Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType dtype, Shape shape);
+
+}  // namespace dyn::runtime
