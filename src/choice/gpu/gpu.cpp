@@ -19,7 +19,7 @@ constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
 // epilogue.
 constexpr int cuda_core_registers = 104, tensor_core_registers = 68;
-constexpr int window_registers = 24;  ///< more for windows: digits of K, distances, entries of rows
+constexpr int window_registers = 32;  ///< more for windows: digits of K, distances, entries of rows
 constexpr int steps_in_flight =
     3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
 constexpr int access_floats = 4;  ///< of one load of 128 bits

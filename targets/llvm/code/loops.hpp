@@ -63,6 +63,24 @@ class Conditional {
   llvm::BasicBlock *before_, *after_;
 };
 
+/// if (condition) yes(); else no();
+template <class Yes, class No>
+void choose(Builder& builder, llvm::Value* condition, const std::string& name, Yes yes, No no) {
+  llvm::Function* function = builder.GetInsertBlock()->getParent();
+  const auto block = [&](const char* suffix) {
+    return llvm::BasicBlock::Create(builder.getContext(), name + suffix, function);
+  };
+  llvm::BasicBlock *then = block(""), *otherwise = block(".else"), *after = block(".after");
+  builder.CreateCondBr(condition, then, otherwise);
+  builder.SetInsertPoint(then);
+  yes();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(otherwise);
+  no();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+}
+
 /// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
 struct Part {
   llvm::Value *start, *size;

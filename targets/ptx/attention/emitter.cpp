@@ -306,7 +306,7 @@ class AttentionEmitter final : public rkernel::Emitter {
                        .columns = tile_.width,
                        .row_floats = tile_.output_row_floats(),
                        .threads = tile_.threads()},
-                      operands_, compiler_);
+                      {operands_, compiler_});
     AttentionOutputs(builder_, *products_, softmax_, epilogue)
         .emit(state_, shared_, thread_, outputs_);
   }

@@ -29,7 +29,9 @@ std::string name_of_tiles(const GpuContractionClass& shape_class) {
 }  // namespace
 
 GridSlots add_grid_slots(codegen::SlotTable& slots, const rkernel::Problem& problem, bool split) {
-  GridSlots grid{.raster = add_raster_slots(slots, problem), .tickets = slots.add_strategy_slot()};
+  GridSlots grid{.raster = add_raster_slots(slots, problem),
+                 .vector_outputs = slots.add_strategy_slot(),
+                 .tickets = slots.add_strategy_slot()};
   if (!split) return grid;
   for (int* slot : {&grid.whole, &grid.span, &grid.shared_steps}) *slot = slots.add_strategy_slot();
   return grid;
@@ -44,7 +46,8 @@ std::string to_string(const GpuContractionClass& shape_class) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return name_of_tiles(shape_class) + ", copies " + letter(shape_class.a) + letter(shape_class.b) +
          (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " +
-         codegen::class_letters(shape_class.lanes) + (shape_class.split ? ", K split" : "");
+         codegen::class_letters(shape_class.lanes) + (shape_class.split ? ", K split" : "") +
+         ", outputs by " + std::string(name_of(shape_class.outputs));
 }
 
 void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,

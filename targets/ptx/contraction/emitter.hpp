@@ -11,6 +11,7 @@
 #include "src/rkernel/tree/layer.hpp"
 #include "targets/llvm/problem/slots.hpp"
 #include "targets/ptx/contraction/raster.hpp"
+#include "targets/ptx/contraction/vector_outputs.hpp"
 #include "targets/ptx/copies/pieces.hpp"
 #include "targets/ptx/tile/leaf.hpp"
 
@@ -19,6 +20,7 @@ namespace dyn::ptx {
 /// Slots of the ints that the plan fills, after those of the problem, for one region of the output.
 struct GridSlots {
   RasterSlots raster;
+  int vector_outputs;  ///< 1: this launch has them (VectorOutputs::Sometimes)
   int tickets;  ///< one for each of batch * m_blocks * n_blocks tiles, plus the tickets of the
                 ///< region before; blocks take them round robin
   /// Where K is split, the last tickets share tiles: the first `whole` tiles have a ticket each,
@@ -53,6 +55,7 @@ struct GpuContractionClass {
   /// copies are the first region's.
   std::optional<choice::GpuTile> second = std::nullopt;
   bool split = false;  ///< tickets may share tiles; not with a second region
+  VectorOutputs outputs = VectorOutputs::Never;
 };
 std::string to_string(const GpuContractionClass& shape_class);
 

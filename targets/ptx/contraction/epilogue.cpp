@@ -59,62 +59,84 @@ void Epilogue::emit(const OutputPlaces& places, std::span<llvm::Value* const> ac
 void Epilogue::emit_published(llvm::Value* shared, llvm::Value* thread,
                               const BlockOutputs& outputs) {
   call(builder_, Op::Barrier);
-  compiler_.enter(codegen::axis_bit(tile_.m) | codegen::axis_bit(tile_.n), roots_of(problem_));
-  // Neighbouring threads take neighbouring columns. Threads that are left over when whole rows are
-  // taken have no column.
-  const int row_step = std::max(1, tile_.threads / tile_.columns);
-  llvm::Value *column = thread, *row = number(0);
-  if (tile_.threads > tile_.columns) {
-    llvm::Value* has_row = builder_.CreateICmpULT(thread, number(row_step * tile_.columns));
-    column = builder_.CreateSelect(has_row, builder_.CreateURem(thread, number(tile_.columns)),
-                                   outputs.columns);
-    row = builder_.CreateUDiv(thread, number(tile_.columns));
-  }
-  CountedLoop columns(builder_, column, outputs.columns, number(tile_.threads), "epilogue_column");
-  operands_.set_index(
-      tile_.n,
-      builder_.CreateAdd(outputs.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
-  compiler_.enter(codegen::axis_bit(tile_.m), roots_of(problem_));
-  emit_rows(shared, columns.index(), row, row_step, outputs);
-  compiler_.leave();
-  columns.close();
-  compiler_.leave();
+  const auto by_elements = [&] { emit_columns(single_, shared, thread, outputs); };
+  const auto by_vectors = [&] { emit_columns(*vectors_, shared, thread, outputs); };
+  if (!vectors_)
+    by_elements();
+  else if (usable_ == nullptr)
+    by_vectors();
+  else
+    codegen::choose(builder_, usable_, "vector_outputs", by_vectors, by_elements);
   call(builder_, Op::Barrier);
 }
 
-void Epilogue::emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row,
-                         int row_step, const BlockOutputs& outputs) {
+// Neighbouring threads take neighbouring columns, or vectors of them. Threads that are left over
+// when whole rows are taken have no column.
+void Epilogue::emit_columns(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* thread,
+                            const BlockOutputs& outputs) {
+  auto& [operands, compiler] = lanes;
+  const int width = operands.width(), in_row = tile_.columns / width;
+  compiler.enter(codegen::axis_bit(tile_.m) | codegen::axis_bit(tile_.n), roots_of(problem_));
+  const int row_step = std::max(1, tile_.threads / in_row);
+  llvm::Value *column = builder_.CreateMul(thread, number(width)), *row = number(0);
+  if (tile_.threads > in_row) {
+    llvm::Value* has_row = builder_.CreateICmpULT(thread, number(row_step * in_row));
+    column = builder_.CreateMul(builder_.CreateURem(thread, number(in_row)), number(width));
+    column = builder_.CreateSelect(has_row, column, outputs.columns);
+    row = builder_.CreateUDiv(thread, number(in_row));
+  }
+  CountedLoop columns(builder_, column, outputs.columns, number(tile_.threads * width),
+                      "epilogue_column");
+  operands.set_index(
+      tile_.n,
+      builder_.CreateAdd(outputs.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
+  compiler.enter(codegen::axis_bit(tile_.m), roots_of(problem_));
+  emit_rows(lanes, shared, columns.index(), row, row_step, outputs);
+  compiler.leave();
+  columns.close();
+  compiler.leave();
+}
+
+void Epilogue::emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* column,
+                         llvm::Value* first_row, int row_step, const BlockOutputs& outputs) {
+  auto& [operands, compiler] = lanes;
   const int straight = std::min(straight_rows, std::max(1, tile_.rows / row_step));
   CountedLoop rows(builder_, first_row, outputs.rows, number(row_step * straight), "epilogue_row");
   const auto at = [&](int i) {
     llvm::Value* row = builder_.CreateAdd(rows.index(), number(i * row_step));
     llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, outputs.rows);
-    operands_.set_mask(exists);
-    operands_.set_index(
+    operands.set_mask(exists);
+    operands.set_index(
         tile_.m, builder_.CreateAdd(outputs.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
     return exists == nullptr ? row : builder_.CreateSelect(exists, row, rows.index());
   };
   std::vector<std::vector<llvm::Value*>> values;
   for (int i = 0; i < straight; ++i) {
     llvm::Value* row = at(i);
-    compiler_.enter(0);
-    compiler_.bind_accumulator(builder_.CreateAlignedLoad(
-        builder_.getFloatTy(), place(shared, row, column), llvm::Align(4)));
+    compiler.enter(0);
+    compiler.bind_accumulator(published(shared, row, column, operands.width()));
     values.emplace_back();
     for (const rkernel::Store& store : problem_.stores)
-      values.back().push_back(compiler_.compile(store.expr));
-    compiler_.leave();
+      values.back().push_back(compiler.compile(store.expr));
+    compiler.leave();
   }
   for (int i = 0; i < straight; ++i) {
     at(i);
-    compiler_.enter(0);
-    for (std::size_t store = 0; store < problem_.stores.size(); ++store) {
-      operands_.store(problem_.stores[store].operand, values[static_cast<std::size_t>(i)][store]);
-    }
-    compiler_.leave();
+    compiler.enter(0);
+    for (std::size_t store = 0; store < problem_.stores.size(); ++store)
+      operands.store(problem_.stores[store].operand, values[static_cast<std::size_t>(i)][store]);
+    compiler.leave();
   }
-  operands_.set_mask(nullptr);
+  operands.set_mask(nullptr);
   rows.close();
+}
+
+llvm::Value* Epilogue::published(llvm::Value* shared, llvm::Value* row, llvm::Value* column,
+                                 int width) {
+  llvm::Type* type = builder_.getFloatTy();
+  if (width > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(width));
+  return builder_.CreateAlignedLoad(type, place(shared, row, column),
+                                    llvm::Align(sizeof(float) * static_cast<std::size_t>(width)));
 }
 
 }  // namespace dyn::ptx

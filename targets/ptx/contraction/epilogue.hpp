@@ -2,6 +2,7 @@
 // Stores the outputs of a block after the reduction: through shared memory to neighbouring threads,
 // which compute the group's expressions and store.
 
+#include <optional>
 #include <span>
 
 #include "targets/llvm/problem/expr_compiler.hpp"
@@ -23,15 +24,24 @@ struct OutputTile {
   int threads = 0;            ///< of the block
 };
 
+/// The group's expressions and stores for so many outputs side by side: 1, or output_lanes of
+/// aligned operands.
+struct OutputLanes {
+  codegen::Operands& operands;
+  codegen::ExprCompiler& compiler;
+};
+
 class Epilogue {
  public:
   Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const OutputTile& tile,
-           codegen::Operands& operands, codegen::ExprCompiler& compiler)
-      : builder_(builder),
-        problem_(problem),
-        tile_(tile),
-        operands_(operands),
-        compiler_(compiler) {}
+           const OutputLanes& single)
+      : builder_(builder), problem_(problem), tile_(tile), single_(single) {}
+
+  /// Outputs are computed and stored in vectors where `usable`, an i1, is true; nullptr: always.
+  void set_vectors(const OutputLanes& vectors, llvm::Value* usable) {
+    vectors_.emplace(vectors);
+    usable_ = usable;
+  }
 
   /// All threads of the block call this, after they have left the stages that lie at `shared`;
   /// afterwards the memory is free again.
@@ -50,15 +60,20 @@ class Epilogue {
   llvm::ConstantInt* number(int value) {
     return builder_.getInt32(static_cast<std::uint32_t>(value));
   }
+  /// `width` accumulators side by side.
+  llvm::Value* published(llvm::Value* shared, llvm::Value* row, llvm::Value* column, int width);
   llvm::Value* place(llvm::Value* shared, llvm::Value* row, llvm::Value* column);
-  void emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row, int row_step,
-                 const BlockOutputs& outputs);
+  void emit_columns(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* thread,
+                    const BlockOutputs& outputs);
+  void emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* column,
+                 llvm::Value* first_row, int row_step, const BlockOutputs& outputs);
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;
   const OutputTile tile_;
-  codegen::Operands& operands_;
-  codegen::ExprCompiler& compiler_;
+  const OutputLanes single_;
+  std::optional<OutputLanes> vectors_;
+  llvm::Value* usable_ = nullptr;
 };
 
 }  // namespace dyn::ptx

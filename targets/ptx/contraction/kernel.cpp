@@ -371,6 +371,7 @@ class GpuContractionKernel final : public ContractionKernel {
       set(grid.span, split.span);
       set(grid.shared_steps, split.tiles * steps);
       fill_raster(grid.raster, *problem_, slots_, m_blocks, n_blocks, ints);
+      set(grid.vector_outputs, manifest_.vector_outputs(slots_, ints) ? 1 : 0);
       set(grid.tickets, tickets);
       set(grid.m_begin, m0);
       set(grid.m_end, m0 + m);

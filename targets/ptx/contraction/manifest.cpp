@@ -44,6 +44,7 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     const bool decided = possible.size() == 1 && i != contraction.a && i != contraction.b;
     lanes_.push_back(decided ? possible.front() : codegen::StrideClass::Any);
   }
+  outputs_ = ptx::vector_outputs(problem, lanes_);
   splits_ = graph::bounds(problem.axes[static_cast<std::size_t>(contraction.k)].extent).high >=
             least_split_depth;
   // The last tiles are those of the fallback engine: they are dropped first where there would be
@@ -73,8 +74,14 @@ void ContractionManifest::add_classes(const GpuTile& tile,
   const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
   for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.operands))) {
     for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.operands)))
-      classes.push_back(
-          {tile, a_copy, b_copy, b_order(tile), lanes_, {}, splits_ && tile.can_be_shared()});
+      classes.push_back({tile,
+                         a_copy,
+                         b_copy,
+                         b_order(tile),
+                         lanes_,
+                         {},
+                         splits_ && tile.can_be_shared(),
+                         outputs_});
   }
 }
 

@@ -26,6 +26,10 @@ class ContractionManifest {
 
   const std::vector<choice::GpuTile>& tiles() const noexcept { return tiles_; }
   const std::vector<choice::GpuPair>& pairs() const noexcept { return pairs_; }
+  /// True where a launch with these values stores outputs in vectors.
+  bool vector_outputs(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+    return outputs_ != VectorOutputs::Never && vector_outputs_now(problem_, lanes_, slots, ints);
+  }
   /// True where the classes of one region let tickets share tiles: K can be long enough.
   bool splits() const noexcept { return splits_; }
   const std::vector<GpuContractionClass>& classes() const noexcept { return classes_; }
@@ -59,6 +63,7 @@ class ContractionManifest {
   const rkernel::Problem& problem_;
   std::vector<codegen::StrideClass> lanes_;
   bool splits_ = false;
+  VectorOutputs outputs_ = VectorOutputs::Never;
   bool k_first_ = false;  ///< B lies along K rather than along N
   std::vector<choice::GpuTile> tiles_;
   std::vector<choice::GpuPair> pairs_;

@@ -48,11 +48,15 @@ class RegionEmitter final : public rkernel::Emitter {
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
         compiler_(builder_, problem_, operands_, device_math),
+        vector_operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, output_lanes),
+        vector_compiler_(builder_, problem_, vector_operands_, device_math),
+        vector_outputs_(shape_class.outputs),
         split_(shape_class.split) {
     if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() ||
         leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {
       throw Error(ErrorKind::internal, "the leaf's tiles are not those of " + tile_.to_string());
     }
+    vector_operands_.set_aligned(true);
   }
 
   void emit(const GridSlots* before) {
@@ -304,8 +308,14 @@ class RegionEmitter final : public rkernel::Emitter {
                              .columns = tile_.block_n,
                              .row_floats = tile_.epilogue_row_floats(),
                              .threads = tile_.threads()};
-    Epilogue(builder_, problem_, outputs, operands_, compiler_)
-        .emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
+    Epilogue epilogue(builder_, problem_, outputs, {operands_, compiler_});
+    if (vector_outputs_ != VectorOutputs::Never) {
+      const bool always = vector_outputs_ == VectorOutputs::Always;
+      epilogue.set_vectors(
+          {vector_operands_, vector_compiler_},
+          always ? nullptr : builder_.CreateICmpNE(loaded(grid_.vector_outputs), number(0)));
+    }
+    epilogue.emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
   }
 
   void prepare_operands() {
@@ -375,6 +385,7 @@ class RegionEmitter final : public rkernel::Emitter {
       outputs_.columns = existing(end(grid_.n_end, axis), outputs_.n, tile_.block_n);
     } else {
       operands_.set_index(axis, index);
+      vector_operands_.set_index(axis, index);
     }
   }
 
@@ -473,6 +484,9 @@ class RegionEmitter final : public rkernel::Emitter {
   const std::unique_ptr<Pipeline> pipeline_;
   codegen::Operands operands_;
   codegen::ExprCompiler compiler_;
+  codegen::Operands vector_operands_;
+  codegen::ExprCompiler vector_compiler_;
+  const VectorOutputs vector_outputs_;
 
   const bool split_;
   llvm::Value *stages_ = nullptr, *steps_ = nullptr;  ///< steps_: i32

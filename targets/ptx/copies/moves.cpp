@@ -21,24 +21,6 @@ constexpr int most_straight_copies = 8;
 /// Elements that are loaded, converted and stored at once where they are neighbours in memory.
 constexpr int group = 4;
 
-/// if (condition) yes(); else no();
-template <class Yes, class No>
-void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes, No no) {
-  llvm::Function* function = builder.GetInsertBlock()->getParent();
-  const auto block = [&](const char* suffix) {
-    return llvm::BasicBlock::Create(builder.getContext(), std::string(name) + suffix, function);
-  };
-  llvm::BasicBlock *then = block(""), *otherwise = block(".else"), *after = block(".after");
-  builder.CreateCondBr(condition, then, otherwise);
-  builder.SetInsertPoint(then);
-  yes();
-  builder.CreateBr(after);
-  builder.SetInsertPoint(otherwise);
-  no();
-  builder.CreateBr(after);
-  builder.SetInsertPoint(after);
-}
-
 /// True where `value` is a multiple of `of`, a power of two.
 llvm::Value* is_multiple(Builder& builder, llvm::Value* value, int of) {
   return builder.CreateICmpEQ(
@@ -225,7 +207,7 @@ void TileCopy::issue(Builder& builder, const Position& at, llvm::Value* step,
     else
       copy_singly(builder, position, destination, extents);
   };
-  choose(builder, builder.CreateICmpSLT(step, whole_steps_), "whole", whole, part);
+  codegen::choose(builder, builder.CreateICmpSLT(step, whole_steps_), "whole", whole, part);
 }
 
 TileCopy::Extents TileCopy::existing(Builder& builder, llvm::Value* step) const {

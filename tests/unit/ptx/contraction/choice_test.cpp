@@ -148,16 +148,17 @@ TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest
     const std::int64_t m_blocks = (m + tile.block_m - 1) / tile.block_m,
                        n_blocks = (3072 + tile.block_n - 1) / tile.block_n;
     // The slots of a raster without batches, then those of tickets.
-    const std::vector<std::int64_t> last(launch.ints.end() - 12, launch.ints.end());
+    const std::vector<std::int64_t> last(launch.ints.end() - 13, launch.ints.end());
     CHECK(last[0] == m_blocks);
     CHECK(last[1] == n_blocks);
-    CHECK(last[8] == launch.tickets);
-    const std::int64_t whole = last[9], span = last[10],
+    CHECK(last[8] == 1);
+    CHECK(last[9] == launch.tickets);
+    const std::int64_t whole = last[10], span = last[11],
                        steps = (768 + tile.block_k - 1) / tile.block_k;
-    CHECK(last[11] == (m_blocks * n_blocks - whole) * steps);
-    CHECK((last[11] > 0) == (launch.shared_bytes > 0));
-    CHECK(launch.tickets - whole == (last[11] > 0 ? (last[11] + span - 1) / span : 0));
-    sharing += last[11] > 0;
+    CHECK(last[12] == (m_blocks * n_blocks - whole) * steps);
+    CHECK((last[12] > 0) == (launch.shared_bytes > 0));
+    CHECK(launch.tickets - whole == (last[12] > 0 ? (last[12] + span - 1) / span : 0));
+    sharing += last[12] > 0;
     CHECK(launch.grid.blocks >= 1);
     CHECK(launch.grid.blocks <= launch.tickets);
     CHECK(launch.grid.blocks <=

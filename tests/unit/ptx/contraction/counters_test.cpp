@@ -107,7 +107,7 @@ TEST_CASE("the kernels of all tiles meet no bank twice, and read no sector in va
       const std::int64_t multiplications = needed(c, kind);
       CHECK(counters.main_loop[kind] == multiplications);
       CHECK(counters.main_loop_shared.units == counters.main_loop_shared.least);
-      CHECK(counters.innermost[InstructionClass::LongDivision] == 0);
+      CHECK(counters.all[InstructionClass::LongDivision] == 0);
       // Lanes of TF32 hold columns far apart where rows of B run along N; rows of 16 columns are
       // read two at a time.
       const bool apart = kind == InstructionClass::MmaTf32 && order == BOrder::RowsAlongN;

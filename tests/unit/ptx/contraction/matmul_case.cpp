@@ -226,6 +226,7 @@ BuiltMatmul build(const MatmulCase& c) {
   if (c.in_place)
     problem.operands[static_cast<std::size_t>(written) - 1].buffer = problem.operands.back().buffer;
   problem.stores.push_back({value, written});
+  built.shape_class.outputs = vector_outputs(problem, built.shape_class.lanes);
   return built;
 }
 
@@ -289,6 +290,11 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
     set(grid.span, c.shared.span);
     set(grid.shared_steps, c.shared.tiles * steps);
     fill_raster(grid.raster, built.problem, slots, m_blocks, n_blocks, ints);
+    set(grid.vector_outputs,
+        built.shape_class.outputs != VectorOutputs::Never &&
+                vector_outputs_now(built.problem, built.shape_class.lanes, slots, ints)
+            ? 1
+            : 0);
     set(grid.tickets, tickets);
     set(grid.m_begin, range.m);
     set(grid.m_end, range.m_end);

@@ -46,6 +46,8 @@ void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) 
   counted.edge("epilogue", c.bias || c.gelu || c.residual);
   counted.edge("two regions", c.second.has_value());
   counted.edge("shared tiles", c.shared.tiles > 0);
+  counted.edge("outputs in vectors",
+               !c.transpose_output && (c.n + c.output_slack) % 4 == 0 && c.n % 4 == 0);
 }
 
 }  // namespace
