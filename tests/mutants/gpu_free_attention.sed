@@ -1,0 +1,5 @@
+# Attention on a GPU is predicted to take no time.
+# file: targets/ptx/attention/kernel.cpp
+# target: test_cli
+# test: gpu predictions: the models*
+s/launch.predicted_seconds = choice::gpu_attention_cost.machine_, shape, tile./launch.predicted_seconds = 0/
