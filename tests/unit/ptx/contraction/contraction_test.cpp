@@ -121,6 +121,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("outputs are stored in vectors where all rows begin with one, else one by one") {
+  std::mt19937_64 random(contraction_seed());
+  for (const choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
+    for (const DType output : {DType::f32, DType::bf16, DType::f16}) {
+      MatmulCase c;
+      c.tile = tile;
+      c.output = output;
+      c.bias = c.gelu = c.residual = true;
+      c.k = 29;
+      const EmulatedMatmul matmul(emulator(), c);
+      for (const std::int64_t slack : {0, 1, 2, 4}) {
+        c.output_slack = slack;
+        c.n = slack == 0 ? 68 : 40;
+        c.m = 30 + slack;
+        check(matmul, c, random);
+      }
+    }
+  }
+}
+
 TEST_SUITE("full") {
   TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
     std::mt19937_64 random(contraction_seed());
