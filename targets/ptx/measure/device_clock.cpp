@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "graph/dims/dim.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
+#include "targets/ptx/measure/product_problem.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -24,36 +25,6 @@ Sizes sizes_of(const GpuTile& tile, std::int64_t blocks, std::int64_t k) {
   const auto rows =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(static_cast<double>(blocks))));
   return {rows * tile.block_m, blocks / rows * tile.block_n, k};
-}
-
-/// c[m, n] = a[m, k] b[k, n], all in one dtype.
-rkernel::Problem product_of(graph::DimTable& dims, DType dtype, const Sizes& sizes) {
-  const graph::Dim zero = dims.constant(0), one = dims.constant(1), rows = dims.constant(sizes.m),
-                   columns = dims.constant(sizes.n), depth = dims.constant(sizes.k);
-  rkernel::Problem problem;
-  problem.name = "timed product";
-  problem.axes = {{"m", rows}, {"n", columns}, {"k", depth, rkernel::AxisKind::Reduction}};
-  problem.contraction = rkernel::Contraction{0, 1, 0, 1, 2};
-  problem.lane_axis = 1;
-  const auto add = [&](const char* name, std::vector<graph::Dim> strides) {
-    rkernel::Operand operand;
-    operand.name = name;
-    operand.dtype = dtype;
-    operand.buffer = static_cast<graph::ValueId>(problem.operands.size());
-    operand.offset = zero;
-    operand.strides = std::move(strides);
-    problem.operands.push_back(std::move(operand));
-  };
-  add("a", {depth, zero, one});
-  add("b", {zero, one, columns});
-  add("c", {columns, one, zero});
-  problem.operands.back().written = true;
-  rkernel::Expr sum;
-  sum.op = rkernel::ExprOp::Accumulator;
-  sum.dtype = DType::f32;
-  problem.exprs.push_back(sum);
-  problem.stores.push_back({0, 2});
-  return problem;
 }
 
 /// Finite numbers of this dtype: units draw less power, and run faster, on zeros.
@@ -78,9 +49,10 @@ class DeviceClock final : public StageClock {
     const Sizes sizes =
         sizes_of(tile, std::int64_t{device_.machine().multiprocessors} * resident, k);
     graph::DimTable dims;
-    auto draft = ContractionKernel::draft(product_of(dims, tile.operands, sizes), device_.machine(),
-                                          precision_, {tile}, device_.name(), rkernel::Policy::Dyn,
-                                          {}, false);
+    auto draft = ContractionKernel::draft(
+        product_problem(tile.operands, dims.constant(sizes.m), dims.constant(sizes.n),
+                        dims.constant(sizes.k)),
+        device_.machine(), precision_, {tile}, device_.name(), rkernel::Policy::Dyn, {}, false);
     if (!draft) throw Error(ErrorKind::internal, "no kernel for the timed product");
     rkernel::CompileReport report;
     auto functions = device_.load(draft->sources(), 1, report);
