@@ -9,11 +9,10 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/contraction/epilogue.hpp"
+#include "targets/ptx/contraction/factor_bands.hpp"
 #include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
-#include "targets/ptx/copies/moves.hpp"
-#include "targets/ptx/copies/window_copy.hpp"
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/tile/tree.hpp"
@@ -41,10 +40,7 @@ class RegionEmitter final : public rkernel::Emitter {
         grid_(region.grid),
         tile_(tile_of(kernel_)),
         leaf_(make_leaf(kernel_, tile_, shape_class.b_order)),
-        b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN),
-        a_{copy_of(contraction_.a, leaf_->a_tile(), shape_class.a, DepthAlong::Columns)},
-        b_{copy_of(contraction_.b, leaf_->b_tile(), shape_class.b,
-                   b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)},
+        bands_(frame, kernel_, tile_, *leaf_, shape_class),
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
         compiler_(builder_, problem_, operands_, device_math),
@@ -96,19 +92,21 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   void run_ahead(int, std::span<const rkernel::Move> moves) override {
-    enter_bands();
+    bands_.enter(outputs_, block_index_, split_ ? first_step_ : nullptr);
     CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
-                      carried_with(cursor_, a_.position, b_.position, {}));
+                      carried_with(cursor_, bands_.positions(), {}));
     const Cursor cursor = take_carried(ahead, 0);
     begin_write(cursor, split_ ? builder_.CreateAdd(ahead.index(), first_step_) : ahead.index());
-    for (const rkernel::Move& move : moves) issue(move);
+    for (const rkernel::Move& move : moves) bands_.issue(move, write_step_, write_stage_);
     pipeline_->end_write(builder_);
     const Cursor next = pipeline_->next(builder_, cursor);
-    const Values after = ahead.close(carried_with(next, next_position(a_), next_position(b_), {}));
-    take_positions(after, 2);
+    const Values after = ahead.close(carried_with(next, bands_.next_positions(), {}));
+    bands_.set_positions(std::span(after).subspan(2));
   }
 
-  void move(int, const rkernel::Move& move) override { issue(move); }
+  void move(int, const rkernel::Move& move) override {
+    bands_.issue(move, write_step_, write_stage_);
+  }
 
   void leaf(const rkernel::Layer&) override {
     pipeline_->end_write(builder_);
@@ -123,13 +121,6 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
  private:
-  /// An operand of the contraction: element (i, k), i along m or n.
-  struct Matrix {
-    std::unique_ptr<OperandCopy> copy;
-    llvm::Value *base = nullptr, *stride_i = nullptr;  ///< base: the address in batch 0
-    OperandCopy::Position position = {};  ///< position of the tile that is to be copied next
-  };
-
   static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel,
                                          const choice::GpuTile& tile, BOrder b_order) {
     if (tile.engine == choice::Engine::TensorCores)
@@ -139,37 +130,10 @@ class RegionEmitter final : public rkernel::Emitter {
     return make_cuda_core_leaf(kernel);
   }
 
-  std::unique_ptr<OperandCopy> copy_of(int operand, const SharedTile& tile, Copy copy,
-                                       DepthAlong depth_along) const {
-    const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
-    const bool is_windows = source.window && operand == contraction_.a;
-    if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed ||
-        source.window.has_value() != is_windows) {
-      throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " +
-                                           problem_.name + " is no plain matrix");
-    }
-    const PieceCopies pieces(moved_dtype(operand, tile), source.dtype, copy);
-    if (is_windows)
-      return std::make_unique<WindowCopy>(tile, pieces, tile_.threads(), contraction_.m,
-                                          window_layout(*source.window));
-    return std::make_unique<TileCopy>(tile, pieces, tile_.threads(), depth_along);
-  }
-
-  DType moved_dtype(int operand, const SharedTile& tile) const {
-    for (const rkernel::Move& move : kernel_.layers[shared_layer].moves) {
-      if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled)
-        return move.dtype;
-    }
-    throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " +
-                                         problem_.operands[static_cast<std::size_t>(operand)].name +
-                                         " in another form than its leaf reads");
-  }
-
   std::unique_ptr<Pipeline> make_pipeline() const {
     if (tile_.engine == choice::Engine::CudaCores) return make_group_pipeline(tile_.stages);
-    const bool asynchronous = a_.copy->asynchronous() || b_.copy->asynchronous();
-    const bool synchronous = !a_.copy->asynchronous() || !b_.copy->asynchronous();
-    return make_barrier_pipeline(tile_.stages, tile_.threads(), asynchronous, synchronous);
+    return make_barrier_pipeline(tile_.stages, tile_.threads(), bands_.asynchronous(),
+                                 bands_.synchronous());
   }
 
   llvm::ConstantInt* number(int value) {
@@ -182,7 +146,6 @@ class RegionEmitter final : public rkernel::Emitter {
     return index == codegen::SlotTable::none ? wide(0) : operands_.slot(index);
   }
   llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
-  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
   llvm::Value* loaded(int slot) { return load_word(builder_, frame_.args.ints, slot); }
   llvm::Value* word(llvm::Value* value) {
     return builder_.CreateTrunc(value, builder_.getInt32Ty());
@@ -192,11 +155,6 @@ class RegionEmitter final : public rkernel::Emitter {
   }
   llvm::Value* at_byte(llvm::Value* base, llvm::Value* bytes) {
     return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
-  }
-  llvm::Value* element(int operand, llvm::Value* base, llvm::Value* index) {
-    const auto bytes = static_cast<std::int64_t>(
-        size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
-    return at_byte(base, builder_.CreateMul(index, wide(bytes)));
   }
   /// Counts the existing elements among `size` from `first` on, as i32.
   llvm::Value* existing(llvm::Value* extent, llvm::Value* first, int size) {
@@ -325,54 +283,7 @@ class RegionEmitter final : public rkernel::Emitter {
         builder_.CreateTrunc(builder_.CreateUDiv(builder_.CreateAdd(depth, wide(tile_.block_k - 1)),
                                                  wide(tile_.block_k)),
                              builder_.getInt32Ty());
-    for (Matrix* matrix : {&a_, &b_}) {
-      const bool is_a = matrix == &a_;
-      const int operand = is_a ? contraction_.a : contraction_.b;
-      llvm::Type* pointer = frame_.args.pointers->getType();
-      llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, frame_.args.pointers,
-                                                               static_cast<std::uint64_t>(operand));
-      matrix->base = element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
-                             slot(slots_.offset(operand)));
-      if (auto* windows = dynamic_cast<WindowCopy*>(matrix->copy.get()))
-        prepare_windows(*matrix, *windows, depth);
-      else
-        prepare_matrix(*matrix, dynamic_cast<TileCopy&>(*matrix->copy), depth);
-    }
-  }
-
-  void prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth) {
-    const bool is_a = &matrix == &a_, rows_along_k = !is_a && b_rows_are_k_;
-    const int operand = is_a ? contraction_.a : contraction_.b;
-    matrix.stride_i = copy.vectors() && rows_along_k
-                          ? wide(1)
-                          : stride(operand, is_a ? contraction_.m : contraction_.n);
-    llvm::Value *rows = matrix.stride_i, *columns = copy.vectors() && !rows_along_k
-                                                        ? wide(1)
-                                                        : stride(operand, contraction_.k);
-    if (rows_along_k) std::swap(rows, columns);
-    copy.prepare(builder_, frame_.thread, rows, columns, depth);
-  }
-
-  void prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth) {
-    const codegen::WindowSlots& slots = slots_.window(contraction_.a);
-    WindowValues values{
-        {}, slot(slots.channels), slot(slots.channel_step), depth, frame_.args.ints};
-    for (const codegen::WindowAxisSlots& of : slots.axes)
-      values.axes.push_back({slot(of.count), slot(of.size), slot(of.stride), slot(of.dilation),
-                             slot(of.before), slot(of.extent), slot(of.step)});
-    matrix.stride_i = wide(0);
-    llvm::Value* table = builder_.CreateConstInBoundsGEP1_32(
-        builder_.getInt8Ty(), frame_.shared,
-        static_cast<unsigned>(tile_.shared_bytes() - tile_.window_table_bytes()));
-    copy.prepare(builder_, frame_.thread, values, table);
-  }
-
-  std::vector<rkernel::Loop> batch_loops() const {
-    std::vector<rkernel::Loop> loops = kernel_.layers[grid_layer].loops;
-    std::erase_if(loops, [&](const rkernel::Loop& loop) {
-      return loop.axis == contraction_.m || loop.axis == contraction_.n;
-    });
-    return loops;
+    bands_.prepare(operands_);
   }
 
   void open_block(int axis) {
@@ -389,47 +300,20 @@ class RegionEmitter final : public rkernel::Emitter {
     }
   }
 
-  void enter_bands() {
-    for (Matrix* matrix : {&a_, &b_}) {
-      const bool is_a = matrix == &a_;
-      const int operand = is_a ? contraction_.a : contraction_.b;
-      llvm::Value* offset = builder_.CreateMul(is_a ? outputs_.m : outputs_.n, matrix->stride_i);
-      for (const rkernel::Loop& loop : batch_loops()) {
-        offset = builder_.CreateAdd(
-            offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
-      }
-      matrix->position = matrix->copy->enter(
-          builder_,
-          {element(operand, matrix->base, offset), is_a ? outputs_.rows : outputs_.columns,
-           is_a ? outputs_.m : outputs_.n, &block_index_, split_ ? first_step_ : nullptr});
-    }
-  }
-
-  OperandCopy::Position next_position(const Matrix& matrix) {
-    return matrix.copy->next(builder_, matrix.position);
-  }
-
-  /// Appends the cursor and both positions to `values`.
-  static Values carried_with(const Cursor& cursor, const OperandCopy::Position& a,
-                             const OperandCopy::Position& b, Values values) {
+  /// The cursor, and where both factors stand, among the values that a loop carries.
+  static Values carried_with(const Cursor& cursor, const Values& positions, Values values) {
     values.insert(values.end(), {cursor.stage, cursor.parity});
-    values.insert(values.end(), a.begin(), a.end());
-    values.insert(values.end(), b.begin(), b.end());
+    values.insert(values.end(), positions.begin(), positions.end());
     return values;
   }
   /// The cursor among a loop's values from `first` on; the positions after it become the current
   /// ones.
   Cursor take_carried(const CountedLoop& loop, std::size_t first) {
     Values values;
-    for (std::size_t i = 0; i < 2 + a_.position.size() + b_.position.size(); ++i)
+    for (std::size_t i = 0; i < 2 + bands_.positions().size(); ++i)
       values.push_back(loop.carried(first + i));
-    take_positions(values, 2);
+    bands_.set_positions(std::span(values).subspan(2));
     return {values[0], values[1]};
-  }
-  void take_positions(std::span<llvm::Value* const> values, std::size_t first) {
-    for (Matrix* matrix : {&a_, &b_}) {
-      for (llvm::Value*& value : matrix->position) value = values[first++];
-    }
   }
 
   void begin_write(const Cursor& cursor, llvm::Value* step) {
@@ -439,20 +323,12 @@ class RegionEmitter final : public rkernel::Emitter {
     write_stage_ = stage_at(cursor);
   }
 
-  void issue(const rkernel::Move& move) {
-    const bool is_a = move.operand == contraction_.a;
-    const Matrix& matrix = is_a ? a_ : b_;
-    matrix.copy->issue(builder_, matrix.position, write_step_,
-                       is_a ? write_stage_ : at_byte(write_stage_, number(tile_.a_stage_bytes())));
-  }
-
   // Beside the accumulators a step carries the cursor and both positions.
   void open_step() {
     Values carried = leaf_->zeros(builder_);
     const std::size_t sums = carried.size();
     loop_.emplace(builder_, split_ ? first_step_ : number(0), split_ ? end_step_ : steps_,
-                  number(1), "step",
-                  carried_with(cursor_, a_.position, b_.position, std::move(carried)));
+                  number(1), "step", carried_with(cursor_, bands_.positions(), std::move(carried)));
     accumulators_.clear();
     for (std::size_t i = 0; i < sums; ++i) accumulators_.push_back(loop_->carried(i));
     step_cursor_ = take_carried(*loop_, sums);
@@ -464,8 +340,7 @@ class RegionEmitter final : public rkernel::Emitter {
   void close_step() {
     const std::size_t sums = accumulators_.size();
     const Cursor cursor = pipeline_->next(builder_, step_cursor_);
-    accumulators_ =
-        loop_->close(carried_with(cursor, next_position(a_), next_position(b_), accumulators_));
+    accumulators_ = loop_->close(carried_with(cursor, bands_.next_positions(), accumulators_));
     cursor_ = {accumulators_[sums], accumulators_[sums + 1]};
     accumulators_.resize(sums);
   }
@@ -479,8 +354,7 @@ class RegionEmitter final : public rkernel::Emitter {
   const GridSlots grid_;
   const choice::GpuTile tile_;
   const std::unique_ptr<Leaf> leaf_;
-  const bool b_rows_are_k_;  ///< a row of the tile of B has one k
-  Matrix a_, b_;
+  FactorBands bands_;
   const std::unique_ptr<Pipeline> pipeline_;
   codegen::Operands operands_;
   codegen::ExprCompiler compiler_;

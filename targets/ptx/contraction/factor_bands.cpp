@@ -1,0 +1,168 @@
+#include "targets/ptx/contraction/factor_bands.hpp"
+
+#include <utility>
+
+#include "dyn/error.hpp"
+#include "targets/ptx/ir/words.hpp"
+#include "targets/ptx/tile/tree.hpp"
+
+namespace dyn::ptx {
+
+FactorBands::FactorBands(KernelFrame& frame, const rkernel::RKernel& kernel,
+                         const choice::GpuTile& tile, const Leaf& leaf,
+                         const GpuContractionClass& shape_class)
+    : builder_(frame.builder),
+      frame_(frame),
+      kernel_(kernel),
+      problem_(*kernel.problem),
+      contraction_(*problem_.contraction),
+      tile_(tile),
+      b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN),
+      a_{contraction_.a, contraction_.m,
+         copy_of(contraction_.a, leaf.a_tile(), shape_class.a, DepthAlong::Columns)},
+      b_{contraction_.b, contraction_.n,
+         copy_of(contraction_.b, leaf.b_tile(), shape_class.b,
+                 b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)} {}
+
+std::unique_ptr<OperandCopy> FactorBands::copy_of(int operand, const SharedTile& tile, Copy copy,
+                                                  DepthAlong depth_along) const {
+  const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
+  const bool is_windows = source.window && operand == contraction_.a;
+  if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed ||
+      source.window.has_value() != is_windows) {
+    throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " +
+                                         problem_.name + " is no plain matrix");
+  }
+  const PieceCopies pieces(moved_dtype(operand, tile), source.dtype, copy);
+  if (is_windows)
+    return std::make_unique<WindowCopy>(tile, pieces, tile_.threads(), contraction_.m,
+                                        window_layout(*source.window));
+  return std::make_unique<TileCopy>(tile, pieces, tile_.threads(), depth_along);
+}
+
+DType FactorBands::moved_dtype(int operand, const SharedTile& tile) const {
+  for (const rkernel::Move& move : kernel_.layers[shared_layer].moves) {
+    if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled)
+      return move.dtype;
+  }
+  throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " +
+                                       problem_.operands[static_cast<std::size_t>(operand)].name +
+                                       " in another form than its leaf reads");
+}
+
+bool FactorBands::asynchronous() const {
+  return a_.copy->asynchronous() || b_.copy->asynchronous();
+}
+bool FactorBands::synchronous() const {
+  return !a_.copy->asynchronous() || !b_.copy->asynchronous();
+}
+
+llvm::Value* FactorBands::wide(std::int64_t value) const {
+  return builder_.getInt64(static_cast<std::uint64_t>(value));
+}
+llvm::Value* FactorBands::slot(int index) const {
+  return index == codegen::SlotTable::none ? wide(0) : operands_->slot(index);
+}
+llvm::Value* FactorBands::stride(int operand, int axis) const {
+  return slot(frame_.slots.stride(operand, axis));
+}
+llvm::Value* FactorBands::element(int operand, llvm::Value* base, llvm::Value* index) const {
+  const auto bytes = static_cast<std::int64_t>(
+      size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
+  return at_byte(builder_, base, builder_.CreateMul(index, wide(bytes)));
+}
+
+void FactorBands::prepare(codegen::Operands& operands) {
+  operands_ = &operands;
+  llvm::Value* depth = slot(frame_.slots.extent(contraction_.k));
+  for (Matrix* matrix : {&a_, &b_}) {
+    llvm::Type* pointer = frame_.args.pointers->getType();
+    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(
+        pointer, frame_.args.pointers, static_cast<std::uint64_t>(matrix->operand));
+    matrix->base =
+        element(matrix->operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
+                slot(frame_.slots.offset(matrix->operand)));
+    if (auto* windows = dynamic_cast<WindowCopy*>(matrix->copy.get()))
+      prepare_windows(*matrix, *windows, depth);
+    else
+      prepare_matrix(*matrix, dynamic_cast<TileCopy&>(*matrix->copy), depth);
+  }
+}
+
+void FactorBands::prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth) {
+  const bool rows_along_k = &matrix == &b_ && b_rows_are_k_;
+  matrix.stride_i =
+      copy.vectors() && rows_along_k ? wide(1) : stride(matrix.operand, matrix.across);
+  llvm::Value *rows = matrix.stride_i, *columns = copy.vectors() && !rows_along_k
+                                                      ? wide(1)
+                                                      : stride(matrix.operand, contraction_.k);
+  if (rows_along_k) std::swap(rows, columns);
+  copy.prepare(builder_, frame_.thread, rows, columns, depth);
+}
+
+void FactorBands::prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth) {
+  const codegen::WindowSlots& slots = frame_.slots.window(matrix.operand);
+  WindowValues values{{}, slot(slots.channels), slot(slots.channel_step), depth, frame_.args.ints};
+  for (const codegen::WindowAxisSlots& of : slots.axes)
+    values.axes.push_back({slot(of.count), slot(of.size), slot(of.stride), slot(of.dilation),
+                           slot(of.before), slot(of.extent), slot(of.step)});
+  matrix.stride_i = wide(0);
+  llvm::Value* table = builder_.CreateConstInBoundsGEP1_32(
+      builder_.getInt8Ty(), frame_.shared,
+      static_cast<unsigned>(tile_.shared_bytes() - tile_.window_table_bytes()));
+  copy.prepare(builder_, frame_.thread, values, table);
+}
+
+llvm::Value* FactorBands::offset_of(const Matrix& matrix, llvm::Value* first,
+                                    const std::map<int, llvm::Value*>& blocks) const {
+  llvm::Value* offset = builder_.CreateMul(first, matrix.stride_i);
+  for (const rkernel::Loop& loop : kernel_.layers[grid_layer].loops) {
+    if (loop.axis == contraction_.m || loop.axis == contraction_.n) continue;
+    offset = builder_.CreateAdd(
+        offset, builder_.CreateMul(blocks.at(loop.axis), stride(matrix.operand, loop.axis)));
+  }
+  return offset;
+}
+
+void FactorBands::enter(const BlockOutputs& outputs, const std::map<int, llvm::Value*>& blocks,
+                        llvm::Value* step) {
+  for (Matrix* matrix : {&a_, &b_}) {
+    const bool is_a = matrix == &a_;
+    llvm::Value* first = is_a ? outputs.m : outputs.n;
+    llvm::Value* origin = element(matrix->operand, matrix->base, offset_of(*matrix, first, blocks));
+    matrix->position = matrix->copy->enter(
+        builder_, {origin, is_a ? outputs.rows : outputs.columns, first, &blocks, step});
+  }
+}
+
+std::vector<llvm::Value*> FactorBands::positions() const {
+  std::vector<llvm::Value*> both = a_.position;
+  both.insert(both.end(), b_.position.begin(), b_.position.end());
+  return both;
+}
+
+std::vector<llvm::Value*> FactorBands::next_positions() const {
+  std::vector<llvm::Value*> both;
+  for (const Matrix* matrix : {&a_, &b_}) {
+    const OperandCopy::Position next = matrix->copy->next(builder_, matrix->position);
+    both.insert(both.end(), next.begin(), next.end());
+  }
+  return both;
+}
+
+void FactorBands::set_positions(std::span<llvm::Value* const> positions) {
+  std::size_t at = 0;
+  for (Matrix* matrix : {&a_, &b_}) {
+    for (llvm::Value*& value : matrix->position) value = positions[at++];
+  }
+}
+
+void FactorBands::issue(const rkernel::Move& move, llvm::Value* step, llvm::Value* stage) const {
+  const bool is_a = move.operand == contraction_.a;
+  const Matrix& matrix = is_a ? a_ : b_;
+  llvm::Value* tile =
+      is_a ? stage : at_byte(builder_, stage, number(builder_, tile_.a_stage_bytes()));
+  matrix.copy->issue(builder_, matrix.position, step, tile);
+}
+
+}  // namespace dyn::ptx

@@ -1,0 +1,74 @@
+#pragma once
+// Both factors of a contraction on their way to shared memory: where each stands, and the copies of
+// its tiles.
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/rkernel/tree/layer.hpp"
+#include "targets/llvm/problem/operands.hpp"
+#include "targets/ptx/contraction/epilogue.hpp"
+#include "targets/ptx/contraction/region.hpp"
+#include "targets/ptx/copies/moves.hpp"
+#include "targets/ptx/copies/window_copy.hpp"
+
+namespace dyn::ptx {
+
+class FactorBands {
+ public:
+  /// `tile` is that of `kernel`; `leaf` reads what is copied. Throws Error(internal) for factors
+  /// that are no plain matrices, nor windows as A, and for tiles that the tree does not move.
+  FactorBands(KernelFrame& frame, const rkernel::RKernel& kernel, const choice::GpuTile& tile,
+              const Leaf& leaf, const GpuContractionClass& shape_class);
+
+  /// True where some copies are asynchronous, or some are not.
+  bool asynchronous() const;
+  bool synchronous() const;
+  /// Computes each thread's part, at the builder's place; call it once. `operands` gives slots.
+  void prepare(codegen::Operands& operands);
+  /// Goes to the bands of a block's outputs. `blocks`: its index along each axis of the grid;
+  /// `step`, i32: the step to begin with, nullptr: the first. All threads of the block call this
+  /// together.
+  void enter(const BlockOutputs& outputs, const std::map<int, llvm::Value*>& blocks,
+             llvm::Value* step);
+  /// Where the copies stand, as values that loops carry; of the tiles after these.
+  std::vector<llvm::Value*> positions() const;
+  std::vector<llvm::Value*> next_positions() const;
+  void set_positions(std::span<llvm::Value* const> positions);
+  /// Issues the copies of a move for step `step`, i32. `stage`: ptr addrspace(3) to the stage.
+  void issue(const rkernel::Move& move, llvm::Value* step, llvm::Value* stage) const;
+
+ private:
+  /// Element (i, k) of a factor, i along m or n.
+  struct Matrix {
+    int operand = 0, across = 0;  ///< across: axis of i
+    std::unique_ptr<OperandCopy> copy;
+    llvm::Value *base = nullptr, *stride_i = nullptr;  ///< base: the address in batch 0
+    OperandCopy::Position position = {};  ///< position of the tile that is to be copied next
+  };
+  std::unique_ptr<OperandCopy> copy_of(int operand, const SharedTile& tile, Copy copy,
+                                       DepthAlong depth_along) const;
+  DType moved_dtype(int operand, const SharedTile& tile) const;
+  llvm::Value* wide(std::int64_t value) const;
+  llvm::Value* slot(int index) const;
+  llvm::Value* stride(int operand, int axis) const;
+  llvm::Value* element(int operand, llvm::Value* base, llvm::Value* index) const;
+  void prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth);
+  void prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth);
+  llvm::Value* offset_of(const Matrix& matrix, llvm::Value* first,
+                         const std::map<int, llvm::Value*>& blocks) const;
+
+  codegen::Builder& builder_;
+  KernelFrame& frame_;
+  const rkernel::RKernel& kernel_;
+  const rkernel::Problem& problem_;
+  const rkernel::Contraction& contraction_;
+  const choice::GpuTile& tile_;
+  const bool b_rows_are_k_;  ///< a row of the tile of B has one k
+  Matrix a_, b_;
+  codegen::Operands* operands_ = nullptr;
+};
+
+}  // namespace dyn::ptx
