@@ -113,6 +113,8 @@ class DYN_API Tensor {
     return {static_cast<T*>(data_), static_cast<std::size_t>(count_)};
   }
 
+  /// Inside dyn; not part of the stable API. The host's `memory`, which it owns with others.
+  static Tensor of_memory(std::shared_ptr<void> memory, DType dtype, Shape shape);
   /// For dyn::Device and inside dyn; not part of the stable API. Memory of `device` at `address`,
   /// which `memory` owns (nullptr: the caller does).
   static Tensor of_device(std::shared_ptr<rkernel::Device> device, std::shared_ptr<void> memory,

@@ -107,6 +107,12 @@ Tensor Tensor::view(DType dtype, const void* data, Shape shape) {
   return tensor;
 }
 
+Tensor Tensor::of_memory(std::shared_ptr<void> memory, DType dtype, Shape shape) {
+  Tensor tensor = view(dtype, memory.get(), std::move(shape));
+  tensor.owner_ = std::move(memory);
+  return tensor;
+}
+
 Tensor Tensor::of_device(std::shared_ptr<rkernel::Device> device, std::shared_ptr<void> memory,
                          std::uint64_t address, DType dtype, Shape shape) {
   Tensor tensor = view(dtype, reinterpret_cast<void*>(address), std::move(shape));

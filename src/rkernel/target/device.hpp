@@ -110,6 +110,10 @@ class Device : public MemorySource {
   virtual std::size_t bytes_from(DeviceAddress address) const = 0;
   /// True where kernels of this device may work on memory of `other`.
   virtual bool shares_memory_with(const Device& other) const { return this == &other; }
+  /// Host memory that this device copies to and from by itself, while the host goes on: aligned to
+  /// 64 bytes, of unknown contents. Its owners may outlive the device. nullptr: the device has no
+  /// such memory, or no more; any other does, but a copy may then be waited for.
+  virtual std::shared_ptr<void> host_memory(std::size_t) { return nullptr; }
   virtual std::unique_ptr<Stream> make_stream() = 0;
   /// A queue of another library's on this device (a CUstream), which must outlive its use. Throws
   /// Error(unsupported) where there are none, and what Stream::begin() throws.

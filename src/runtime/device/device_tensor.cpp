@@ -27,6 +27,15 @@ Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType d
   return Tensor::of_device(device, std::move(memory), address, dtype, std::move(shape));
 }
 
+Tensor new_host_tensor(rkernel::Device* device, DType dtype, Shape shape) {
+  const std::size_t bytes =
+      Tensor::of_device(nullptr, nullptr, rkernel::port_alignment, dtype, shape).bytes();
+  std::shared_ptr<void> memory;
+  if (device != nullptr && bytes > 0) memory = device->host_memory(bytes);
+  if (memory == nullptr) return {dtype, std::move(shape)};
+  return Tensor::of_memory(std::move(memory), dtype, std::move(shape));
+}
+
 template <class Work>
 void OpenDevice::with_stream(const Work& work) {
   const std::lock_guard lock(mutex_);
@@ -48,7 +57,7 @@ Tensor OpenDevice::upload(const Tensor& tensor) {
 Tensor OpenDevice::download(const Tensor& tensor) {
   if (!tensor.on_device() || !device_->shares_memory_with(*tensor.device()))
     user_error(fmt::format("Device::download takes a tensor in the memory of {}", device_->name()));
-  Tensor copy(tensor.dtype(), tensor.shape());
+  Tensor copy = new_host_tensor(device_.get(), tensor.dtype(), tensor.shape());
   with_stream([&](rkernel::Stream& stream) {
     stream.download(copy.raw(), reinterpret_cast<rkernel::DeviceAddress>(tensor.raw()),
                     tensor.bytes());

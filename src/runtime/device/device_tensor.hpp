@@ -12,4 +12,8 @@ namespace dyn::runtime {
 /// for a bad shape, Error(device) for no memory.
 Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType dtype, Shape shape);
 
+/// A tensor on the host that the device copies to: in its host_memory where it has some.
+/// `device`: nullptr: none.
+Tensor new_host_tensor(rkernel::Device* device, DType dtype, Shape shape);
+
 }  // namespace dyn::runtime

@@ -127,6 +127,13 @@ void DeviceRun::fill_tables(const Plan& plan) {
   }
 }
 
+void DeviceRun::reserve_statuses(std::size_t groups) {
+  if (statuses_.size() == groups) return;
+  status_memory_ = device_.host_memory(groups * sizeof(std::int32_t));
+  if (status_memory_ == nullptr) status_memory_ = std::make_shared<std::int32_t[]>(groups);
+  statuses_ = {static_cast<std::int32_t*>(status_memory_.get()), groups};
+}
+
 /// Statuses come first: they stay where they are while runs that have left report there.
 void DeviceRun::reserve_tables(std::size_t bytes) {
   const std::size_t status_bytes = statuses_.size() * sizeof(std::int32_t);
@@ -154,7 +161,7 @@ void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
     words += wiring.first_operand[group + 1] - wiring.first_operand[group] +
              plan.launches[group].ints.size() + (plan.launches[group].shared_bytes > 0 ? 1 : 0);
   }
-  statuses_.resize(wiring.groups());
+  reserve_statuses(wiring.groups());
   reserve_tables(words * word_bytes);
   find_ranges(plan);
   find_ports();

@@ -65,6 +65,7 @@ class DeviceRun {
 
  private:
   void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
+  void reserve_statuses(std::size_t groups);
   void reserve_tables(std::size_t bytes);
   void replace(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
   void find_ranges(const Plan& plan);
@@ -116,8 +117,9 @@ class DeviceRun {
   };
   std::vector<PortSlot> port_slots_;
   std::span<const StateMemory> states_;
-  std::vector<std::int32_t> statuses_;  ///< by group
-  bool statuses_kept_ = false;          ///< a run that left may have reported one
+  std::shared_ptr<void> status_memory_;
+  std::span<std::int32_t> statuses_;  ///< by group
+  bool statuses_kept_ = false;        ///< a run that left may have reported one
   LaunchGraphs graphs_;
   int first_in_flight_ = no_group,
       last_in_flight_ = no_group;  ///< groups launched since the last wait

@@ -120,7 +120,7 @@ void CallPorts::set_output(std::size_t index, const std::shared_ptr<rkernel::Dev
 Tensor CallPorts::new_output(std::size_t index, const Shape& shape) const {
   const DType dtype = info_.outputs[index].dtype;
   return outputs_[index].on_device ? new_device_tensor(device_, dtype, shape)
-                                   : Tensor(dtype, shape);
+                                   : new_host_tensor(device_.get(), dtype, shape);
 }
 
 std::size_t CallPorts::input_index(std::string_view name) const {

@@ -46,8 +46,8 @@ void Context::fail(Result result, const std::string& doing) const {
   std::string message = fmt::format("{}: {}: {}", label_, doing, driver_->text(result));
   if (lost_) {
     message +=
-        "\n  the device is lost, and with it all that is in its memory: destroy every graph on it "
-        "and load the model again, or "
+        "\n  the device is lost, and with it all that is in its memory: destroy every graph on it, "
+        "and the tensors that came from them, and load the model again, or "
         "restart the process";
   }
   throw Error(ErrorKind::device, std::move(message));

@@ -12,6 +12,7 @@
 #include "targets/ptx/cuda/context.hpp"
 #include "targets/ptx/cuda/graph.hpp"
 #include "targets/ptx/cuda/modules.hpp"
+#include "targets/ptx/cuda/pinned.hpp"
 #include "targets/ptx/cuda/query.hpp"
 #include "targets/ptx/cuda/stream.hpp"
 
@@ -25,7 +26,10 @@ using cuda::Result;
 class CudaDevice final : public PtxDevice {
  public:
   CudaDevice(std::shared_ptr<const Context> context, const std::string& cache_dir)
-      : context_(std::move(context)), modules_(context_, cache_dir) {}
+      : context_(std::move(context)),
+        modules_(context_, cache_dir),
+        pinned_(std::make_shared<cuda::PinnedMemory>(context_)) {}
+  ~CudaDevice() override { pinned_->close(); }
 
   std::string name() const override { return context_->machine().product; }
   const choice::GpuMachine& machine() const override { return context_->machine(); }
@@ -47,6 +51,8 @@ class CudaDevice final : public PtxDevice {
   std::size_t bytes_from(rkernel::DeviceAddress address) const override {
     return cuda::bytes_from(*context_, address);
   }
+
+  std::shared_ptr<void> host_memory(std::size_t bytes) override { return pinned_->take(bytes); }
 
   /// Devices of one GPU differ in where they keep code.
   bool shares_memory_with(const rkernel::Device& other) const override {
@@ -78,6 +84,7 @@ class CudaDevice final : public PtxDevice {
  private:
   std::shared_ptr<const Context> context_;
   cuda::Modules modules_;
+  const std::shared_ptr<cuda::PinnedMemory> pinned_;
 };
 
 int parse_index(const std::string& gpu, int count) {
@@ -113,11 +120,10 @@ std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, const std::s
   if (context == nullptr) {
     known_context = context = std::make_shared<Context>(std::move(driver), index);
   } else if (context->lost()) {
-    throw Error(
-        ErrorKind::device,
-        fmt::format(
-            "{} is lost after a failure: destroy every graph on it before loading one again",
-            context->machine().product));
+    throw Error(ErrorKind::device,
+                fmt::format("{} is lost after a failure: destroy every graph on it, and every "
+                            "tensor that came from them, before loading one again",
+                            context->machine().product));
   }
   static auto& devices =
       *new std::map<std::pair<const Context*, std::string>, std::weak_ptr<PtxDevice>>;

@@ -27,6 +27,7 @@ struct FakeCounts {
   int graph_launches = 0, graph_nodes = 0;  ///< nodes: kernels that these launched
   int node_updates = 0, ordered_allocations = 0;
   int launches = 0, uploads = 0, downloads = 0, clears = 0;
+  int pageable = 0;               ///< uploads and downloads that were waited for in the call
   int assembled = 0;              ///< links that were completed
   int opted_in_shared_bytes = 0;  ///< by the last cuFuncSetAttribute
   int misuses = 0;  ///< calls against the rules: no current context, a handle that is not alive,
@@ -49,6 +50,7 @@ struct FakeCuda {
   // FAKE_CUDA_FAILURE (a CUresult), FAKE_CUDA_ASYNCHRONOUS_FAILURE.
   int devices = 1, capability = 80, driver_version = 12040;
   std::size_t memory_bytes = std::size_t{1} << 30;
+  std::size_t host_memory_bytes = std::size_t{1} << 30;  ///< the largest block of page-locked
   const char* product = "NVIDIA A100-SXM4-80GB";
   bool memory_pools = true;                     ///< cuMemAllocAsync works
   ptx::cuda::StreamHandle capturing = nullptr;  ///< the stream that its owner captures

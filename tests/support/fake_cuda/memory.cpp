@@ -95,7 +95,8 @@ Result cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePoin
 
 Result cuMemHostAlloc(void** memory, std::size_t bytes, unsigned int) {
   DYN_FAKE_CALL(Context);
-  *memory = std::malloc(bytes);
+  if (bytes > state().control.host_memory_bytes) return Result::OutOfMemory;
+  *memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   state().host_memory.emplace(*memory, bytes);
   ++state().control.counts.host_memory.made;
   return Result::Success;

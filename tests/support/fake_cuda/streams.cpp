@@ -17,7 +17,10 @@ Result copy(const Call& call, StreamHandle stream, const void* host, DevicePoint
   if (!alive(stream)) return call.misuse(Result::InvalidHandle);
   if (!inside(state().memory, device, bytes)) return call.misuse(Result::InvalidValue);
   stream->queue.push_back(std::move(work));
-  if (!page_locked(host)) run_until(*stream, stream->end());
+  if (!page_locked(host)) {
+    ++state().control.counts.pageable;
+    run_until(*stream, stream->end());
+  }
   return stream->context->sticky;
 }
 

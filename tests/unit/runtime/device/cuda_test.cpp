@@ -1,6 +1,8 @@
 // Models on a GPU behind the fake driver, which executes no kernels: failures there, and contexts
 // of other libraries.
 
+#include <algorithm>
+
 #include "src/runtime/load/fallback_target.hpp"
 #include "targets/ptx/ptx_target.hpp"
 #include "tests/support/fake_driver.hpp"
@@ -242,4 +244,64 @@ TEST_CASE("a run on a caller's stream with all outputs on the GPU waits for noth
     CHECK(executed == 5 * 3);
   }
   CHECK(fake->counts.even());
+}
+
+TEST_CASE(
+    "outputs that dyn allocates are page-locked: no copy of a run is waited for in its call") {
+  const FakeDriver fake;
+  {
+    const ModelPtr model = load_chain(fake);
+    CallState call(model);
+    for (const std::int64_t length : {5, 64, 7, 63, 5, 64}) {
+      bind(call, *model, length);
+      const int before = fake->counts.downloads;
+      call.run();
+      CHECK(fake->counts.downloads == before + 2);  // the output and the statuses
+    }
+    CHECK(fake->counts.pageable == 0);
+    // Two halves for uploads at load and in runs, statuses, and an output beside the one before it.
+    CHECK(fake->counts.host_memory.made <= 5);
+    Tensor of_caller(DType::f32, {64, 3});
+    call.set_output(0, of_caller);
+    call.run();
+    CHECK(fake->counts.pageable == 1);
+    CHECK(call.output(0).raw() == of_caller.raw());
+  }
+  CHECK(fake->counts.even());
+}
+
+TEST_CASE("a page-locked output outlives its call, its graph and its device") {
+  const FakeDriver fake;
+  Tensor kept, gone;
+  {
+    const ModelPtr model = load_chain(fake);
+    CallState call(model);
+    bind(call, *model, 5);
+    call.run();
+    kept = call.output(0);
+    bind(call, *model, 6);
+    call.run();
+    CHECK(call.output(0).raw() != kept.raw());
+    gone = call.output(0);
+  }
+  CHECK_FALSE(kept.on_device());
+  std::ranges::fill(kept.mutable_data<float>(), 3.0F);
+  gone = Tensor();
+  CHECK(fake->counts.host_memory.made == fake->counts.host_memory.ended + 1);
+  kept = Tensor();
+  CHECK(fake->counts.even());
+}
+
+TEST_CASE("where no pages can be locked, outputs lie in ordinary memory") {
+  const FakeDriver fake;
+  const ModelPtr model = load_chain(fake);
+  CallState call(model);
+  bind(call, *model, 5);
+  call.run();
+  fake->host_memory_bytes = 0;
+  const Tensor held = call.output(0);
+  bind(call, *model, 64);
+  call.run();
+  CHECK(fake->counts.pageable == 1);
+  CHECK(call.output(0).shape() == Shape{64, 3});
 }
