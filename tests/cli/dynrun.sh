@@ -272,15 +272,16 @@ on_gpu "GPU: run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5
 on_gpu "GPU: bench with its limit" 0 '"limit_ms": [0-9]' bench model.dyn --dims B=2 --skip-load --iterations 3 --format json
 on_gpu "GPU: an index that there is not" 1 'no GPU "1".*index 0 only' run model.dyn --dims B=1 --gpu 1
 FAKE_CUDA_DRIVER_VERSION=11020 on_gpu "GPU: a driver too old for the PTX" 1 "too old: it supports CUDA 11\.2, and dyn needs .* update the NVIDIA driver" run model.dyn --dims B=1
-DYN_CACHE_DIR=none FAKE_CUDA_FAILING_FUNCTION=cuLinkAddData FAKE_CUDA_FAILURE=222 on_gpu "GPU: PTX that the driver refuses" 1 "cannot compile PTX .* update the NVIDIA driver" run model.dyn --dims B=1
+# With --deterministic no stage of a tile is timed, which would meet the failure first.
+DYN_CACHE_DIR=none FAKE_CUDA_FAILING_FUNCTION=cuLinkAddData FAKE_CUDA_FAILURE=222 on_gpu "GPU: PTX that the driver refuses" 1 "cannot compile PTX .* update the NVIDIA driver" run model.dyn --dims B=1 --deterministic
 FAKE_CUDA_DEVICES=0 on_gpu "GPU: a driver without GPU" 1 "finds no GPU: check nvidia-smi" run model.dyn --dims B=1
 FAKE_CUDA_CAPABILITY=75 on_gpu "GPU: older than sm_80" 1 "compute capability 7\.5; dyn needs 8\.0 or more" run model.dyn --dims B=1
 FAKE_CUDA_CAPABILITY=75 LD_LIBRARY_PATH=$fake expect "GPU: an old one is listed" 0 "cuda 0 .* 7\.5 " devices
 FAKE_CUDA_MEMORY_BYTES=1000 on_gpu "GPU: no memory for weights" 1 "out of device memory: [0-9]+ bytes wanted for weights, 1000 of 1000 bytes free" run model.dyn --dims B=1
 FAKE_CUDA_MEMORY_BYTES=30000 on_gpu "GPU: no memory for a large shape" 1 "wanted for intermediate tensors of a run, [0-9]+ of 30000 bytes free; use smaller shapes" run model.dyn --dims B=60 --dims S=500
 FAKE_CUDA_MEMORY_BYTES=30000 on_gpu "GPU: memory for a small shape" 0 "\[1, 8, 3\]" run model.dyn --dims B=1
-FAKE_CUDA_FAILING_FUNCTION=cuLaunchKernel FAKE_CUDA_FAILURE=701 on_gpu "GPU: a refused launch names its group" 1 "launching gather_0 .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" run model.dyn --dims B=1
-FAKE_CUDA_ASYNCHRONOUS_FAILURE=700 on_gpu "GPU: a kernel that dies names the groups" 1 "in running 'gather_0' to 'matmul_0'" run model.dyn --dims B=1
+FAKE_CUDA_FAILING_FUNCTION=cuLaunchKernel FAKE_CUDA_FAILURE=701 on_gpu "GPU: a refused launch names its group" 1 "launching gather_0 .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" run model.dyn --dims B=1 --deterministic
+FAKE_CUDA_ASYNCHRONOUS_FAILURE=700 on_gpu "GPU: a kernel that dies names the groups" 1 "in running 'gather_0' to 'matmul_0'" run model.dyn --dims B=1 --deterministic
 
 # A process that may start no threads loads and runs alone. For root the limit does not hold, so that another user takes its place; it may
 # not be able to read the build folder.
