@@ -222,6 +222,7 @@ TEST_CASE("a caller's stream that was destroyed, is captured, or is another GPU'
 
 TEST_CASE("a run on a caller's stream with all outputs on the GPU waits for nothing") {
   const FakeDriver fake;
+  int executed = 0;  // also while the call is destroyed
   {
     const ModelPtr model = load_chain(fake);
     const std::shared_ptr<rkernel::Device> device = model->executable().device();
@@ -229,7 +230,6 @@ TEST_CASE("a run on a caller's stream with all outputs on the GPU waits for noth
     call.set_stream(device->make_stream());
     bind(call, *model, 5);
     call.set_output(0, device);
-    int executed = 0;
     fake->user = &executed;
     fake->on_launch = [](const test::FakeLaunch&, void* user) { ++*static_cast<int*>(user); };
     for (int run = 0; run < 4; ++run) call.run();
