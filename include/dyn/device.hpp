@@ -30,7 +30,8 @@ class DYN_API Stream {
  private:
   friend class Call;
   friend class Device;
-  Stream(std::shared_ptr<rkernel::Device> device, std::unique_ptr<rkernel::Stream> stream);
+  DYN_INTERNAL Stream(std::shared_ptr<rkernel::Device> device,
+                      std::unique_ptr<rkernel::Stream> stream);
   std::shared_ptr<rkernel::Device> device_;  ///< outlives the stream
   std::shared_ptr<rkernel::Stream> stream_;
 };

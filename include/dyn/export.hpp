@@ -3,6 +3,8 @@
 
 #if defined(__GNUC__)
 #define DYN_API __attribute__((visibility("default")))
+#define DYN_INTERNAL __attribute__((visibility("hidden")))  ///< of a member that only dyn calls
 #else
 #define DYN_API
+#define DYN_INTERNAL
 #endif

@@ -114,11 +114,12 @@ class DYN_API Tensor {
   }
 
   /// Inside dyn; not part of the stable API. The host's `memory`, which it owns with others.
-  static Tensor of_memory(std::shared_ptr<void> memory, DType dtype, Shape shape);
+  DYN_INTERNAL static Tensor of_memory(std::shared_ptr<void> memory, DType dtype, Shape shape);
   /// For dyn::Device and inside dyn; not part of the stable API. Memory of `device` at `address`,
   /// which `memory` owns (nullptr: the caller does).
-  static Tensor of_device(std::shared_ptr<rkernel::Device> device, std::shared_ptr<void> memory,
-                          std::uint64_t address, DType dtype, Shape shape);
+  DYN_INTERNAL static Tensor of_device(std::shared_ptr<rkernel::Device> device,
+                                       std::shared_ptr<void> memory, std::uint64_t address,
+                                       DType dtype, Shape shape);
   /// nullptr: the memory is the host's.
   const std::shared_ptr<rkernel::Device>& device() const noexcept { return device_; }
 
