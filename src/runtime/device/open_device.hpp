@@ -1,5 +1,5 @@
 #pragma once
-// What a dyn::Device holds.
+// The inside of a dyn::Device.
 
 #include <memory>
 #include <mutex>

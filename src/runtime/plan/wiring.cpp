@@ -193,7 +193,7 @@ class Wirer {
     }
   }
 
-  /// Of the operands of groups: transfers follow.
+  /// Goes through the operands of groups: transfers follow.
   void note_host_ports() {
     wiring_.inputs_on_host.resize(module_.inputs.size());
     wiring_.outputs_on_host.resize(module_.outputs.size());

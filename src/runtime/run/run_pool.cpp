@@ -173,7 +173,7 @@ int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
   return -1;
 }
 
-/// What a group on the device left undone may be why a later one on the host failed.
+/// A group on the device may have left undone what a later one on the host failed for.
 int Run::finish(int failed_on_host) {
   const int on_device = on_device_->finish();
   if (on_device == no_group || (failed_on_host != no_group && failed_on_host < on_device))

@@ -12,7 +12,7 @@ namespace dyn::ptx {
 
 inline constexpr int output_lanes = 4;  ///< f32: 16 bytes
 
-/// Whether outputs, and what the group's expressions read beside the factors, lie in vectors of
+/// Outputs, and what the group's expressions read beside the factors, lie in vectors of
 /// output_lanes elements, aligned to their size.
 enum class VectorOutputs : unsigned char {
   Never,

@@ -28,7 +28,7 @@ class Graph final : public rkernel::LaunchGraph {
   Result launch(std::span<const rkernel::DeviceLaunch> launches, StreamHandle stream);
 
  private:
-  /// What a node's kernel is given.
+  /// A node, and what its kernel is given.
   struct Node {
     NodeHandle handle = nullptr;
     FunctionHandle function = nullptr;

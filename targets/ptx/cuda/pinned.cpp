@@ -41,7 +41,7 @@ PinnedMemory::Block PinnedMemory::find_idle(std::size_t bytes) {
   return found;
 }
 
-/// What the driver refuses is no error: a failure of an earlier kernel is told where it is waited
+/// A refusal of the driver is no error: a failure of an earlier kernel is told where it is waited
 /// for.
 PinnedMemory::Block PinnedMemory::make(std::size_t bytes) const {
   const Context::Scope scope(*context_, std::nothrow);

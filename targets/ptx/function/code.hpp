@@ -1,5 +1,6 @@
 #pragma once
-// What kernels of whole-tensor operators share: numbers of the launch, parts of memory, addresses.
+// Code that kernels of whole-tensor operators share: numbers of the launch, parts of memory,
+// addresses.
 
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ struct FunctionPart {
   int offset = 0;
   std::vector<int> strides;
 };
-/// Of all of the part's axes.
+/// Adds slots for all of the part's axes.
 FunctionPart add_part(codegen::SlotTable& slots, const rkernel::HostPart& part);
 
 /// Emits a kernel of function_threads threads whose blocks take tickets round robin.

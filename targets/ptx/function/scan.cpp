@@ -165,7 +165,7 @@ class ScanEmitter {
   }
   Value* is_from(int lane) { return builder_.CreateICmpSGE(lane_, number(builder_, lane)); }
 
-  /// Of each lane the sum of all lanes up to it (Hillis and Steele 1986).
+  /// Gives each lane the sum of all lanes up to it (Hillis and Steele 1986).
   Value* over_warp(Value* value) {
     for (int distance = 1; distance < 32; distance *= 2) {
       Value* sum = combined(from_below(value, distance), value);

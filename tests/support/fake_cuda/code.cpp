@@ -15,7 +15,7 @@ std::string cubin_header() {
   return std::string(cubin_start) + std::to_string(state().control.capability) + "\n";
 }
 
-// What JIT options say, by name.
+// The value of a JIT option, by its name.
 void* option(unsigned int count, const JitOption* names, void* const* values, JitOption wanted) {
   for (unsigned int i = 0; i < count; ++i) {
     if (names[i] == wanted) return values[i];

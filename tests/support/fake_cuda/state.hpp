@@ -111,7 +111,7 @@ class Call {
 bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at,
             std::size_t bytes);
 bool page_locked(const void* at);
-/// Whether the driver takes a kernel with these numbers.
+/// True where the driver takes a kernel with these numbers.
 bool launchable(const KernelNodeParams& params);
 NodeTag node_of(const KernelNodeParams& params);
 /// Queues the kernel.

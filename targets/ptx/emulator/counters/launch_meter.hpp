@@ -53,7 +53,7 @@ class LaunchMeter {
  public:
   void begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch);
   void begin_block(BlockMeter& block);
-  /// What is counted from now on is of this block.
+  /// Counts are those of this block from now on.
   void enter(BlockMeter& block) { block_ = &block; }
   void end_block();
   KernelCounters take();

@@ -2,7 +2,7 @@
 // Happens-before of one block, by vector clocks (Flanagan and Freund, "FastTrack", PLDI 2009), and
 // between blocks, by fences around atomic operations (PTX ISA, "Memory Consistency Model").
 //
-// What is older than the last barrier of the whole block is ordered before everything after it,
+// An epoch older than the last barrier of the whole block is ordered before everything after it,
 // without any vector.
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class Clocks {
   }
   bool sees_other(int thread, int agent, Epoch epoch) const;
 
-  /// What a thread has of other blocks.
+  /// A thread's knowledge of other blocks.
   struct Abroad {
     Knowledge seen;
     Knowledge released;  ///< at its last fence

@@ -81,7 +81,7 @@ bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& ran
     if (cell.read < clocks.launch_start()) {
       cell.read_in_other_block = cell.several_readers = false;
     } else if (!clocks.is_own(cell.read)) {
-      // Of an ordered reader nothing needs to be kept.
+      // Nothing needs to be kept of an ordered reader.
       cell.read_in_other_block |= !clocks.sees(thread, cell.reader, cell.read);
       cell.several_readers = false;
     } else if (cell.read < clocks.generation_start()) {

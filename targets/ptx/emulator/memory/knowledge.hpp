@@ -1,5 +1,5 @@
 #pragma once
-// What a thread has seen of other blocks of its launch.
+// A thread's knowledge of other blocks of its launch.
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ inline void merge(Clock& into, const Clock& from) {
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-/// Of one block: everything before an epoch, and of each agent what it did up to its entry.
+/// Seen of one block: everything before an epoch, and of each agent what it did up to its entry.
 struct SeenOfBlock {
   Epoch before = 0;
   Clock clock;

@@ -1,4 +1,4 @@
-// What the cost model predicts for described GPUs; docs/gpu_predictions.md is made from it.
+// Predictions of the cost model for described GPUs; docs/gpu_predictions.md is made from it.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ void add_shape(SuiteSums& sums, const Candidates& of, const OpCase& line) {
   }
 }
 
-/// "7, 12.0 %": so many shapes, and the mean of what they save.
+/// So many shapes, and the mean of what they save, in percent.
 std::string saving(std::size_t shapes, double saved) {
   if (shapes == 0) return "0";
   return fmt::format("{}, {:.1f} %", shapes, 100 * saved / static_cast<double>(shapes));
