@@ -1,7 +1,6 @@
 #include "tests/unit/runtime/device/fake_device.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 
 #include <fmt/format.h>
@@ -59,13 +58,14 @@ class FakeStream final : public rkernel::Stream {
     const Own own(device_);
     ++device_.counts_.downloads;
     push([this, to, from, bytes] {
-      std::memcpy(to, device_.at(from, bytes, FakeDevice::Access::Any), bytes);
+      const std::byte* source = device_.at(from, bytes, FakeDevice::Access::Any);
+      std::copy_n(source, bytes, static_cast<std::byte*>(to));
     });
   }
   void clear(DeviceAddress at, std::size_t bytes) override {
     const Own own(device_);
     push([this, at, bytes] {
-      std::memset(device_.at(at, bytes, FakeDevice::Access::Write), 0, bytes);
+      std::fill_n(device_.at(at, bytes, FakeDevice::Access::Write), bytes, std::byte{0});
     });
   }
   void launch(const rkernel::DeviceLaunch& launch) override {
