@@ -20,6 +20,7 @@ constexpr int crowded_registers = 240;
 // epilogue.
 constexpr int cuda_core_registers = 104, tensor_core_registers = 68;
 constexpr int window_registers = 32;  ///< more for windows: digits of K, distances, entries of rows
+constexpr int window_ahead_registers = 12;  ///< more where the next stage's places are kept as well
 constexpr int steps_in_flight =
     3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
 constexpr int access_floats = 4;  ///< of one load of 128 bits
@@ -35,7 +36,8 @@ int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage
 // Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to
 // that.
 int GpuTile::registers() const {
-  const int of_windows = window_entry_bytes > 0 ? window_registers : 0;
+  const int of_windows =
+      window_entry_bytes > 0 ? window_registers + (ahead ? window_ahead_registers : 0) : 0;
   if (engine == Engine::CudaCores) {
     // Fragments of A and of B for the steps of K of one access.
     return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
@@ -78,7 +80,7 @@ std::string GpuTile::to_string() const {
                                  engine == Engine::TensorCores ? "tensor" : "CUDA", block_m,
                                  block_n, block_k, warp_m, warp_n);
   if (engine == Engine::CudaCores) text += fmt::format(", threads {}x{}", thread_m, thread_n);
-  return text + fmt::format(", {} stages", stages);
+  return text + fmt::format(", {} stages{}", stages, ahead ? ", fragments ahead" : "");
 }
 
 std::string origin_of_times(const GpuMachine& machine) {

@@ -58,7 +58,10 @@ struct GpuTile {
           8;  ///< registers: of one thread (CudaCores), of one instruction (TensorCores: 16 x 8)
   int warp_m = 32, warp_n = 64;  ///< of one warp
   int block_m = 128, block_n = 128, block_k = 16;
-  int stages = 2;              ///< of block_k in shared memory at once
+  int stages = 2;      ///< of block_k in shared memory at once
+  bool ahead = false;  ///< TensorCores: the first fragments of a stage are loaded while the last
+                       ///< step of the stage before multiplies, where both operands are copied
+                       ///< as vectors
   int window_entry_bytes = 0;  ///< where A's rows are windows: kept in shared memory for each row
   bool operator==(const GpuTile&) const = default;
 

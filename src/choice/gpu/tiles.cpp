@@ -2,6 +2,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <utility>
 
 #include "src/choice/calibration/calibration.hpp"
 #include "src/choice/gpu/wave.hpp"
@@ -28,7 +29,8 @@ std::vector<LayerZero> register_tiles(Engine engine) {
 }
 
 // Warps stand on register tiles: 4 x 8 lanes on CUDA cores; on tensor cores multiples that the
-// accumulators allow, and that B's fragments, 16 columns at a time, divide.
+// accumulators allow, and that B's fragments, 16 columns at a time, divide; of equal areas first
+// the squarest, which reads the fewest fragments.
 std::vector<GpuTile> warp_tiles(Engine engine, DType operands) {
   std::vector<GpuTile> tiles;
   for (const LayerZero& registers : register_tiles(engine)) {
@@ -51,6 +53,9 @@ std::vector<GpuTile> warp_tiles(Engine engine, DType operands) {
       }
     }
   }
+  std::ranges::stable_sort(tiles, {}, [](const GpuTile& tile) {
+    return std::pair(tile.warp_m * tile.warp_n, tile.warp_m + tile.warp_n);
+  });
   return tiles;
 }
 
@@ -73,6 +78,8 @@ std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType
           tile.block_k = depth;
           for (const int stages : {2, 3, 4}) {
             tile.stages = stages;
+            // With fewer stages a stage's copies would have less time than one stage takes.
+            tile.ahead = engine == Engine::TensorCores && stages >= 3;
             if (engine == Engine::CudaCores && stages > 3) continue;
             if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
                 0)

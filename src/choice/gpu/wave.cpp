@@ -127,18 +127,20 @@ double issue_cycles(const GpuContraction& shape, const GpuTile& tile) {
 }
 
 // The warps of a block run at once; they meet at a barrier for each stage. A block alone waits for
-// the barrier, for its first fragments and for its copies to be issued; while it waits the other
-// blocks of its multiprocessor work, as far as there are any.
+// the barrier and for its first fragments, if these are not loaded ahead, and for its copies to be
+// issued; while it waits the other blocks of its multiprocessor work, as far as there are any.
 LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                        const Sharing& sharing, int resident) {
   LayerTerms terms{.name = "block"};
   terms.parallel_trips = terms.units = tile.warps();
   const Sharing alone = sharing_of(tile, 1);
   const double copies = copy_instructions(shape, tile) / tile.warps() * alone.per_warp / partitions;
-  const double chain = warp_seconds(machine, tile, alone) +
-                       (default_calibration().gpu_barrier_latency +
-                        default_calibration().gpu_shared_latency + copies) /
-                           machine.clock_hz +
+  const bool ahead = tile.ahead && copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
+                     copies_vectors(shape.b_vectors, shape.b_element_bytes, tile);
+  const double waits =
+      ahead ? 0
+            : default_calibration().gpu_barrier_latency + default_calibration().gpu_shared_latency;
+  const double chain = warp_seconds(machine, tile, alone) + (waits + copies) / machine.clock_hz +
                        (asynchronous(shape, tile) ? 0 : machine.memory_latency_seconds);
   const double issue = resident * issue_cycles(shape, tile) / machine.clock_hz;
   terms.fixed = std::max(0.0, std::max(chain, issue) - warp_seconds(machine, tile, sharing));

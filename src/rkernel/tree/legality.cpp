@@ -99,7 +99,8 @@ void check_moves(const RKernel& kernel, const Limits& limits, Lines& found) {
       }
       if (move.stages < 1)
         found.push_back(fmt::format("layer {} has a move of {} stages", layer.name, move.stages));
-      if (!kernel.problem->contraction) continue;
+      // Registers are not what threads share.
+      if (!kernel.problem->contraction || move.to_layer == 0) continue;
       const Contraction& contraction = *kernel.problem->contraction;
       const std::vector<std::int64_t> extents = extents_at(kernel, layers - 1);
       const int spatial = move.operand == contraction.a ? contraction.m : contraction.n;

@@ -22,8 +22,10 @@ GridSlots region_slots(codegen::SlotTable& slots, const rkernel::Problem& proble
 }
 
 std::string name_of_tiles(const GpuContractionClass& shape_class) {
-  return shape_class.tile.to_string() +
-         (shape_class.second ? " and " + shape_class.second->to_string() : "");
+  const auto name = [&](const choice::GpuTile& tile) {
+    return emitted_tile(shape_class, tile).to_string();
+  };
+  return name(shape_class.tile) + (shape_class.second ? " and " + name(*shape_class.second) : "");
 }
 
 }  // namespace
@@ -48,6 +50,11 @@ std::string to_string(const GpuContractionClass& shape_class) {
          (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " +
          codegen::class_letters(shape_class.lanes) + (shape_class.split ? ", K split" : "") +
          ", outputs by " + std::string(name_of(shape_class.outputs));
+}
+
+choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::GpuTile tile) {
+  tile.ahead = tile.ahead && shape_class.a == Copy::Vectors && shape_class.b == Copy::Vectors;
+  return tile;
 }
 
 void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,

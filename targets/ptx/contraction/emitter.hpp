@@ -59,6 +59,10 @@ struct GpuContractionClass {
 };
 std::string to_string(const GpuContractionClass& shape_class);
 
+/// A tile of the class as its code runs it: copies by element take the registers that fragments
+/// loaded ahead would need.
+choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::GpuTile tile);
+
 /// Writes `symbol` (device_module.hpp) for the problem of the trees and this class. Tickets of the
 /// first region come before those of the second, and blocks take them round robin through both:
 /// which block idles at the end depends on all tickets together. Blocks of both have equal threads;

@@ -151,10 +151,13 @@ class GpuContractionKernel final : public ContractionKernel {
                          slots = pair ? pair_slots_ : slots_,
                          grids = pair ? pair_grid_ : PairSlots{grid_, grid_},
                          shape_class](llvm::Module& module, const std::string& symbol) {
-        std::vector<RegionTree> regions{
-            {contraction_tree(*problem, shape_class.tile, machine), grids[0]}};
-        if (shape_class.second)
-          regions.push_back({contraction_tree(*problem, *shape_class.second, machine), grids[1]});
+        std::vector<RegionTree> regions;
+        const auto add = [&](const GpuTile& tile, const GridSlots& grid) {
+          const GpuTile emitted = emitted_tile(shape_class, tile);
+          regions.push_back({contraction_tree(*problem, emitted, machine), grid});
+        };
+        add(shape_class.tile, grids[0]);
+        if (shape_class.second) add(*shape_class.second, grids[1]);
         emit_gpu_contraction(module, symbol, regions, slots, shape_class);
       };
       sources.push_back({"gpu contraction " + to_string(shape_class) + " " + structure, emit});

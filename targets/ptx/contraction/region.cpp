@@ -91,7 +91,8 @@ class RegionEmitter final : public rkernel::Emitter {
     emit_outputs();
   }
 
-  void run_ahead(int, std::span<const rkernel::Move> moves) override {
+  void run_ahead(int layer, std::span<const rkernel::Move> moves) override {
+    if (layer != shared_layer) return;
     bands_.enter(outputs_, block_index_, split_ ? first_step_ : nullptr);
     CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
                       carried_with(cursor_, bands_.positions(), {}));
@@ -104,20 +105,26 @@ class RegionEmitter final : public rkernel::Emitter {
     bands_.set_positions(std::span(after).subspan(2));
   }
 
-  void move(int, const rkernel::Move& move) override {
-    bands_.issue(move, write_step_, write_stage_);
+  void move(int layer, const rkernel::Move& move) override {
+    if (layer == shared_layer) bands_.issue(move, write_step_, write_stage_);
   }
 
   void leaf(const rkernel::Layer&) override {
     pipeline_->end_write(builder_);
-    // All lanes of a warp execute the following together; before, each has waited and copied by
-    // itself.
-    if (tile_.engine == choice::Engine::TensorCores)
-      call(builder_, Op::WarpSync, {number(all_lanes)});
-    llvm::Value* stage = stage_at(step_cursor_);
-    accumulators_ = leaf_->multiply(builder_, stage, at_byte(stage, number(tile_.a_stage_bytes())),
-                                    accumulators_);
-    pipeline_->end_read(builder_, step_cursor_);
+    gather_warp();
+    const StageTiles tiles = tiles_at(step_cursor_);
+    if (!tile_.ahead) {
+      accumulators_ = leaf_->multiply(builder_, tiles.a, tiles.b, accumulators_);
+      pipeline_->end_read(builder_, step_cursor_);
+      next_cursor_ = pipeline_->next(builder_, step_cursor_);
+      return;
+    }
+    accumulators_ =
+        leaf_->multiply_ahead(builder_, tiles.a, tiles.b, accumulators_, fragments_, [this] {
+          pipeline_->end_read(builder_, step_cursor_);
+          next_cursor_ = pipeline_->next(builder_, step_cursor_);
+          return first_fragments(next_cursor_, builder_.CreateAdd(loop_->index(), number(1)));
+        });
   }
 
  private:
@@ -170,6 +177,36 @@ class RegionEmitter final : public rkernel::Emitter {
   llvm::Value* stage_at(const Cursor& cursor) {
     return at_byte(stages_, builder_.CreateMul(cursor.stage, number(tile_.a_stage_bytes() +
                                                                     tile_.b_stage_bytes())));
+  }
+  struct StageTiles {
+    llvm::Value *a, *b;
+  };
+  StageTiles tiles_at(const Cursor& cursor) {
+    llvm::Value* stage = stage_at(cursor);
+    return {stage, at_byte(stage, number(tile_.a_stage_bytes()))};
+  }
+
+  /// All lanes of a warp of tensor cores execute what follows together; before, each has waited and
+  /// copied by itself.
+  void gather_warp() {
+    if (tile_.engine == choice::Engine::TensorCores)
+      call(builder_, Op::WarpSync, {number(all_lanes)});
+  }
+
+  /// The fragments that step `step`, at `cursor`, begins with, once it is there. Where there is no
+  /// such step, those of the step before, which cost no instruction; before the first one, zeros.
+  Values first_fragments(const Cursor& cursor, llvm::Value* step) {
+    codegen::Conditional exists(builder_, builder_.CreateICmpSLT(step, end_of_steps()),
+                                "fragments_ahead");
+    pipeline_->begin_read(builder_, cursor);
+    gather_warp();
+    const StageTiles tiles = tiles_at(cursor);
+    const Values loaded = leaf_->first_fragments(builder_, tiles.a, tiles.b);
+    if (!fragments_.empty()) return exists.close(loaded, fragments_);
+    Values none;
+    for (const llvm::Value* value : loaded)
+      none.push_back(llvm::Constant::getNullValue(value->getType()));
+    return exists.close(loaded, none);
   }
 
   /// The region has its own barriers: the parity of the phases of the region before is unknown.
@@ -317,31 +354,40 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   void begin_write(const Cursor& cursor, llvm::Value* step) {
-    pipeline_->begin_write(builder_, cursor,
-                           builder_.CreateICmpSLT(step, split_ ? end_step_ : steps_));
+    pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, end_of_steps()));
     write_step_ = step;
     write_stage_ = stage_at(cursor);
   }
 
-  // Beside the accumulators a step carries the cursor and both positions.
+  llvm::Value* begin_of_steps() { return split_ ? first_step_ : number(0); }
+  llvm::Value* end_of_steps() { return split_ ? end_step_ : steps_; }
+
+  // Beside the accumulators, and fragments that are loaded ahead, a step carries the cursor and
+  // both positions.
   void open_step() {
     Values carried = leaf_->zeros(builder_);
     const std::size_t sums = carried.size();
-    loop_.emplace(builder_, split_ ? first_step_ : number(0), split_ ? end_step_ : steps_,
-                  number(1), "step", carried_with(cursor_, bands_.positions(), std::move(carried)));
+    fragments_.clear();
+    if (tile_.ahead) fragments_ = first_fragments(cursor_, begin_of_steps());
+    carried.insert(carried.end(), fragments_.begin(), fragments_.end());
+    loop_.emplace(builder_, begin_of_steps(), end_of_steps(), number(1), "step",
+                  carried_with(cursor_, bands_.positions(), std::move(carried)));
     accumulators_.clear();
     for (std::size_t i = 0; i < sums; ++i) accumulators_.push_back(loop_->carried(i));
-    step_cursor_ = take_carried(*loop_, sums);
-    pipeline_->begin_read(builder_, step_cursor_);
+    for (std::size_t i = 0; i < fragments_.size(); ++i) fragments_[i] = loop_->carried(sums + i);
+    step_cursor_ = take_carried(*loop_, sums + fragments_.size());
+    if (!tile_.ahead) pipeline_->begin_read(builder_, step_cursor_);
     begin_write(pipeline_->last_ahead(builder_, step_cursor_),
                 builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)));
   }
 
   void close_step() {
     const std::size_t sums = accumulators_.size();
-    const Cursor cursor = pipeline_->next(builder_, step_cursor_);
-    accumulators_ = loop_->close(carried_with(cursor, bands_.next_positions(), accumulators_));
-    cursor_ = {accumulators_[sums], accumulators_[sums + 1]};
+    accumulators_.insert(accumulators_.end(), fragments_.begin(), fragments_.end());
+    accumulators_ =
+        loop_->close(carried_with(next_cursor_, bands_.next_positions(), accumulators_));
+    const std::size_t after = sums + fragments_.size();
+    cursor_ = {accumulators_[after], accumulators_[after + 1]};
     accumulators_.resize(sums);
   }
 
@@ -370,9 +416,11 @@ class RegionEmitter final : public rkernel::Emitter {
   llvm::Value *sharing_tile_ = nullptr, *sharing_ticket_ = nullptr;
   std::map<int, llvm::Value*> block_index_;
   BlockOutputs outputs_{};
-  Cursor cursor_, step_cursor_;  ///< cursor of the ticket's first step; of the step in the loop
+  Cursor cursor_;                     ///< of the ticket's first step
+  Cursor step_cursor_, next_cursor_;  ///< of the step in the loop, and of the one after it
   std::optional<CountedLoop> loop_;
   Values accumulators_;
+  Values fragments_;  ///< loaded ahead; none: the tile loads none so
   llvm::Value *write_stage_ = nullptr, *write_step_ = nullptr;
 };
 

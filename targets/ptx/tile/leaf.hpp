@@ -3,6 +3,7 @@
 // memory. One implementation for each engine; all else (tickets, moves, pipeline, epilogue) is the
 // contraction emitter's.
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,6 +48,17 @@ class Leaf : public OutputPlaces {
   virtual std::vector<llvm::Value*> multiply(codegen::Builder& builder, llvm::Value* a,
                                              llvm::Value* b,
                                              std::span<llvm::Value* const> accumulators) = 0;
+
+  /// Where a tile loads fragments ahead (GpuTile::ahead): what a thread has in registers of a stage
+  /// before it multiplies. Throws Error(internal) where it does not.
+  virtual std::vector<llvm::Value*> first_fragments(codegen::Builder& builder, llvm::Value* a,
+                                                    llvm::Value* b);
+  /// multiply() from these on. `next` emits, once nothing of the stage is left to be loaded, and
+  /// before its last multiplications, the loads of the next stage's, which `fragments` becomes.
+  virtual std::vector<llvm::Value*> multiply_ahead(
+      codegen::Builder& builder, llvm::Value* a, llvm::Value* b,
+      std::span<llvm::Value* const> accumulators, std::vector<llvm::Value*>& fragments,
+      const std::function<std::vector<llvm::Value*>()>& next);
 };
 
 /// Both read their tiles from the layers of the tree, not from elsewhere.

@@ -13,6 +13,8 @@ namespace dyn::ptx {
 /// Accumulators of one lane in an instruction's tile: rows g and g + 8, at columns 2 * t and 2 * t
 /// + 1 each, for lane 4 * g + t.
 inline constexpr int mma_accumulators = 4;
+/// Registers of one lane in an instruction's tile of A and of B.
+inline constexpr int mma_a_registers = 4, mma_b_registers = 2;
 inline constexpr int lanes_of_row = 4, lower_rows = 8;
 
 /// Throws Error(internal) for dtypes that tensor cores do not multiply.

@@ -75,22 +75,25 @@ class TensorCoreLeaf final : public Leaf {
                   llvm::ConstantFP::get(builder.getFloatTy(), 0));
   }
 
-  // The fragments of a step are loaded while the one before it multiplies. K ascends.
   Values multiply(Builder& builder, llvm::Value* a, llvm::Value* b,
                   std::span<llvm::Value* const> accumulators) override {
-    const Values a_addresses = a_->addresses(builder, a), b_addresses = b_->addresses(builder, b);
-    Values sums(accumulators.begin(), accumulators.end());
-    auto rows = a_->load(builder, a_addresses, 0);
-    auto columns = b_->load(builder, b_addresses, 0);
-    for (int step = 0; step < steps_; ++step) {
-      const bool last = step + 1 == steps_;
-      auto next_rows = last ? std::vector<Values>() : a_->load(builder, a_addresses, step + 1);
-      auto next_columns = last ? std::vector<Values>() : b_->load(builder, b_addresses, step + 1);
-      multiply_fragments(builder, instruction_, rows, columns, sums);
-      rows = std::move(next_rows);
-      columns = std::move(next_columns);
-    }
-    return sums;
+    const Addresses stage = addresses(builder, a, b);
+    return multiply_steps(builder, stage, load(builder, stage, 0), accumulators, [] {});
+  }
+
+  Values first_fragments(Builder& builder, llvm::Value* a, llvm::Value* b) override {
+    const Fragments first = load(builder, addresses(builder, a, b), 0);
+    Values registers;
+    for (const std::vector<Values>* tiles : {&first.rows, &first.columns})
+      for (const Values& tile : *tiles) registers.insert(registers.end(), tile.begin(), tile.end());
+    return registers;
+  }
+
+  Values multiply_ahead(Builder& builder, llvm::Value* a, llvm::Value* b,
+                        std::span<llvm::Value* const> accumulators, Values& fragments,
+                        const std::function<Values()>& next) override {
+    return multiply_steps(builder, addresses(builder, a, b), in_tiles(fragments), accumulators,
+                          [&] { fragments = next(); });
   }
 
   // Accumulators: instruction tiles row by row, in each of them the four of mma.
@@ -105,6 +108,47 @@ class TensorCoreLeaf final : public Leaf {
   int side_by_side() const override { return mma_accumulators / 2; }
 
  private:
+  struct Addresses {
+    Values a, b;
+  };
+  /// Registers of one step of K, for each instruction's tile of the warp.
+  struct Fragments {
+    std::vector<Values> rows, columns;
+  };
+  Addresses addresses(Builder& builder, llvm::Value* a, llvm::Value* b) const {
+    return {a_->addresses(builder, a), b_->addresses(builder, b)};
+  }
+  Fragments load(Builder& builder, const Addresses& stage, int step) const {
+    return {a_->load(builder, stage.a, step), b_->load(builder, stage.b, step)};
+  }
+  Fragments in_tiles(std::span<llvm::Value* const> registers) const {
+    Fragments fragments;
+    const auto take = [&](std::vector<Values>& tiles, int count, std::size_t of_tile) {
+      for (int i = 0; i < count; ++i, registers = registers.subspan(of_tile))
+        tiles.emplace_back(registers.begin(), registers.begin() + of_tile);
+    };
+    take(fragments.rows, tiles_m(), mma_a_registers);
+    take(fragments.columns, tiles_n(), mma_b_registers);
+    return fragments;
+  }
+
+  // The fragments of a step are loaded while the one before it multiplies. K ascends.
+  Values multiply_steps(Builder& builder, const Addresses& stage, Fragments current,
+                        std::span<llvm::Value* const> accumulators,
+                        const std::function<void()>& before_last) const {
+    Values sums(accumulators.begin(), accumulators.end());
+    for (int step = 0; step < steps_; ++step) {
+      Fragments next;
+      if (step + 1 < steps_)
+        next = load(builder, stage, step + 1);
+      else
+        before_last();
+      multiply_fragments(builder, instruction_, current.rows, current.columns, sums);
+      current = std::move(next);
+    }
+    return sums;
+  }
+
   int tiles_m() const { return tile_.warp_m / mma_rows; }
   int tiles_n() const { return tile_.warp_n / mma_columns; }
 

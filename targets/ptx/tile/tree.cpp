@@ -57,6 +57,11 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
                            {},
                            lowest,
                            warp_lanes});
+  if (tile.ahead) {
+    for (const int factor : {a, b})
+      kernel.layers.back().moves.push_back(
+          {factor, shared_layer, register_layer, rkernel::MoveForm::AsItLies, 2, tile.operands});
+  }
   kernel.layers.push_back(
       {"block",
        {{m, LoopKind::Parallel, tile.warp_m}, {n, LoopKind::Parallel, tile.warp_n}},
@@ -95,6 +100,7 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   tile.block_n = tile_along(kernel, grid_layer, n);
   tile.block_k = tile_along(kernel, shared_layer, k);
   tile.stages = move.stages;
+  tile.ahead = !kernel.layers.at(warp_layer).moves.empty();
   tile.window_entry_bytes = window_entry_bytes(*kernel.problem);
   return tile;
 }

@@ -236,7 +236,8 @@ codegen::KernelSource source_of(const BuiltMatmul& built,
     codegen::SlotTable slots(built.problem);
     std::vector<RegionTree> regions;
     const auto add = [&](const choice::GpuTile& tile, const GridSlots& grid) {
-      regions.push_back({contraction_tree(built.problem, tile, described_gpu("a100")), grid});
+      const choice::GpuTile emitted = emitted_tile(built.shape_class, tile);
+      regions.push_back({contraction_tree(built.problem, emitted, described_gpu("a100")), grid});
       if (change) change(regions.back().kernel);
     };
     if (built.shape_class.second) {
@@ -363,7 +364,8 @@ choice::GpuTile small_tensor_tile(DType operands) {
           .block_m = 32,
           .block_n = 32,
           .block_k = operands == DType::f32 ? 16 : 32,
-          .stages = 3};
+          .stages = 3,
+          .ahead = operands != DType::f32};
 }
 
 std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {

@@ -107,6 +107,8 @@ TEST_CASE("a tree has the tiles that it was made of, and prints them") {
   const BuiltMatmul built = build(c);
   const std::string text = to_string(tree(built));
   CHECK(text.find("move a: grid -> shared, swizzled, as bf16, 3 stages") != std::string::npos);
+  CHECK(text.find("move a: shared -> registers, as it lies, as bf16, 2 stages") !=
+        std::string::npos);
   CHECK(text.find("for m: parallel, tile 32") != std::string::npos);
 }
 
