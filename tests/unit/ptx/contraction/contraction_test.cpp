@@ -61,20 +61,6 @@ void check_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
   }
 }
 
-/// Draws the dtypes of a form; bytes have a sign or none.
-void draw_dtypes(MatmulCase& c, std::mt19937_64& random) {
-  constexpr DType floats[] = {DType::f32, DType::f16, DType::bf16},
-                  bytes[] = {DType::u8, DType::i8};
-  const auto factor = [&](Copy copy) {
-    if (c.tile.integers()) return bytes[random() % 2];
-    return copy == Copy::Vectors ? c.tile.operands : floats[random() % 3];
-  };
-  c.a = factor(c.a_copy);
-  c.b = factor(c.b_copy);
-  c.output = c.tile.integers() ? c.gelu ? bytes[random() % 2] : DType::i32 : floats[random() % 3];
-  c.residual = c.residual && !(c.tile.integers() && c.gelu);
-}
-
 /// Draws a form by the seed, among all possible ones.
 MatmulCase random_form(const dyn::choice::GpuTile& tile, std::mt19937_64& random) {
   const auto chance = [&](unsigned one_of) { return random() % one_of == 0; };

@@ -141,6 +141,19 @@ Element expected_at(const MatmulCase& c, const std::vector<Bytes>& buffers, cons
 
 }  // namespace
 
+void draw_dtypes(MatmulCase& c, std::mt19937_64& random) {
+  constexpr DType floats[] = {DType::f32, DType::f16, DType::bf16},
+                  bytes[] = {DType::u8, DType::i8};
+  const auto factor = [&](Copy copy) {
+    if (c.tile.integers()) return bytes[random() % 2];
+    return copy == Copy::Vectors ? c.tile.operands : floats[random() % 3];
+  };
+  c.a = factor(c.a_copy);
+  c.b = factor(c.b_copy);
+  c.output = c.tile.integers() ? c.gelu ? bytes[random() % 2] : DType::i32 : floats[random() % 3];
+  c.residual = c.residual && !(c.tile.integers() && c.gelu);
+}
+
 std::vector<Bytes> random_buffers(const MatmulCase& c, std::mt19937_64& random) {
   std::vector<Bytes> buffers{random_buffer(c.a, a_layout(c).elements, random),
                              random_buffer(c.b, b_layout(c).elements, random)};

@@ -12,6 +12,10 @@ namespace dyn::ptx::testing {
 
 using Bytes = std::vector<std::byte>;
 
+/// Draws the dtypes of a form whose copies and epilogue are set; bytes have a sign or none, and no
+/// residual is added to what is requantised.
+void draw_dtypes(MatmulCase& c, std::mt19937_64& random);
+
 /// One for each operand of the problem, in its order. The output is filled with a pattern that no
 /// kernel writes.
 std::vector<Bytes> random_buffers(const MatmulCase& c, std::mt19937_64& random);
