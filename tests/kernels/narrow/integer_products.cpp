@@ -201,6 +201,25 @@ TEST_SUITE("fast") {
       check(product, options, random);
     }
   }
+
+  TEST_CASE("an integer product that a GPU refuses is the host's") {
+    Random random("integer products of the host");
+    Options options = test_options();
+    options.device = "emulator";
+    options.random_weights = true;
+    const Product product{
+        "dyn 1\ndim M in 0..99\ngraph g(x: u8[M, 76]) -> (sums: i32[M, 33], q: f64[M, 33]) {\n"
+        "  sums = matmul(x, w: i8[76, 33])\n  q = (cast(sums) dtype=f64) * 0.1\n"
+        "  return sums, q\n}\n",
+        {7, 76}};
+    const Graph graph = Graph::from_text(product.text, options);
+    const auto& problems = graph.model()->problems();
+    for (std::size_t group = 0; group < problems.size(); ++group) {
+      if (problems[group].contraction)
+        CHECK(graph.model()->kernel(group).space() == rkernel::Space::Host);
+    }
+    check(product, options, random);
+  }
 }
 
 }  // namespace dyn::testing
