@@ -52,7 +52,8 @@ class PtxTarget final : public rkernel::Target {
       : options_(options),
         contraction_machine_(options.machine),
         tiles_(choice::gpu_tiles(options.machine, options.precision, options.allow_tf32)),
-        pairs_(choice::gpu_pairs(options.machine, tiles_)) {
+        pairs_(choice::gpu_pairs(options.machine, tiles_)),
+        byte_tiles_(choice::gpu_tiles(options.machine, DType::i8, false)) {
     const bool emulated = std::dynamic_pointer_cast<Emulator>(options.device) != nullptr;
     name_ = (emulated ? "emulator/" : "cuda/") + options.machine.name;
   }
@@ -60,6 +61,7 @@ class PtxTarget final : public rkernel::Target {
   std::string name() const override { return name_; }
   bool fuses_attention() const override { return true; }
   std::int64_t most_attention_depth() const override { return ptx::most_attention_depth; }
+  DType integer_factor() const override { return byte_tiles_.empty() ? DType::f32 : DType::u8; }
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 
@@ -117,6 +119,9 @@ class PtxTarget final : public rkernel::Target {
     const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
     if (problem.recurrence) return {};
     if (problem.host) return made(FunctionKernel::draft(problem, options_.machine, name_));
+    if (problem.contraction && multiplies_bytes(problem))
+      return made(ContractionKernel::draft(problem, contraction_machine_, DType::i8, byte_tiles_,
+                                           name_, options_.policy));
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, contraction_machine_, options_.precision,
                                            tiles_, name_, options_.policy, pairs_));
@@ -163,9 +168,10 @@ class PtxTarget final : public rkernel::Target {
   }
 
   TargetOptions options_;
-  choice::GpuMachine contraction_machine_;  ///< with what was timed, once measured_ is set
-  std::vector<choice::GpuTile> tiles_;      ///< candidates of every contraction
-  std::vector<choice::GpuPair> pairs_;      ///< pairs that one launch can run
+  choice::GpuMachine contraction_machine_;   ///< with what was timed, once measured_ is set
+  std::vector<choice::GpuTile> tiles_;       ///< candidates of every contraction
+  std::vector<choice::GpuPair> pairs_;       ///< pairs that one launch can run
+  std::vector<choice::GpuTile> byte_tiles_;  ///< of those of integers of 8 bits; never timed
   std::once_flag measured_;
   std::string name_;
   std::atomic<std::int64_t> compiled_{0};

@@ -13,7 +13,7 @@ namespace dyn::gpu_check {
 struct Settings {
   std::string device = "cuda";    ///< or "emulator"
   std::string gpu;                ///< index of the GPU, or what the emulator imitates
-  std::string precision = "f32";  ///< f32, tf32, f16 or bf16
+  std::string precision = "f32";  ///< f32, tf32, f16 or bf16; of tiles i8 too
   std::uint64_t seed = 1;
   int rounds = 4;        ///< random sizes of each kernel (tiles, attention)
   bool emulate = false;  ///< compare with the emulator, too (tiles, attention)

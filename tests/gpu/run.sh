@@ -38,9 +38,11 @@ date -u +%F > "$output/date.txt"
 nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,ecc.mode.current --format=csv > "$output/nvidia-smi.txt" 2>&1
 
 part record "$check" record --output "$output/recorded.json"
-for precision in f32 tf32 f16 bf16; do
+for precision in f32 tf32 f16 bf16 i8; do
   part "tiles-$precision" "$check" tiles --precision $precision
   part "emulator-$precision" "$check" tiles --precision $precision --rounds 1 --emulate yes
+done
+for precision in f32 tf32 f16 bf16; do
   part "attention-$precision" "$check" attention --precision $precision
   part "emulator-attention-$precision" "$check" attention --precision $precision --rounds 1 --emulate yes
   part "operators-$precision" "$check" operators --precision $precision

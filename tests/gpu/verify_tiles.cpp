@@ -27,7 +27,6 @@ Bytes run(PtxDevice& device, const void* function, const MatmulCase& c,
 /// The forms of one tile: both ways of copying each operand, both orders of B, transposes, all
 /// dtypes of memory, epilogues.
 std::vector<MatmulCase> forms_of(const choice::GpuTile& tile, std::mt19937_64& random) {
-  constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   std::vector<MatmulCase> forms;
   for (const Copy a : {Copy::Vectors, Copy::Elements}) {
     for (const Copy b : {Copy::Vectors, Copy::Elements}) {
@@ -38,14 +37,12 @@ std::vector<MatmulCase> forms_of(const choice::GpuTile& tile, std::mt19937_64& r
         c.a_copy = a;
         c.b_copy = b;
         c.b_order = order;
-        c.a = a == Copy::Vectors ? tile.operands : dtypes[random() % 3];
-        c.b = b == Copy::Vectors ? tile.operands : dtypes[random() % 3];
-        c.output = dtypes[random() % 3];
         c.transpose_a = a == Copy::Elements && random() % 2 == 0;
         c.transpose_b = b == Copy::Elements ? random() % 2 == 0 : order == BOrder::RowsAlongK;
         c.bias = random() % 2 == 0;
         c.gelu = random() % 2 == 0;
         c.residual = random() % 2 == 0;
+        draw_dtypes(c, random);
         forms.push_back(c);
       }
     }
@@ -72,7 +69,7 @@ void draw_sizes(MatmulCase& c, int multiprocessors, std::mt19937_64& random) {
   c.blocks = 1 + static_cast<int>(random() % static_cast<unsigned>(multiprocessors));
   c.a_slack = slack_for(c.a_copy, c.k, c.a, random);
   c.b_slack = slack_for(c.b_copy, c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b, random);
-  c.offset = 8 * static_cast<std::int64_t>(random() % 3);
+  c.offset = 16 * static_cast<std::int64_t>(random() % 3);
 }
 
 /// Runs one form at random sizes; `emulator` may be nullptr.
@@ -102,6 +99,7 @@ int verify_tiles(const Settings& settings) {
   const auto device = open(settings);
   const DType operands = settings.precision == "f16"    ? DType::f16
                          : settings.precision == "bf16" ? DType::bf16
+                         : settings.precision == "i8"   ? DType::i8
                                                         : DType::f32;
   std::mt19937_64 random(settings.seed);
   const auto emulator =

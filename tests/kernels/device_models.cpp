@@ -128,7 +128,64 @@ void check_model(const ExportedModel& item, const ModelPrecision& precision, std
   CHECK_MESSAGE(worst <= precision.tolerance, std::string(item.name));
 }
 
+/// Codes as convolutions of a quantised image network and as a linear layer that quantises its rows
+/// itself have them. Scales are powers of two: floats round where both sides do.
+constexpr const char* quantised_text = R"(dyn 1
+dim B in 1..4
+dim H in 8..40
+dim W in 8..40
+graph quantised(image: u8[B, H, W, 3]) -> (codes: u8[B, H, W, 32], y: f32[B, H * W, 40]) {
+  s0 = conv(image, w0: i8[3, 3, 3, 16]) before=[1, 1] after=[1, 1] value=114
+  a0 = cast(minimum(maximum(round((cast(s0 + b0: i32[16]) dtype=f32) * 0.00390625) + 5, 0), 255)) dtype=u8
+  s1 = conv(a0, w1: i8[3, 3, 16, 16]) before=[1, 1] after=[1, 1] value=5
+  a1 = cast(minimum(maximum(round((cast(s1 + b1: i32[16]) dtype=f32) * 0.0009765625) + 9, 0), 255)) dtype=u8
+  s2 = conv(a1, w2: i8[1, 1, 16, 32]) value=9
+  codes = cast(minimum(maximum(round((cast(s2 + b2: i32[32]) dtype=f32) * 0.00390625) + 128, 0), 255)) dtype=u8
+  x = reshape((cast(codes) dtype=f32) - 128) shape=[B, H * W, 32]
+  reach = reduce_max(abs(x)) axes=[2] keepdims=true
+  rows = cast(round(x * (127 / maximum(reach, 1))) + 128) dtype=u8
+  sums = matmul(rows, w3: i8[32, 40]) - c3: i32[40]
+  y = (cast(sums) dtype=f32) * (maximum(reach, 1) * 0.0078125)
+  return codes, y
+}
+)";
+
+Graph quantised_on(const std::string& device) {
+  Options options = test_options();
+  options.device = device;
+  options.random_weights = true;
+  return Graph::from_text(quantised_text, options);
+}
+
+int products_of_bytes(const Graph& graph) {
+  const auto& problems = graph.model()->problems();
+  return static_cast<int>(std::ranges::count_if(problems, [](const rkernel::Problem& problem) {
+    return problem.contraction &&
+           problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8;
+  }));
+}
+
 }  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("a quantised model runs on the emulator as on the CPU, its products in bytes") {
+    Random random("quantised model");
+    const Graph device = quantised_on("emulator"), host = quantised_on("cpu");
+    check_is_on_device(device, "quantised");
+    CHECK(products_of_bytes(device) == 4);
+    for (const Shape& shape : {Shape{1, 8, 11, 3}, Shape{2, 13, 9, 3}}) {
+      Tensor image(DType::u8, shape);
+      fill(image, uniform(0, 255), random);
+      const Outputs found = device.run({{"image", image}}), expected = host.run({{"image", image}});
+      const auto codes = found["codes"].data<std::uint8_t>();
+      CHECK(std::ranges::equal(codes, expected["codes"].data<std::uint8_t>()));
+      CHECK(std::ranges::count(codes, std::uint8_t{0}) * 2 < std::ssize(codes));
+      const auto y = found["y"].data<float>(), wanted = expected["y"].data<float>();
+      REQUIRE(y.size() == wanted.size());
+      for (std::size_t i = 0; i < y.size(); ++i) REQUIRE(y[i] == wanted[i]);
+    }
+  }
+}
 
 TEST_SUITE("full") {
   TEST_CASE("whole models run on the emulator without the host") {

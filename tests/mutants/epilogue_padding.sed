@@ -2,4 +2,4 @@
 # file: src/choice/gpu/gpu.cpp
 # target: test_ptx
 # test: the kernels of all tiles meet no bank twice*
-s/Engine::TensorCores . mma_row_padding : row_padding/Engine::TensorCores ? row_padding : row_padding/
+s/block_n . mma_row_padding . side_by_side/block_n + row_padding/

@@ -12,8 +12,10 @@ namespace {
 constexpr int stage_alignment = 128;  ///< bytes
 constexpr int barrier_bytes = 128;    ///< before all stages
 constexpr int row_padding = 4;        ///< floats after a row, so that rows start in different banks
-constexpr int mma_row_padding = 8;    ///< the same for columns of an instruction's outputs
-constexpr int most_registers = 255;   ///< of one thread, on every GPU so far
+constexpr int mma_row_padding = 4;    ///< the same for each output that a lane stores at once
+constexpr int most_side_by_side = 4, pair = 2;
+constexpr int banks = 32;            ///< of shared memory, a word each
+constexpr int most_registers = 255;  ///< of one thread, on every GPU so far
 /// Where these run out ptxas loads fewer fragments ahead: it takes 221 to 255, by architecture.
 constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
@@ -32,6 +34,14 @@ constexpr int shared_reserved_bytes =
 int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage_alignment)); }
 
 }  // namespace
+
+double mma_fma(const GpuMachine& machine, DType operands) {
+  switch (size_of(operands)) {
+    case 1: return machine.i8_mma_fma;
+    case 2: return machine.f16_mma_fma;
+    default: return machine.tf32_mma_fma;
+  }
+}
 
 // Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to
 // that.
@@ -64,13 +74,16 @@ int GpuTile::b_stage_bytes() const {
 }
 
 int GpuTile::shared_bytes() const {
-  const int epilogue = block_m * epilogue_row_floats() * static_cast<int>(sizeof(float));
+  const int epilogue = block_m * epilogue_row_floats(integers() ? most_side_by_side : pair) *
+                       static_cast<int>(sizeof(float));
   return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue) +
          window_table_bytes();
 }
 
-int GpuTile::epilogue_row_floats() const {
-  return block_n + (engine == Engine::TensorCores ? mma_row_padding : row_padding);
+int GpuTile::epilogue_row_floats(int side_by_side) const {
+  if (engine == Engine::CudaCores) return block_n + row_padding;
+  const int words = block_n + mma_row_padding * side_by_side;
+  return words % banks == 0 ? block_n : words;
 }
 
 std::string GpuTile::to_string() const {

@@ -29,6 +29,7 @@ struct GpuMachine {
   double f32_fma = 0;      ///< multiply-adds on CUDA cores
   double f16_mma_fma = 0;  ///< multiply-adds on tensor cores, f16 and bf16, dense, by mma.sync
   double tf32_mma_fma = 0;
+  double i8_mma_fma = 0;           ///< the same of integers of 8 bits, by mma.sync
   double shared_bytes = 128;       ///< read from shared memory
   double l2_bytes_per_cycle = 64;  ///< from L2 into one multiprocessor
   std::int64_t l2_bytes = 0, memory_bytes = 0;
@@ -48,11 +49,17 @@ inline constexpr int warp_lanes = 32;
 /// What multiplies.
 enum class Engine : std::uint8_t { CudaCores, TensorCores };
 
-/// The tiles of a contraction at each layer. f32, f16 or bf16 operands; f32 accumulators.
+/// K of one instruction of tensor cores: 32 bytes, where TF32 has 4.
+inline int mma_depth(DType operands) { return 32 / static_cast<int>(size_of(operands)); }
+/// Multiply-adds on tensor cores in each cycle of one multiprocessor; 0: it has none for these.
+double mma_fma(const GpuMachine& machine, DType operands);
+
+/// The tiles of a contraction at each layer. f32, f16 or bf16 operands and f32 accumulators, or
+/// integers of 8 bits, each factor with or without sign, and i32 accumulators.
 struct GpuTile {
   Engine engine = Engine::CudaCores;
-  DType operands =
-      DType::f32;  ///< as they lie in shared memory; CudaCores: f32. TensorCores with f32: TF32
+  DType operands = DType::f32;  ///< as they lie in shared memory; CudaCores: f32. TensorCores: f32
+                                ///< is TF32, and i8 stands for u8 too
   int thread_m = 8,
       thread_n =
           8;  ///< registers: of one thread (CudaCores), of one instruction (TensorCores: 16 x 8)
@@ -67,6 +74,9 @@ struct GpuTile {
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
   int threads() const { return warp_lanes * warps(); }
+  bool integers() const { return operands == DType::i8; }
+  /// What the elements of a factor of this dtype are in shared memory.
+  DType staged(DType factor) const { return integers() ? factor : operands; }
   /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments,
   /// addresses.
   int registers() const;
@@ -83,9 +93,10 @@ struct GpuTile {
   /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows, then the
   /// table of windows.
   int shared_bytes() const;
-  /// Floats from one row of the outputs in shared memory to the next, so that lanes that store side
-  /// by side meet no bank twice: four rows of 8 columns on tensor cores.
-  int epilogue_row_floats() const;
+  /// Words from one row of the outputs in shared memory to the next, so that lanes that store
+  /// `side_by_side` of them at once (OutputPlaces) meet no bank twice: on tensor cores four rows of
+  /// 8 columns in pairs, or two of 16 in fours.
+  int epilogue_row_floats(int side_by_side) const;
   std::string to_string() const;  ///< "bf16 tensor cores 128x128x32, warps 64x32, 3 stages"
 };
 
@@ -102,7 +113,7 @@ Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int s
 
 /// Candidates bottom-up (Vortex, Algorithm 2), from the GPU's numbers alone: tiles of registers
 /// that a thread can hold, warps and blocks that fit. `operands`: the dtype that the contraction
-/// computes with; CUDA cores serve every one. A fixed order.
+/// computes with; CUDA cores serve every one but integers, which need tensor cores. A fixed order.
 std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool allow_tf32);
 
 /// The surroundings of one contraction on a GPU, beside its sizes.

@@ -10,7 +10,7 @@ namespace {
 
 double multiply_adds_per_cycle(const GpuMachine& machine, const GpuTile& tile) {
   if (tile.engine == Engine::CudaCores) return machine.f32_fma;
-  return size_of(tile.operands) == 2 ? machine.f16_mma_fma : machine.tf32_mma_fma;
+  return mma_fma(machine, tile.operands);
 }
 
 // Equations 2 to 4 from the registers up to one block of the grid.

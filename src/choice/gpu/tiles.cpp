@@ -21,8 +21,7 @@ struct LayerZero {
   int m, n;
 };
 
-// What a thread can hold, resp. what the instruction set multiplies (mma.m16n8k16, and m16n8k8 for
-// TF32).
+// What a thread can hold, resp. what the instruction set multiplies (mma.m16n8 by mma_depth()).
 std::vector<LayerZero> register_tiles(Engine engine) {
   if (engine == Engine::TensorCores) return {{16, 8}};
   return {{1, 4}, {2, 4}, {4, 4}, {8, 4}, {8, 8}};
@@ -61,7 +60,7 @@ std::vector<GpuTile> warp_tiles(Engine engine, DType operands) {
 
 std::vector<int> stage_depths(Engine engine, DType operands) {
   if (engine == Engine::CudaCores) return {8, 16, 32};
-  return size_of(operands) == 2 ? std::vector{32, 64} : std::vector{16, 32};
+  return {2 * mma_depth(operands), 4 * mma_depth(operands)};
 }
 
 // Blocks stand on warps, stages fill shared memory: all that the machine can run.
@@ -196,10 +195,10 @@ std::vector<GpuTile> tiles_of(const GpuMachine& machine, Engine engine, DType op
 }  // namespace
 
 std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool allow_tf32) {
-  const bool tensor =
-      operands == DType::f32 ? allow_tf32 && machine.tf32_mma_fma > 0 : machine.f16_mma_fma > 0;
+  const bool tensor = (operands != DType::f32 || allow_tf32) && mma_fma(machine, operands) > 0;
   std::vector<GpuTile> tiles;
   if (tensor) tiles = tiles_of(machine, Engine::TensorCores, operands, most_tiles);
+  if (operands == DType::i8) return tiles;
   const std::vector<GpuTile> cuda =
       tiles_of(machine, Engine::CudaCores, DType::f32, tensor ? most_fallbacks : most_tiles);
   tiles.insert(tiles.end(), cuda.begin(), cuda.end());

@@ -34,11 +34,9 @@ double step_instructions(const GpuTile& tile) {
 double instruction_cycles(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing,
                           double independent) {
   if (tile.engine == Engine::TensorCores) {
-    const bool half = size_of(tile.operands) == 2;
-    const double multiply_adds = tile.thread_m * tile.thread_n * (half ? 16.0 : 8.0);
-    return std::max(
-        multiply_adds * sharing.per_warp / (half ? machine.f16_mma_fma : machine.tf32_mma_fma),
-        default_calibration().gpu_mma_latency / independent);
+    const double multiply_adds = tile.thread_m * tile.thread_n * mma_depth(tile.operands);
+    return std::max(multiply_adds * sharing.per_warp / mma_fma(machine, tile.operands),
+                    default_calibration().gpu_mma_latency / independent);
   }
   const double multiply_adds = tile.thread_m * tile.thread_n;
   return std::max({warp_lanes * multiply_adds * sharing.per_warp / machine.f32_fma,
@@ -80,7 +78,7 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
 LayerTerms warp_terms(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing) {
   LayerTerms terms{.name = "warp"};
   const bool tensor = tile.engine == Engine::TensorCores;
-  const double step_k = tensor ? (size_of(tile.operands) == 2 ? 16 : 8) : 1;
+  const double step_k = tensor ? mma_depth(tile.operands) : 1;
   const int row_steps = tile.warp_m / tile.thread_m, column_steps = tile.warp_n / tile.thread_n;
   terms.spatial_trips = tensor ? static_cast<double>(row_steps) * column_steps : 1;
   terms.reduction_trips = tile.block_k / step_k;
@@ -108,11 +106,12 @@ double warp_seconds(const GpuMachine& machine, const GpuTile& tile, const Sharin
 // Instructions of one warp on tensor cores for a stage, beside copies: multiplications, loads of
 // fragments, and what waits, arrives, and moves on.
 double stage_instructions(const GpuTile& tile, bool windows) {
-  const bool half = size_of(tile.operands) == 2;
   const int rows = tile.warp_m / tile.thread_m, columns = tile.warp_n / tile.thread_n;
-  // ldmatrix loads 16 rows of A, and 16 columns of B where elements have 2 bytes.
-  const double loads = rows + columns * (half ? 0.5 : 2);
-  return tile.block_k / (half ? 16.0 : 8.0) * (rows * columns + loads) +
+  // ldmatrix loads 16 rows of A, and 16 columns of B where elements have 1 or 2 bytes; bytes are
+  // put in order then.
+  const double of_column = size_of(tile.operands) == 4 ? 2 : tile.integers() ? 2.5 : 0.5;
+  return static_cast<double>(tile.block_k) / mma_depth(tile.operands) *
+             (rows * columns + rows + columns * of_column) +
          default_calibration().gpu_stage_instructions +
          (windows ? default_calibration().gpu_window_stage_instructions : 0);
 }

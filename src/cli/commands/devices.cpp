@@ -69,6 +69,7 @@ Row gpu_row(const std::string& device, const choice::GpuMachine& gpu) {
           {"f32_tflops", tflops(gpu.f32_fma)},
           {"tf32_tflops", tflops(gpu.tf32_mma_fma)},
           {"f16_tflops", tflops(gpu.f16_mma_fma)},
+          {"i8_tops", tflops(gpu.i8_mma_fma)},
           {"memory_gb", static_cast<double>(gpu.memory_bytes) / giga},
           {"memory_gb_per_s", gpu.memory_bytes_per_second / giga},
           {"l2_mb", static_cast<double>(gpu.l2_bytes) / 1e6},

@@ -36,6 +36,8 @@ class FallbackTarget final : public rkernel::Target {
   /// The host fuses all that a device refuses.
   bool fuses_attention() const override { return first_->fuses_attention(); }
   std::int64_t most_attention_depth() const override { return first_->most_attention_depth(); }
+  /// Every host contracts u8 by i8.
+  DType integer_factor() const override { return first_->integer_factor(); }
 
   rkernel::Prepared prepare(std::vector<rkernel::Problem> problems,
                             const rkernel::BufferFacts& buffers) override {

@@ -21,6 +21,11 @@ std::vector<int> roots_of(const rkernel::Problem& problem) {
 
 }  // namespace
 
+llvm::Type* Epilogue::sum_type(int width) {
+  llvm::Type* type = tile_.integers ? builder_.getInt32Ty() : builder_.getFloatTy();
+  return codegen::lanes_of(type, width);
+}
+
 llvm::Value* Epilogue::place(llvm::Value* shared, llvm::Value* row, llvm::Value* column) {
   llvm::Value* element =
       builder_.CreateAdd(builder_.CreateMul(row, number(tile_.row_floats)), column);
@@ -34,16 +39,16 @@ void Epilogue::publish(const OutputPlaces& places, std::span<llvm::Value* const>
   for (std::size_t i = 0; i < accumulators.size(); i += together) {
     llvm::Value* stored = accumulators[i];
     if (together > 1) {
-      stored = llvm::PoisonValue::get(
-          llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(together)));
+      stored = llvm::PoisonValue::get(sum_type(static_cast<int>(together)));
       for (std::size_t j = 0; j < together; ++j)
         stored = builder_.CreateInsertElement(stored, accumulators[i + j], j);
     }
     const OutputPlaces::Place at = places.place(builder_, i);
     llvm::Value* address = place(shared, at.row, at.column);
     if (how == Publish::Add) {
-      stored = builder_.CreateFAdd(
-          builder_.CreateAlignedLoad(stored->getType(), address, alignment), stored);
+      llvm::Value* there = builder_.CreateAlignedLoad(stored->getType(), address, alignment);
+      stored =
+          tile_.integers ? builder_.CreateAdd(there, stored) : builder_.CreateFAdd(there, stored);
     }
     builder_.CreateAlignedStore(stored, address, alignment);
   }
@@ -133,9 +138,7 @@ void Epilogue::emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Va
 
 llvm::Value* Epilogue::published(llvm::Value* shared, llvm::Value* row, llvm::Value* column,
                                  int width) {
-  llvm::Type* type = builder_.getFloatTy();
-  if (width > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(width));
-  return builder_.CreateAlignedLoad(type, place(shared, row, column),
+  return builder_.CreateAlignedLoad(sum_type(width), place(shared, row, column),
                                     llvm::Align(sizeof(float) * static_cast<std::size_t>(width)));
 }
 

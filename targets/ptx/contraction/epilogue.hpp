@@ -16,12 +16,13 @@ struct BlockOutputs {
   llvm::Value *rows, *columns;  ///< how many exist, i32, no more than the block has
 };
 
-/// The tile of f32 in shared memory through which a block's outputs go.
+/// The tile of f32, or i32, in shared memory through which a block's outputs go.
 struct OutputTile {
   int m = 0, n = 0;           ///< axes of its rows and columns
   int rows = 0, columns = 0;  ///< of the block
   int row_floats = 0;         ///< from one row to the next
   int threads = 0;            ///< of the block
+  bool integers = false;      ///< of i32
 };
 
 /// The group's expressions and stores for so many outputs side by side: 1, or output_lanes of
@@ -57,6 +58,7 @@ class Epilogue {
   void emit_published(llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs);
 
  private:
+  llvm::Type* sum_type(int width);
   llvm::ConstantInt* number(int value) {
     return builder_.getInt32(static_cast<std::uint32_t>(value));
   }

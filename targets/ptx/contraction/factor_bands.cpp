@@ -33,7 +33,8 @@ std::unique_ptr<OperandCopy> FactorBands::copy_of(int operand, const SharedTile&
     throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " +
                                          problem_.name + " is no plain matrix");
   }
-  const PieceCopies pieces(moved_dtype(operand, tile), source.dtype, copy);
+  const std::uint8_t outside = is_windows ? window_layout(*source.window).outside : 0;
+  const PieceCopies pieces(moved_dtype(operand, tile), source.dtype, copy, outside);
   if (is_windows)
     return std::make_unique<WindowCopy>(tile, pieces, tile_.threads(), contraction_.m,
                                         window_layout(*source.window));
@@ -53,9 +54,7 @@ DType FactorBands::moved_dtype(int operand, const SharedTile& tile) const {
 bool FactorBands::asynchronous() const {
   return a_.copy->asynchronous() || b_.copy->asynchronous();
 }
-bool FactorBands::synchronous() const {
-  return !a_.copy->asynchronous() || !b_.copy->asynchronous();
-}
+bool FactorBands::synchronous() const { return a_.copy->stores() || b_.copy->stores(); }
 
 llvm::Value* FactorBands::wide(std::int64_t value) const {
   return builder_.getInt64(static_cast<std::uint64_t>(value));

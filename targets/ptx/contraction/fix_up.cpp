@@ -11,8 +11,8 @@ namespace {
 /// Sums of a thread that are stored together, 16 bytes.
 constexpr std::size_t vector_sums = 4;
 
-llvm::FixedVectorType* vector_type(codegen::Builder& builder) {
-  return llvm::FixedVectorType::get(builder.getFloatTy(), vector_sums);
+llvm::Type* vector_of(llvm::Value* sum) {
+  return llvm::FixedVectorType::get(sum->getType(), vector_sums);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ llvm::Value* FixUp::arrive(const TileParts& parts, llvm::Value* ticket,
                            std::span<llvm::Value* const> sums) {
   llvm::Value* index = builder_.CreateAdd(ticket, parts.tile);
   for (std::size_t i = 0; i < sums.size(); i += vector_sums) {
-    llvm::Value* vector = llvm::PoisonValue::get(vector_type(builder_));
+    llvm::Value* vector = llvm::PoisonValue::get(vector_of(sums[i]));
     for (std::size_t j = 0; j < vector_sums; ++j)
       vector = builder_.CreateInsertElement(vector, sums[i + j], j);
     builder_.CreateAlignedStore(vector, place(index, sums.size(), i), llvm::Align(16));
@@ -68,8 +68,10 @@ llvm::Value* FixUp::arrive(const TileParts& parts, llvm::Value* ticket,
   return builder_.CreateICmpNE(word, number(builder_, 0));
 }
 
-std::vector<llvm::Value*> FixUp::total(const TileParts& parts, std::size_t sums) {
-  std::vector<llvm::Value*> zeros(sums, llvm::ConstantFP::get(builder_.getFloatTy(), 0));
+std::vector<llvm::Value*> FixUp::total(const TileParts& parts,
+                                       std::span<llvm::Value* const> zeros) {
+  const std::size_t sums = zeros.size();
+  const bool integers = zeros.front()->getType()->isIntegerTy();
   codegen::CountedLoop loop(builder_, number(builder_, 0), parts.count, number(builder_, 1), "part",
                             zeros);
   loop.keep_rolled();
@@ -78,10 +80,11 @@ std::vector<llvm::Value*> FixUp::total(const TileParts& parts, std::size_t sums)
   std::vector<llvm::Value*> next;
   for (std::size_t i = 0; i < sums; i += vector_sums) {
     llvm::Value* vector =
-        builder_.CreateAlignedLoad(vector_type(builder_), place(index, sums, i), llvm::Align(16));
-    for (std::size_t j = 0; j < vector_sums; ++j)
-      next.push_back(
-          builder_.CreateFAdd(loop.carried(i + j), builder_.CreateExtractElement(vector, j)));
+        builder_.CreateAlignedLoad(vector_of(zeros[i]), place(index, sums, i), llvm::Align(16));
+    for (std::size_t j = 0; j < vector_sums; ++j) {
+      llvm::Value *sum = loop.carried(i + j), *part = builder_.CreateExtractElement(vector, j);
+      next.push_back(integers ? builder_.CreateAdd(sum, part) : builder_.CreateFAdd(sum, part));
+    }
   }
   return loop.close(next);
 }

@@ -30,8 +30,8 @@ class FixUp {
   /// Returns an i1, alike for all threads: this was the last part.
   llvm::Value* arrive(const TileParts& parts, llvm::Value* ticket,
                       std::span<llvm::Value* const> sums);
-  /// The sums of all parts, where arrive() gave true.
-  std::vector<llvm::Value*> total(const TileParts& parts, std::size_t sums);
+  /// The sums of all parts, f32 or i32 as `zeros` are, where arrive() gave true.
+  std::vector<llvm::Value*> total(const TileParts& parts, std::span<llvm::Value* const> zeros);
 
   /// Bytes of the memory for tickets that share tiles so. Tickets and tiles go up together along K:
   /// the sum of both is a place of its own.

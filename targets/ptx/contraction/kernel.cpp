@@ -35,17 +35,20 @@ using rkernel::Problem;
 // plans.
 constexpr std::size_t memory_bytes = 1 << 16;
 
-bool is_plain_factor(const Operand& operand) {
-  return is_float(operand.dtype) && can_load(operand.dtype) && operand.guards.empty() &&
-         !operand.gathers;
+bool is_factor(const Operand& operand, DType compute) {
+  if (compute == DType::i8) return is_byte(operand.dtype);
+  return is_float(operand.dtype) && can_load(operand.dtype);
 }
 
 // True where device code can run the problem.
 bool supported(const Problem& problem, DType compute) {
-  if (!problem.contraction || !is_float(compute)) return false;
+  if (!problem.contraction || problem.contraction->zero != 0 ||
+      !(is_float(compute) || compute == DType::i8))
+    return false;
   for (const int factor : {problem.contraction->a, problem.contraction->b}) {
     const Operand& operand = problem.operands[static_cast<std::size_t>(factor)];
-    if (!is_plain_factor(operand) || (operand.window && factor != problem.contraction->a))
+    if (!is_factor(operand, compute) || !operand.guards.empty() || operand.gathers ||
+        (operand.window && factor != problem.contraction->a))
       return false;
   }
   const auto readable = [](const Operand& operand) {
@@ -449,6 +452,13 @@ class GpuContractionKernel final : public ContractionKernel {
 };
 
 }  // namespace
+
+bool multiplies_bytes(const Problem& problem) {
+  const auto is_one = [&](int factor) {
+    return is_byte(problem.operands[static_cast<std::size_t>(factor)].dtype);
+  };
+  return problem.contraction && is_one(problem.contraction->a) && is_one(problem.contraction->b);
+}
 
 std::optional<ContractionKernel::Draft> ContractionKernel::draft(const Problem& problem,
                                                                  const GpuMachine& machine,

@@ -12,11 +12,15 @@
 
 namespace dyn::ptx {
 
+/// True where both factors are integers of 8 bits: such a contraction multiplies in DType::i8,
+/// whatever the precision of others.
+bool multiplies_bytes(const rkernel::Problem& problem);
+
 class ContractionKernel : public rkernel::Kernel {
  public:
   using Draft = codegen::KernelDraft<ContractionKernel, const void*>;
-  /// Programs of one region. `compute`: the dtype that the contraction multiplies in. Nothing where
-  /// device code cannot run the problem.
+  /// Programs of one region. `compute`: the dtype that the contraction multiplies in, a float or
+  /// i8. Nothing where device code cannot run the problem.
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine, DType compute,
                                     bool allow_tf32, const std::string& target_name);

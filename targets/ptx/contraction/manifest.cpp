@@ -63,6 +63,10 @@ BOrder ContractionManifest::b_order(const GpuTile& tile) const {
   return tile.engine == Engine::TensorCores && k_first_ ? BOrder::RowsAlongK : BOrder::RowsAlongN;
 }
 
+DType ContractionManifest::staged(const GpuTile& tile, int factor) const {
+  return tile.staged(problem_.operands[static_cast<std::size_t>(factor)].dtype);
+}
+
 int ContractionManifest::b_inner(const GpuTile& tile) const {
   return b_order(tile) == BOrder::RowsAlongK ? problem_.contraction->k : problem_.contraction->n;
 }
@@ -72,8 +76,8 @@ void ContractionManifest::add_classes(const GpuTile& tile,
   const rkernel::Contraction& contraction = *problem_.contraction;
   const Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
   const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
-  for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.operands))) {
-    for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.operands)))
+  for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.staged(a.dtype)))) {
+    for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.staged(b.dtype))))
       classes.push_back({tile,
                          a_copy,
                          b_copy,
@@ -97,13 +101,14 @@ void ContractionManifest::add_pair(const choice::GpuPair& pair) {
 
 bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
                                     std::span<const std::int64_t> ints) const {
-  return vectors_now(problem_, problem_.contraction->a, problem_.contraction->k, tile.operands,
-                     slots, ints);
+  const int a = problem_.contraction->a;
+  return vectors_now(problem_, a, problem_.contraction->k, staged(tile, a), slots, ints);
 }
 
 bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
                                     std::span<const std::int64_t> ints) const {
-  return vectors_now(problem_, problem_.contraction->b, b_inner(tile), tile.operands, slots, ints);
+  const int b = problem_.contraction->b;
+  return vectors_now(problem_, b, b_inner(tile), staged(tile, b), slots, ints);
 }
 
 std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile,

@@ -130,8 +130,7 @@ class RegionEmitter final : public rkernel::Emitter {
  private:
   static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel,
                                          const choice::GpuTile& tile, BOrder b_order) {
-    if (tile.engine == choice::Engine::TensorCores)
-      return make_tensor_core_leaf(kernel, tile.operands, b_order);
+    if (tile.engine == choice::Engine::TensorCores) return make_tensor_core_leaf(kernel, b_order);
     if (b_order != BOrder::RowsAlongN)
       throw Error(ErrorKind::internal, "CUDA cores read rows of B along n");
     return make_cuda_core_leaf(kernel);
@@ -277,7 +276,7 @@ class RegionEmitter final : public rkernel::Emitter {
     FixUp fix_up(builder_, shared_memory(), stages_, frame_.thread, tile_.threads());
     llvm::Value* is_last = fix_up.arrive(parts, sharing_ticket_, accumulators_);
     codegen::Conditional adding(builder_, is_last, "add_parts");
-    Values inside = adding.close(fix_up.total(parts, accumulators_.size()), accumulators_);
+    Values inside = adding.close(fix_up.total(parts, leaf_->zeros(builder_)), accumulators_);
     inside.push_back(is_last);
     accumulators_.push_back(builder_.getTrue());
     accumulators_ = sharing.close(inside, accumulators_);
@@ -301,8 +300,9 @@ class RegionEmitter final : public rkernel::Emitter {
                              .n = contraction_.n,
                              .rows = tile_.block_m,
                              .columns = tile_.block_n,
-                             .row_floats = tile_.epilogue_row_floats(),
-                             .threads = tile_.threads()};
+                             .row_floats = tile_.epilogue_row_floats(leaf_->side_by_side()),
+                             .threads = tile_.threads(),
+                             .integers = tile_.integers()};
     Epilogue epilogue(builder_, problem_, outputs, {operands_, compiler_});
     if (vector_outputs_ != VectorOutputs::Never) {
       const bool always = vector_outputs_ == VectorOutputs::Always;

@@ -22,7 +22,8 @@ struct TileBand {
 };
 
 /// The copies that the threads of a block make together for the tiles of one operand. What does not
-/// exist is 0 in shared memory, and is never read.
+/// exist is 0 in shared memory, or of windows what stands outside of their tensor, and is never
+/// read.
 class OperandCopy {
  public:
   /// Where the thread is in a band: values that a loop carries from tile to tile.
@@ -30,6 +31,7 @@ class OperandCopy {
 
   virtual ~OperandCopy() = default;
   bool asynchronous() const { return pieces_.asynchronous(); }
+  bool stores() const { return pieces_.stores(); }
   bool vectors() const { return pieces_.vectors(); }
   /// Goes to a band; gives the position of the tile to begin with. All threads of the block call
   /// this together.

@@ -5,6 +5,7 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
@@ -26,11 +27,13 @@ llvm::Value* converted(Builder& builder, DType from, DType to, llvm::Value* valu
   return call(builder, to == DType::f16 ? Op::ToF16 : Op::ToBf16, {number});
 }
 
-// The type of an element in memory: 2-byte elements as their bits.
+// The type of an element in memory: those of fewer than 4 bytes as their bits.
 llvm::Type* element_type(Builder& builder, DType dtype) {
-  return dtype == DType::f32 ? builder.getFloatTy()
-                             : static_cast<llvm::Type*>(builder.getInt16Ty());
+  if (dtype == DType::f32) return builder.getFloatTy();
+  return builder.getIntNTy(static_cast<unsigned>(8 * bytes_of(dtype)));
 }
+
+constexpr unsigned chunk_words = 4;  ///< of one copy of a vector
 
 llvm::Align alignment_of(DType dtype, int elements) {
   return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements));
@@ -47,10 +50,11 @@ std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* conditi
 
 int bytes_of(DType dtype) { return static_cast<int>(size_of(dtype)); }
 
-PieceCopies::PieceCopies(DType tile, DType source, Copy copy)
-    : tile_(tile), source_(source), copy_(copy) {
+PieceCopies::PieceCopies(DType tile, DType source, Copy copy, std::uint8_t fill)
+    : tile_(tile), source_(source), copy_(copy), fill_(fill) {
+  const bool bytes = tile == source && is_byte(tile);
   for (const DType dtype : {tile, source}) {
-    if (!is_float(dtype))
+    if (!is_float(dtype) && !bytes)
       throw Error(ErrorKind::unsupported, "a contraction on a GPU does not copy elements of " +
                                               std::string(name_of(dtype)));
   }
@@ -72,7 +76,7 @@ void PieceCopies::emit(Builder& builder, const std::vector<Piece>& pieces) const
     if (asynchronous() && piece.exists != nullptr)
       bytes = builder.CreateSelect(piece.exists, bytes, number(builder, 0));
     if (vectors())
-      call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes});
+      copy_chunk(builder, piece);
     else if (!asynchronous())
       builder.CreateAlignedStore(values[i], piece.place, alignment_of(tile_, piece.elements));
     else
@@ -81,13 +85,28 @@ void PieceCopies::emit(Builder& builder, const std::vector<Piece>& pieces) const
   }
 }
 
+void PieceCopies::copy_chunk(Builder& builder, const Piece& piece) const {
+  const auto copy = [&] { call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes}); };
+  if (fill_ == 0) return copy();
+  const auto fill = [&] {
+    builder.CreateAlignedStore(
+        llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(chunk_words),
+                                       builder.getInt32(0x01010101u * fill_)),
+        piece.place, llvm::Align(chunk_words * 4));
+  };
+  codegen::choose(builder, builder.CreateICmpNE(piece.bytes, number(builder, 0)), "fill_chunk",
+                  copy, fill);
+}
+
 llvm::Value* PieceCopies::load(Builder& builder, const Piece& piece) const {
   llvm::Type* type = element_type(builder, source_);
   const llvm::Align alignment = alignment_of(source_, piece.elements);
   llvm::Value* loaded =
       builder.CreateAlignedLoad(codegen::lanes_of(type, piece.elements), piece.from, alignment);
   if (piece.exists != nullptr)
-    loaded = builder.CreateSelect(piece.exists, loaded, llvm::Constant::getNullValue(type));
+    loaded = builder.CreateSelect(
+        piece.exists, loaded,
+        fill_ == 0 ? llvm::Constant::getNullValue(type) : llvm::ConstantInt::get(type, fill_));
   if (piece.elements == 1) return converted(builder, source_, tile_, loaded);
   llvm::Value* values =
       llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_), piece.elements));

@@ -1,6 +1,7 @@
 #pragma once
 // The copies of one thread from global to shared memory, one after another.
 
+#include <cstdint>
 #include <vector>
 
 #include "dyn/dtype.hpp"
@@ -31,22 +32,29 @@ struct Piece {
 class PieceCopies {
  public:
   /// `tile`: dtype of the elements in shared memory, `source`: in global memory. Throws
-  /// Error(unsupported) where one is no float, Error(internal) for vectors that convert.
-  PieceCopies(DType tile, DType source, Copy copy);
+  /// Error(unsupported) where one is no float and they are not both the same integers of 8 bits,
+  /// Error(internal) for vectors that convert.
+  /// `fill`: what elements of 8 bits are where they do not exist; then chunks exist as a whole, or
+  /// not at all.
+  PieceCopies(DType tile, DType source, Copy copy, std::uint8_t fill = 0);
 
   DType tile() const { return tile_; }
   DType source() const { return source_; }
   bool vectors() const { return copy_ == Copy::Vectors; }
   /// Copies are cp.async; else each thread loads, converts and stores before emit() ends.
   bool asynchronous() const { return vectors() || (tile_ == DType::f32 && source_ == DType::f32); }
+  /// Threads store elements themselves, all or some.
+  bool stores() const { return !asynchronous() || fill_ != 0; }
   /// A loaded piece's `from` must be readable where it does not exist, too.
   void emit(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
 
  private:
   llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;
+  void copy_chunk(codegen::Builder& builder, const Piece& piece) const;
 
   DType tile_, source_;
   Copy copy_;
+  std::uint8_t fill_;
 };
 
 }  // namespace dyn::ptx

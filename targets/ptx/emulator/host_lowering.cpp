@@ -43,7 +43,7 @@ bool orders_blocks(Op op) { return op == Op::Fence || op == Op::AtomicAdd; }
 
 bool waits(Op op) {
   const bool shuffles = op >= Op::WarpSync && op <= Op::Ballot,
-             fragments = op >= Op::LoadMatrix1 && op <= Op::MmaTf32;
+             fragments = op >= Op::LoadMatrix1 && op <= Op::MmaI8I8;
   return shuffles || fragments || op == Op::Barrier || op == Op::NamedBarrier ||
          op == Op::BarrierTestWait || op == Op::AtomicAdd;
 }

@@ -38,6 +38,7 @@ constexpr Field fields[] = {
     {"f32_fma", &GpuMachine::f32_fma},
     {"f16_mma_fma", &GpuMachine::f16_mma_fma},
     {"tf32_mma_fma", &GpuMachine::tf32_mma_fma},
+    {"i8_mma_fma", &GpuMachine::i8_mma_fma},
     {"shared_bytes", &GpuMachine::shared_bytes},
     {"l2_bytes_per_cycle", &GpuMachine::l2_bytes_per_cycle},
     {"l2_bytes", &GpuMachine::l2_bytes},

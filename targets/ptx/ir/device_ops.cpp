@@ -51,12 +51,17 @@ Effects effects_of(Op op) {
     case Op::Blocks:
     case Op::Lane:
     case Op::Shared:
+    case Op::Permute:
     case Op::ToBf16:
     case Op::ToF16:
     case Op::FromF16: return Effects::Pure;
     case Op::MmaF16:
     case Op::MmaBf16:
-    case Op::MmaTf32: return Effects::Collective;
+    case Op::MmaTf32:
+    case Op::MmaU8U8:
+    case Op::MmaU8I8:
+    case Op::MmaI8U8:
+    case Op::MmaI8I8: return Effects::Collective;
     case Op::ShuffleBfly:
     case Op::ShuffleDown:
     case Op::ShuffleIndex:

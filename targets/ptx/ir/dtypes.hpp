@@ -21,6 +21,8 @@ constexpr bool can_compute(DType dtype) noexcept {
     default: return false;
   }
 }
+/// True for integers of 8 bits, which tensor cores multiply by each other.
+constexpr bool is_byte(DType dtype) noexcept { return dtype == DType::u8 || dtype == DType::i8; }
 /// True for dtypes of operands.
 constexpr bool can_load(DType dtype) noexcept {
   return can_compute(dtype) || dtype == DType::f16 || dtype == DType::bf16;

@@ -44,6 +44,7 @@ constexpr IntrinsicRule intrinsic_rules[] = {
     {Op::BarrierInit, llvm::Intrinsic::nvvm_mbarrier_init_shared},
     {Op::BarrierArrive, llvm::Intrinsic::nvvm_mbarrier_arrive_shared},
     {Op::BarrierInvalidate, llvm::Intrinsic::nvvm_mbarrier_inval_shared},
+    {Op::Permute, llvm::Intrinsic::nvvm_prmt},
 };
 
 enum class Order {
@@ -61,7 +62,8 @@ struct AssemblyRule {
   const char* constraints;
   Order order;
 };
-constexpr const char* mma_constraints = "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f";
+constexpr const char *mma_constraints = "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f",
+                     *byte_mma_constraints = "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r";
 #define DYN_MMA(instruction) \
   instruction " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};"
 #define DYN_LDMATRIX(kind) "ldmatrix.sync.aligned.m8n8." kind ".shared.b16 "
@@ -77,6 +79,14 @@ constexpr AssemblyRule assembly_rules[] = {
     {Op::MmaBf16, DYN_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), mma_constraints,
      Order::Convergent},
     {Op::MmaTf32, DYN_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), mma_constraints,
+     Order::Convergent},
+    {Op::MmaU8U8, DYN_MMA("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32"), byte_mma_constraints,
+     Order::Convergent},
+    {Op::MmaU8I8, DYN_MMA("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32"), byte_mma_constraints,
+     Order::Convergent},
+    {Op::MmaI8U8, DYN_MMA("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32"), byte_mma_constraints,
+     Order::Convergent},
+    {Op::MmaI8I8, DYN_MMA("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"), byte_mma_constraints,
      Order::Convergent},
     {Op::BarrierTestWait, "mbarrier.test_wait.parity.shared.b64 $0, [$1], $2;", "=b,r,r",
      Order::Memory},

@@ -41,7 +41,7 @@ class Leaf : public OutputPlaces {
   /// Computes, at the builder's place, values that are constant in the loops: the thread's place in
   /// the block.
   virtual void prepare(codegen::Builder& builder) = 0;
-  /// Accumulators of one thread, all f32.
+  /// Accumulators of one thread, all f32, or all i32 where the tile multiplies integers.
   virtual std::vector<llvm::Value*> zeros(codegen::Builder& builder) = 0;
   /// accumulators + A * B over one stage; `a` and `b`: ptr addrspace(3) to its tiles. Elements
   /// beyond K are 0 there.
@@ -63,7 +63,6 @@ class Leaf : public OutputPlaces {
 
 /// Both read their tiles from the layers of the tree, not from elsewhere.
 std::unique_ptr<Leaf> make_cuda_core_leaf(const rkernel::RKernel& kernel);
-std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, DType operands,
-                                            BOrder b_order);
+std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, BOrder b_order);
 
 }  // namespace dyn::ptx

@@ -8,17 +8,21 @@
 
 namespace dyn::ptx {
 
-Op mma_instruction(DType operands) {
-  switch (operands) {
-    case DType::f16: return Op::MmaF16;
-    case DType::bf16: return Op::MmaBf16;
-    case DType::f32:
-      return Op::MmaTf32;  // elements in shared memory are truncated to TF32, not rounded: mma
-                           // ignores the low 13 bits
-    default:
-      throw Error(ErrorKind::internal, "tensor cores multiply f16, bf16 and f32 (as TF32), not " +
-                                           std::string(name_of(operands)));
+Op mma_instruction(DType a, DType b) {
+  const bool is_signed = b == DType::i8;
+  if (is_signed || b == DType::u8) {
+    if (a == DType::u8) return is_signed ? Op::MmaU8I8 : Op::MmaU8U8;
+    if (a == DType::i8) return is_signed ? Op::MmaI8I8 : Op::MmaI8U8;
+  } else if (a == b) {
+    if (a == DType::f16) return Op::MmaF16;
+    if (a == DType::bf16) return Op::MmaBf16;
+    // Elements in shared memory are truncated to TF32, not rounded: mma ignores the low 13 bits.
+    if (a == DType::f32) return Op::MmaTf32;
   }
+  throw Error(ErrorKind::internal,
+              "tensor cores multiply f16, bf16 and f32 (as TF32) by the same, and i8 and u8 by "
+              "each other, not " +
+                  std::string(name_of(a)) + " by " + std::string(name_of(b)));
 }
 
 void multiply_fragments(codegen::Builder& builder, Op instruction,

@@ -17,8 +17,10 @@ inline constexpr int mma_accumulators = 4;
 inline constexpr int mma_a_registers = 4, mma_b_registers = 2;
 inline constexpr int lanes_of_row = 4, lower_rows = 8;
 
-/// Throws Error(internal) for dtypes that tensor cores do not multiply.
-Op mma_instruction(DType operands);
+/// Throws Error(internal) for dtypes that tensor cores do not multiply, or not by each other. Bytes
+/// may have a sign in either factor.
+Op mma_instruction(DType a, DType b);
+inline Op mma_instruction(DType operands) { return mma_instruction(operands, operands); }
 
 /// Adds the products of one k step: all of `rows` with all of `columns`, row by row of instruction
 /// tiles.

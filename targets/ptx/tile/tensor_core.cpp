@@ -21,17 +21,15 @@ using codegen::Builder;
 using Values = std::vector<llvm::Value*>;
 
 // Warps that are a power of two wide begin at chunks whose low bits are 0 (SwizzledAddresses).
-GpuTile legal(const GpuTile& tile, DType operands) {
-  const int step = k_step_bytes / static_cast<int>(size_of(operands));
-  const bool steps = tile.operands == operands && tile.block_k > 0 && tile.block_k % step == 0;
+GpuTile legal(const GpuTile& tile) {
+  const int step = choice::mma_depth(tile.operands);
+  const bool steps = tile.block_k > 0 && tile.block_k % step == 0;
   const bool warps = tile.warp_m > 0 && tile.warp_m % mma_rows == 0 &&
                      tile.warp_n >= 2 * mma_columns &&
                      std::has_single_bit(static_cast<unsigned>(tile.warp_n));
   if (steps && warps && tile.block_m % tile.warp_m == 0 && tile.block_n % tile.warp_n == 0)
     return tile;
-  throw Error(ErrorKind::internal, "tensor cores cannot multiply " +
-                                       std::string(name_of(operands)) + " in tiles of " +
-                                       tile.to_string() +
+  throw Error(ErrorKind::internal, "tensor cores cannot multiply in tiles of " + tile.to_string() +
                                        ": warps are multiples of 16 rows and a power of two, 16 or "
                                        "more, of columns; block_k is a multiple of " +
                                        std::to_string(step));
@@ -39,10 +37,10 @@ GpuTile legal(const GpuTile& tile, DType operands) {
 
 class TensorCoreLeaf final : public Leaf {
  public:
-  TensorCoreLeaf(const GpuTile& tile, DType operands, BOrder b_order)
-      : instruction_(mma_instruction(operands)),
-        tile_(legal(tile, operands)),
-        steps_(tile_.block_k * static_cast<int>(size_of(operands)) / k_step_bytes),
+  TensorCoreLeaf(const GpuTile& tile, Op instruction, BOrder b_order)
+      : instruction_(instruction),
+        tile_(legal(tile)),
+        steps_(tile_.block_k / choice::mma_depth(tile_.operands)),
         columns_(tile_, b_order),
         a_(make_a_loads(tile_)),
         b_(make_b_loads(tile_, b_order)) {}
@@ -60,19 +58,25 @@ class TensorCoreLeaf final : public Leaf {
     llvm::Value* warp_column = columns_.first(builder, builder.CreateURem(warp, warps_of_row));
     a_->prepare(builder, lane, warp_row);
     b_->prepare(builder, lane, warp_column);
-    // Columns 2 * t of the instruction's tile: t = 0, 1 in its first half, 2, 3 in its second.
+    row_ = builder.CreateAdd(warp_row, builder.CreateUDiv(lane, number(builder, lanes_of_row)));
     llvm::Value* pair = builder.CreateAnd(lane, number(builder, lanes_of_row - 1));
+    if (columns_.interleaved()) {
+      column_ = builder.CreateAdd(warp_column,
+                                  builder.CreateMul(pair, number(builder, mma_accumulators)));
+      return;
+    }
+    // Columns 2 * t of the instruction's tile: t = 0, 1 in its first half, 2, 3 in its second.
     llvm::Value* half = builder.CreateMul(builder.CreateLShr(pair, number(builder, 1)),
                                           number(builder, columns_.spread()));
     llvm::Value* within =
         builder.CreateMul(builder.CreateAnd(pair, number(builder, 1)), number(builder, 2));
-    row_ = builder.CreateAdd(warp_row, builder.CreateUDiv(lane, number(builder, lanes_of_row)));
     column_ = builder.CreateAdd(warp_column, builder.CreateAdd(half, within));
   }
 
   Values zeros(Builder& builder) override {
     return Values(static_cast<std::size_t>(tiles_m() * tiles_n() * mma_accumulators),
-                  llvm::ConstantFP::get(builder.getFloatTy(), 0));
+                  tile_.integers() ? llvm::Constant::getNullValue(builder.getInt32Ty())
+                                   : llvm::Constant::getNullValue(builder.getFloatTy()));
   }
 
   Values multiply(Builder& builder, llvm::Value* a, llvm::Value* b,
@@ -96,16 +100,25 @@ class TensorCoreLeaf final : public Leaf {
                           [&] { fragments = next(); });
   }
 
-  // Accumulators: instruction tiles row by row, in each of them the four of mma.
+  // Accumulators: instruction tiles row by row, in each of them the four of mma. Of interleaved
+  // ones both rows of two tiles, four columns each.
   Place place(Builder& builder, std::size_t index) const override {
     const int within = static_cast<int>(index) % mma_accumulators,
               tile = static_cast<int>(index) / mma_accumulators;
-    const int row = tile / tiles_n() * mma_rows + within / 2 * lower_rows;
-    const int column = columns_.start(tile % tiles_n()) + within % 2;
+    int row = tile / tiles_n() * mma_rows, column = 0;
+    if (columns_.interleaved()) {
+      row += tile % 2 * lower_rows;
+      column = tile % tiles_n() / 2 * 2 * mma_columns + within;
+    } else {
+      row += within / 2 * lower_rows;
+      column = columns_.start(tile % tiles_n()) + within % 2;
+    }
     return {builder.CreateAdd(row_, number(builder, row)),
             builder.CreateAdd(column_, number(builder, column))};
   }
-  int side_by_side() const override { return mma_accumulators / 2; }
+  int side_by_side() const override {
+    return columns_.interleaved() ? mma_accumulators : mma_accumulators / 2;
+  }
 
  private:
   struct Addresses {
@@ -136,7 +149,7 @@ class TensorCoreLeaf final : public Leaf {
   Values multiply_steps(Builder& builder, const Addresses& stage, Fragments current,
                         std::span<llvm::Value* const> accumulators,
                         const std::function<void()>& before_last) const {
-    Values sums(accumulators.begin(), accumulators.end());
+    Values sums = by_tiles(accumulators);
     for (int step = 0; step < steps_; ++step) {
       Fragments next;
       if (step + 1 < steps_)
@@ -146,9 +159,26 @@ class TensorCoreLeaf final : public Leaf {
       multiply_fragments(builder, instruction_, current.rows, current.columns, sums);
       current = std::move(next);
     }
-    return sums;
+    return in_places(sums);
   }
 
+  /// The index, in the order of tiles, of accumulator `index` of place(): column j of a row of two
+  /// interleaved tiles is column j / 2 of tile j mod 2.
+  std::size_t of_tiles(std::size_t index) const {
+    if (!columns_.interleaved()) return index;
+    const std::size_t pair = index / 8 * 8, row = index / 4 % 2, column = index % 4;
+    return pair + column % 2 * 4 + row * 2 + column / 2;
+  }
+  Values by_tiles(std::span<llvm::Value* const> places) const {
+    Values tiles(places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) tiles[of_tiles(i)] = places[i];
+    return tiles;
+  }
+  Values in_places(const Values& tiles) const {
+    Values places(tiles.size());
+    for (std::size_t i = 0; i < tiles.size(); ++i) places[i] = tiles[of_tiles(i)];
+    return places;
+  }
   int tiles_m() const { return tile_.warp_m / mma_rows; }
   int tiles_n() const { return tile_.warp_n / mma_columns; }
 
@@ -162,9 +192,10 @@ class TensorCoreLeaf final : public Leaf {
 
 }  // namespace
 
-std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, DType operands,
-                                            BOrder b_order) {
-  return std::make_unique<TensorCoreLeaf>(tile_of(kernel), operands, b_order);
+std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, BOrder b_order) {
+  const std::vector<rkernel::Move>& moves = kernel.layers.at(shared_layer).moves;
+  return std::make_unique<TensorCoreLeaf>(
+      tile_of(kernel), mma_instruction(moves.at(0).dtype, moves.at(1).dtype), b_order);
 }
 
 }  // namespace dyn::ptx

@@ -154,6 +154,65 @@ class TransposedLoads final : public MatrixLoads {
   int columns_;
 };
 
+/// B of bytes whose rows run along N. ldmatrix transposes elements of 16 bits, two columns of one
+/// row: lane 4 * g + t gets rows 2 * t and 2 * t + 1 of a matrix at columns 2 * g and 2 * g + 1.
+/// mma wants rows 4 * t to 4 * t + 3 of one column in a register. So a matrix has rows 4 * t and 4
+/// * t + 1 for t = 0, 1 and rows 4 * t + 2 and 4 * t + 3 for t = 2, 3, and another the other ones:
+/// 8 rows that differ modulo 8, as the swizzle wants, and two permutations for both columns.
+class ByteLoads final : public FragmentLoads {
+ public:
+  ByteLoads(const SharedTile& tile, int columns)
+      : tile_(tile), columns_(columns), addresses_(tile, columns / chunk_bytes, 1) {}
+  SharedTile tile() const override { return tile_; }
+
+  void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
+    const auto bit = [&](int at) {
+      return builder.CreateAnd(builder.CreateLShr(lane, number(builder, at)), number(builder, 1));
+    };
+    const auto scaled = [&](llvm::Value* value, int by) {
+      return builder.CreateMul(value, number(builder, by));
+    };
+    // Of the row that the lane names: t is in bits 1 and 2, the matrix in bits 3 and 4.
+    llvm::Value* t =
+        builder.CreateAnd(builder.CreateLShr(lane, number(builder, 1)), number(builder, 3));
+    llvm::Value* row = builder.CreateAdd(scaled(t, 4), bit(0));
+    row = builder.CreateAdd(row, scaled(builder.CreateXor(bit(2), bit(3)), 2));
+    row = builder.CreateAdd(row, scaled(bit(4), half_rows));
+    addresses_.prepare(builder, row, builder.CreateUDiv(first, number(builder, chunk_bytes)),
+                       number(builder, 0));
+    // Of the rows that the lane gets: t is in bits 0 and 1.
+    llvm::Value* swapped = builder.CreateICmpNE(bit(1), number(builder, 0));
+    for (const bool odd : {false, true}) {
+      columns_of_[odd] = builder.CreateSelect(swapped, number(builder, odd ? 0x3175 : 0x2064),
+                                              number(builder, odd ? 0x7531 : 0x6420));
+    }
+  }
+
+  Values addresses(Builder& builder, llvm::Value* stage) const override {
+    return addresses_.at(builder, stage);
+  }
+
+  std::vector<Values> load(Builder& builder, const Values& addresses, int step) const override {
+    std::vector<Values> tiles;
+    for (int chunk = 0; chunk < columns_ / chunk_bytes; ++chunk) {
+      llvm::Value* from = addresses_.of(builder, addresses, step * 2 * half_rows, chunk);
+      const Values m = results(builder, call(builder, Op::LoadMatrix4Trans, {from}));
+      for (llvm::Value* selector : columns_of_) {
+        tiles.push_back({call(builder, Op::Permute, {m[0], m[1], selector}),
+                         call(builder, Op::Permute, {m[2], m[3], selector})});
+      }
+    }
+    return tiles;
+  }
+
+ private:
+  static constexpr int half_rows = 16;  ///< of a k step, in one register
+  SharedTile tile_;
+  int columns_;
+  SwizzledAddresses addresses_;
+  llvm::Value* columns_of_[2] = {};  ///< what permutes to the even, and to the odd columns
+};
+
 /// B of TF32 whose rows run along N: ldmatrix cannot transpose 32-bit elements, so each lane loads
 /// its words. Lane 4 * g + t holds two rows of a k step at column g of each instruction's tile.
 enum class WordRows {
@@ -240,6 +299,7 @@ bool by_words(const GpuTile& tile, BOrder order) {
 ColumnMap::ColumnMap(const GpuTile& tile, BOrder order) : warp_n_(tile.warp_n) {
   constexpr int full_rows =
       32;  // columns in the 128 bytes of all banks; shorter rows swizzle chunks within 16 columns
+  interleaved_ = order == BOrder::RowsAlongN && tile.integers();
   if (by_words(tile, order))
     spread_ = tile.block_n % full_rows == 0 ? full_rows / 2 : full_rows / 4;
 }
@@ -264,6 +324,7 @@ std::unique_ptr<FragmentLoads> make_b_loads(const GpuTile& tile, BOrder order) {
   const SharedTile rows = swizzled(tile.block_k, tile.block_n, tile);
   if (by_words(tile, order))
     return std::make_unique<WordLoads>(rows, tile.warp_n, ColumnMap(tile, order));
+  if (tile.integers()) return std::make_unique<ByteLoads>(rows, tile.warp_n);
   return std::make_unique<TransposedLoads>(rows, tile.warp_n);
 }
 

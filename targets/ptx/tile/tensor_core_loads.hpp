@@ -1,9 +1,10 @@
 #pragma once
 // Loads the fragments of one operand from its tile in shared memory to the registers that mma
-// expects. One k step is 32 bytes of K: 16 elements of 16 bits, or 8 TF32 elements. So ldmatrix,
-// which moves 8 rows of 16 bytes, serves both: an 8 x 8 matrix of 16-bit elements is an 8 x 4
-// matrix of TF32 ones, and hands each lane the elements that mma.m16n8k16 and mma.m16n8k8 want
-// there (PTX ISA, "Matrix fragments for mma.m16n8k16", "... mma.m16n8k8", "ldmatrix").
+// expects. One k step is 32 bytes of K: 32 integers of 8 bits, 16 elements of 16 bits, or 8 TF32
+// elements. So ldmatrix, which moves 8 rows of 16 bytes, serves all: an 8 x 8 matrix of 16-bit
+// elements is an 8 x 4 matrix of TF32 ones and an 8 x 16 matrix of bytes, and hands each lane the
+// elements that mma.m16n8k16, mma.m16n8k8 and mma.m16n8k32 want there (PTX ISA, "Matrix fragments
+// for mma.m16n8k16", "... mma.m16n8k8", "... mma.m16n8k32", "ldmatrix").
 
 #include <memory>
 #include <vector>
@@ -37,10 +38,15 @@ class FragmentLoads {
 /// Maps a warp's columns of the block to those of B's instruction tiles. Words of TF32 are loaded 4
 /// rows of 8 columns at once: these use no bank twice if the two halves of the 8 columns lie 16
 /// apart, as the swizzle moves chunks of 4 columns within 32 columns.
+///
+/// ldmatrix transposes pairs of bytes. So of 16 columns of bytes whose rows run along N, the even
+/// ones are an instruction's tile, and the odd ones the next: a lane has four neighbours in both.
 class ColumnMap {
  public:
   ColumnMap() = default;  ///< all columns are neighbours
   ColumnMap(const choice::GpuTile& tile, BOrder order);
+  /// Two instruction tiles share 16 columns, even and odd ones.
+  bool interleaved() const { return interleaved_; }
   /// Columns 4 to 7 of an instruction's tile lie so many after columns 0 to 3; 4: all 8 are
   /// neighbours.
   int spread() const { return spread_; }
@@ -53,6 +59,7 @@ class ColumnMap {
 
  private:
   int spread_ = 4, warp_n_ = 0;
+  bool interleaved_ = false;
 };
 
 /// B of `columns` neighbouring columns, rows along N, where A's fragments are accumulators of

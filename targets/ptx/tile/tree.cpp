@@ -16,11 +16,9 @@ using rkernel::Layer;
 using rkernel::Loop;
 using rkernel::LoopKind;
 
-// Depth of one instruction: mma.m16n8k16 for elements of 2 bytes, m16n8k8 for TF32; a multiply-add
-// has 1.
+// Depth of one instruction; a multiply-add has 1.
 int instruction_k(const GpuTile& tile) {
-  if (tile.engine == Engine::CudaCores) return 1;
-  return tile.operands == DType::f32 ? 8 : 16;
+  return tile.engine == Engine::CudaCores ? 1 : choice::mma_depth(tile.operands);
 }
 
 int tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
@@ -40,6 +38,9 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;
   const int depth = instruction_k(tile);
+  const auto staged = [&](int factor) {
+    return tile.staged(problem.operands[static_cast<std::size_t>(factor)].dtype);
+  };
   const Analysis lowest =
       choice::stage_time(machine, tile) != nullptr ? Analysis::Empirical : Analysis::Described;
   rkernel::RKernel kernel{&problem, {}, 1};
@@ -71,8 +72,8 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
   const auto form = cuda_cores ? rkernel::MoveForm::RowCopy : rkernel::MoveForm::Swizzled;
   kernel.layers.push_back({"shared",
                            {{k, LoopKind::TemporalReduction, tile.block_k}},
-                           {{a, grid_layer, shared_layer, form, tile.stages, tile.operands},
-                            {b, grid_layer, shared_layer, form, tile.stages, tile.operands}},
+                           {{a, grid_layer, shared_layer, form, tile.stages, staged(a)},
+                            {b, grid_layer, shared_layer, form, tile.stages, staged(b)}},
                            Analysis::Analytical,
                            1});
   Layer grid{"grid", {}, {}, Analysis::Analytical, std::max(1, machine.multiprocessors)};
@@ -91,7 +92,7 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   GpuTile tile;
   tile.engine =
       tile_along(kernel, register_layer, k) == 1 ? Engine::CudaCores : Engine::TensorCores;
-  tile.operands = move.dtype;
+  tile.operands = size_of(move.dtype) == 1 ? DType::i8 : move.dtype;
   tile.thread_m = tile_along(kernel, register_layer, m);
   tile.thread_n = tile_along(kernel, register_layer, n);
   tile.warp_m = tile_along(kernel, block_layer, m);

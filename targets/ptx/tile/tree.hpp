@@ -8,8 +8,9 @@ namespace dyn::ptx {
 
 /// Layers, nearest first. A loop's tile is what one of its iterations covers:
 ///   registers  k, m, n of one thread (CUDA cores: 1, thread_m, thread_n) or of one instruction
-///   (tensor cores: 16, 16, 8; TF32: 8, 16, 8) warp       m and n by the registers' tiles (CUDA
-///   cores: Parallel over lanes; tensor cores: TemporalSpatial), k of one stage
+///   (tensor cores: 16, 16, 8; TF32: 8, 16, 8; bytes: 32, 16, 8) warp       m and n by the
+///   registers' tiles (CUDA cores: Parallel over lanes; tensor cores: TemporalSpatial), k of one
+///   stage
 ///              (TemporalReduction); 32 units, the lanes
 ///   block      m and n by warp_m and warp_n, Parallel; as many units as warps
 ///   shared     k by block_k (TemporalReduction), with the moves of A and B from the grid's memory,

@@ -31,11 +31,13 @@ std::string WindowLayout::key() const {
     key += axis.has_taps ? " t" : " -";
     if (axis.is_checked) key += "c";
   }
+  if (outside != 0) key += " outside " + std::to_string(outside);
   return key;
 }
 
 WindowLayout window_layout(const rkernel::WindowRows& rows) {
   WindowLayout layout;
+  layout.outside = static_cast<std::uint8_t>(rows.outside);
   for (const rkernel::WindowAxis& axis : rows.axes)
     layout.axes.push_back({axis.axis, axis.size.constant() != 1, !are_elements(axis)});
   // A coordinate also tells rows that do not exist.

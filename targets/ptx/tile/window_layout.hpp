@@ -16,7 +16,8 @@ struct WindowLayout {
     bool has_taps = false;    ///< else the size is 1
     bool is_checked = false;  ///< windows may reach beyond the tensor's axis
   };
-  std::vector<Axis> axes;  ///< outermost first; one is checked at least
+  std::vector<Axis> axes;    ///< outermost first; one is checked at least
+  std::uint8_t outside = 0;  ///< an element outside of the tensor; other than 0 only of bytes
 
   int checked() const;
   /// Bytes of one row's entry: the byte offset of its window as an i64, then an i32 for each

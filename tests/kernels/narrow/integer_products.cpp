@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dyn/graph.hpp"
+#include "src/runtime/load/model.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/support/seed.hpp"
 
@@ -123,8 +124,10 @@ Product convolution(Random& random) {
 
 void check(const Product& product, const Options& options, Random& random) {
   CAPTURE(product.text);
+  Options plain = on_reference(options);
+  plain.precision = "f32";
   const Graph graph = Graph::from_text(product.text, options),
-              reference = Graph::from_text(product.text, on_reference(options));
+              reference = Graph::from_text(product.text, plain);
   Tensor x(DType::u8, product.shape);
   fill(x, uniform(0, 255), random);
   NamedTensors inputs{{"x", x}};
@@ -138,6 +141,31 @@ void check(const Product& product, const Options& options, Random& random) {
     CAPTURE(name);
     CHECK(same_bits(found[name], expected[name]));
   }
+}
+
+/// All groups are on the device, and the product is one of bytes there; none of too few elements
+/// that lie side by side along K.
+void check_multiplies_bytes(const Graph& graph) {
+  const runtime::Model& model = *graph.model();
+  int products = 0;
+  for (std::size_t group = 0; group < model.problems().size(); ++group) {
+    const rkernel::Problem& problem = model.problems()[group];
+    INFO(to_string(problem));
+    CHECK(model.kernel(group).space() == rkernel::Space::Device);
+    if (!problem.contraction) continue;
+    ++products;
+    const auto& window = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
+    const graph::Dim run =
+        window ? window->channels
+               : problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent;
+    if (graph::bounds(run).high < graph::least_grouped_depth) continue;
+    const auto dtype = [&](int factor) {
+      return problem.operands[static_cast<std::size_t>(factor)].dtype;
+    };
+    CHECK(dtype(problem.contraction->a) == DType::u8);
+    CHECK(dtype(problem.contraction->b) == DType::i8);
+  }
+  CHECK(products == 1);
 }
 
 }  // namespace
@@ -156,6 +184,41 @@ TEST_SUITE("fast") {
                                                    : fresh_product(random);
       check(product, options, random);
     });
+  }
+
+  TEST_CASE("integer products on a GPU: on tensor cores, the reference's bits") {
+    Random random("integer products on a GPU");
+    Options options = test_options();
+    options.device = "emulator";
+    options.random_weights = true;
+    for (int i = 0; i < test_rounds(60, 6); ++i) {
+      constexpr const char* precisions[] = {"f32", "bf16"};
+      options.precision = random.pick(precisions);
+      const Product product = i % 3 == 0   ? convolution(random)
+                              : i % 3 == 1 ? matrix_product(random)
+                                           : fresh_product(random);
+      check_multiplies_bytes(Graph::from_text(product.text, options));
+      check(product, options, random);
+    }
+  }
+
+  TEST_CASE("an integer product that a GPU refuses is the host's") {
+    Random random("integer products of the host");
+    Options options = test_options();
+    options.device = "emulator";
+    options.random_weights = true;
+    const Product product{
+        "dyn 1\ndim M in 0..99\ngraph g(x: u8[M, 76]) -> (sums: i32[M, 33], q: f64[M, 33]) {\n"
+        "  sums = matmul(x, w: i8[76, 33])\n  q = (cast(sums) dtype=f64) * 0.1\n"
+        "  return sums, q\n}\n",
+        {7, 76}};
+    const Graph graph = Graph::from_text(product.text, options);
+    const auto& problems = graph.model()->problems();
+    for (std::size_t group = 0; group < problems.size(); ++group) {
+      if (problems[group].contraction)
+        CHECK(graph.model()->kernel(group).space() == rkernel::Space::Host);
+    }
+    check(product, options, random);
   }
 }
 

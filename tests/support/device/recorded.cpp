@@ -128,6 +128,27 @@ void add_mmas(std::vector<RecordedKernel>& kernels, Random& random) {
   }
 }
 
+// Of bytes, each with sign or without in either factor.
+RecordedKernel byte_mma_kernel(const std::string& kind, Random& random) {
+  std::string body =
+      fmt::format("  %d = call {{ i32, i32, i32, i32 }} @dyn.dev.mma.m16n8k32.{}(", kind);
+  for (int i = 0; i < 10; ++i) body += fmt::format("{}i32 %in{}", i == 0 ? "" : ", ", i);
+  body += ")\n";
+  for (int i = 0; i < 4; ++i)
+    body += fmt::format("  %out{0} = extractvalue {{ i32, i32, i32, i32 }} %d, {0}\n", i);
+  RecordedKernel kernel = kernel_of("mma " + kind, 10, 4, 4, body);
+  for (std::uint32_t& value : kernel.input) value = word(random);
+  return kernel;
+}
+
+RecordedKernel permutation_kernel(Random& random) {
+  RecordedKernel kernel = kernel_of(
+      "prmt", 3, 1, 8, "  %out0 = call i32 @dyn.dev.prmt.b32(i32 %in0, i32 %in1, i32 %in2)\n");
+  for (std::size_t i = 0; i < kernel.input.size(); ++i)
+    kernel.input[i] = i % 3 == 2 ? word(random) & 0xffffu : word(random);
+  return kernel;
+}
+
 // ---- Loads of matrices.
 
 RecordedKernel matrix_load_kernel(const std::string& kind, Random& random) {
@@ -222,6 +243,9 @@ std::vector<RecordedKernel> recorded_kernels() {
     kernels.push_back(matrix_load_kernel(kind, random));
   kernels.push_back(warp_kernel(random));
   kernels.push_back(conversion_kernel(random));
+  for (const char* kind : {"u8.u8", "u8.s8", "s8.u8", "s8.s8"})
+    kernels.push_back(byte_mma_kernel(kind, random));
+  kernels.push_back(permutation_kernel(random));
   return kernels;
 }
 

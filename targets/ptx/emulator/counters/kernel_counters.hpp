@@ -13,6 +13,7 @@ namespace dyn::ptx {
 enum class InstructionClass : std::uint8_t {
   Mma,           ///< of tensor cores, 16 x 8 x 16 elements of 16 bits
   MmaTf32,       ///< 16 x 8 x 8
+  MmaBytes,      ///< 16 x 8 x 32 integers of 8 bits
   Fma,           ///< fused multiply-adds of f32
   Float,         ///< other f32 arithmetic
   Special,       ///< divisions, roots, exponentials

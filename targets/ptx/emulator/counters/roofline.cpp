@@ -14,7 +14,7 @@ using choice::warp_lanes;
 
 constexpr double schedulers = 4, special_lanes_per_cycle = 16;
 constexpr double long_division_instructions = 70;  ///< of the routine that divides 64-bit integers
-constexpr double half_mma_fma = 16 * 8 * 16, tf32_mma_fma = 16 * 8 * 8;
+constexpr double half_mma_fma = 16 * 8 * 16, tf32_mma_fma = 16 * 8 * 8, byte_mma_fma = 16 * 8 * 32;
 constexpr double sector_bytes = 32;
 
 double count(const KernelCounters& counters, InstructionClass kind) {
@@ -49,7 +49,8 @@ std::string useful(const KernelCounters& counters) {
   const InstructionCounts& counts =
       counters.main_loop.all() > 0 ? counters.main_loop : counters.all;
   return percent(counts[InstructionClass::Mma] + counts[InstructionClass::MmaTf32] +
-                     counts[InstructionClass::Fma] + counts[InstructionClass::Float],
+                     counts[InstructionClass::MmaBytes] + counts[InstructionClass::Fma] +
+                     counts[InstructionClass::Float],
                  counts.all());
 }
 
@@ -73,7 +74,8 @@ CounterRoofline counter_roofline(const GpuMachine& machine, const KernelCounters
   CounterRoofline roofline;
   roofline.issue = instructions / schedulers * seconds_per_cycle;
   roofline.tensor = (count(counters, Class::Mma) * half_mma_fma / machine.f16_mma_fma +
-                     count(counters, Class::MmaTf32) * tf32_mma_fma / machine.tf32_mma_fma) *
+                     count(counters, Class::MmaTf32) * tf32_mma_fma / machine.tf32_mma_fma +
+                     count(counters, Class::MmaBytes) * byte_mma_fma / machine.i8_mma_fma) *
                     seconds_per_cycle;
   roofline.fma = (count(counters, Class::Fma) + count(counters, Class::Float)) * warp_lanes /
                  machine.f32_fma * seconds_per_cycle;

@@ -30,7 +30,8 @@ Counted count_of(Op op) {
     case Op::Thread:
     case Op::Block:
     case Op::Blocks:
-    case Op::Lane: return {Class::Integer, 1};
+    case Op::Lane:
+    case Op::Permute: return {Class::Integer, 1};
     case Op::ShuffleBfly:
     case Op::ShuffleDown:
     case Op::ShuffleIndex:
@@ -46,6 +47,10 @@ Counted count_of(Op op) {
     case Op::MmaF16:
     case Op::MmaBf16: return {Class::Mma, 1};
     case Op::MmaTf32: return {Class::MmaTf32, 1};
+    case Op::MmaU8U8:
+    case Op::MmaU8I8:
+    case Op::MmaI8U8:
+    case Op::MmaI8I8: return {Class::MmaBytes, 1};
     case Op::ToBf16:
     case Op::ToF16:
     case Op::FromF16: return {Class::Conversion, 1};
@@ -213,7 +218,8 @@ Counted count_of(const llvm::Instruction& instruction) {
 }
 
 bool multiplies(const InstructionCounts& counts) {
-  return counts[Class::Mma] > 0 || counts[Class::MmaTf32] > 0 || counts[Class::Fma] > 0;
+  return counts[Class::Mma] > 0 || counts[Class::MmaTf32] > 0 || counts[Class::MmaBytes] > 0 ||
+         counts[Class::Fma] > 0;
 }
 
 }  // namespace

@@ -14,24 +14,38 @@ constexpr std::uint32_t float_infinity = 0x7F800000u;
 struct Place {
   int row, column;
 };
-// The place of element i of a lane, for m16n8k16 with 16-bit elements (two in each register), and
-// for m16n8k8 with 32-bit ones.
-Place a_place(int lane, int i, bool narrow) {
-  if (!narrow) return {lane / 4 + (i % 2) * 8, lane % 4 + (i / 2) * 4};
-  return {lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + (i / 4) * 8};
+// The place of element i of a lane, with so many elements in each register: m16n8k8 has 1 (32
+// bits), m16n8k16 2 (16 bits), m16n8k32 4 (8 bits).
+Place a_place(int lane, int i, int packed) {
+  return {lane / 4 + i / packed % 2 * 8,
+          lane % 4 * packed + i % packed + i / (2 * packed) * 4 * packed};
 }
-Place b_place(int lane, int i, bool narrow) {
-  if (!narrow) return {lane % 4 + i * 4, lane / 4};
-  return {lane % 4 * 2 + i % 2 + (i / 2) * 8, lane / 4};
+Place b_place(int lane, int i, int packed) {
+  return {lane % 4 * packed + i % packed + i / packed * 4 * packed, lane / 4};
 }
 Place c_place(int lane, int i) { return {lane / 4 + (i / 2) * 8, lane % 4 * 2 + i % 2}; }
 
-float half_of(Op op, std::uint32_t word, int i) {
-  const auto bits = static_cast<std::uint16_t>(i % 2 == 0 ? word : word >> 16);
-  return op == Op::MmaF16 ? from_f16(bits) : std::bit_cast<float>(std::uint32_t{bits} << 16);
+constexpr std::uint32_t tf32_mask = ~std::uint32_t{(1u << 13) - 1};
+
+bool multiplies_bytes(Op op) { return op >= Op::MmaU8U8 && op <= Op::MmaI8I8; }
+
+/// Elements in each register of a factor.
+int packed_elements(Op op) { return multiplies_bytes(op) ? 4 : op == Op::MmaTf32 ? 1 : 2; }
+
+bool is_signed(Op op, bool of_b) {
+  return op == Op::MmaI8I8 || op == (of_b ? Op::MmaU8I8 : Op::MmaI8U8);
 }
 
-constexpr std::uint32_t tf32_mask = ~std::uint32_t{(1u << 13) - 1};
+/// Element i of a register of a factor.
+double element_of(Op op, bool of_b, std::uint32_t word, int i) {
+  const int packed = packed_elements(op);
+  word >>= i % packed * (32 / packed);
+  if (packed == 4 && is_signed(op, of_b)) return static_cast<std::int8_t>(word);
+  if (packed == 4) return static_cast<std::uint8_t>(word);
+  if (packed == 1) return std::bit_cast<float>(word & tf32_mask);
+  return op == Op::MmaF16 ? from_f16(static_cast<std::uint16_t>(word))
+                          : std::bit_cast<float>(word << 16);
+}
 
 }  // namespace
 
@@ -118,40 +132,64 @@ class TensorCoreSum {
   bool finite_ = true;
 };
 
+/// c plus the sum of `terms`, integers, which wraps around.
+std::uint32_t sum_of_bytes(std::uint32_t c, const double* a, const double (*b)[8], int column,
+                           int terms) {
+  std::int64_t sum = 0;
+  for (int j = 0; j < terms; ++j) sum += static_cast<std::int64_t>(a[j] * b[j][column]);
+  return c + static_cast<std::uint32_t>(sum);
+}
+
+std::uint32_t sum_of_floats(std::uint32_t c, const double* a, const double (*b)[8], int column,
+                            int terms) {
+  TensorCoreSum sum;
+  sum.add(std::bit_cast<float>(c), 1);
+  for (int j = 0; j < terms; ++j) sum.add(a[j], b[j][column]);
+  return std::bit_cast<std::uint32_t>(sum.result());
+}
+
 }  // namespace
 
 void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands,
-              std::span<std::array<float, 4>, warp_lanes> results) {
-  constexpr int m = 16, n = 8;
-  const bool narrow = op != Op::MmaTf32;
-  const int k = narrow ? 16 : 8;
-  double a[m][16], b[16][n];
+              std::span<std::array<std::uint32_t, 4>, warp_lanes> results) {
+  constexpr int m = 16, n = 8, most = 32;
+  const int packed = packed_elements(op), k = 8 * packed;
+  double a[m][most], b[most][n];
   for (int lane = 0; lane < warp_lanes; ++lane) {
     const LaneOperands& words = operands[static_cast<std::size_t>(lane)];
-    const auto element = [&](std::size_t first, int i) {
-      if (narrow) return half_of(op, words[first + static_cast<std::size_t>(i / 2)], i);
-      return std::bit_cast<float>(words[first + static_cast<std::size_t>(i)] & tf32_mask);
-    };
-    for (int i = 0; i < (narrow ? 8 : 4); ++i) {
-      const Place place = a_place(lane, i, narrow);
-      a[place.row][place.column] = element(0, i);
+    for (int i = 0; i < 4 * packed; ++i) {
+      const Place place = a_place(lane, i, packed);
+      a[place.row][place.column] =
+          element_of(op, false, words[static_cast<std::size_t>(i / packed)], i);
     }
-    for (int i = 0; i < (narrow ? 4 : 2); ++i) {
-      const Place place = b_place(lane, i, narrow);
-      b[place.row][place.column] = element(4, i);
+    for (int i = 0; i < 2 * packed; ++i) {
+      const Place place = b_place(lane, i, packed);
+      b[place.row][place.column] =
+          element_of(op, true, words[static_cast<std::size_t>(4 + i / packed)], i);
     }
   }
+  const auto sum = multiplies_bytes(op) ? sum_of_bytes : sum_of_floats;
   for (int lane = 0; lane < warp_lanes; ++lane) {
     for (int i = 0; i < 4; ++i) {
       const Place place = c_place(lane, i);
-      TensorCoreSum sum;
-      sum.add(std::bit_cast<float>(
-                  operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)]),
-              1);
-      for (int j = 0; j < k; ++j) sum.add(a[place.row][j], b[j][place.column]);
-      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] = sum.result();
+      const std::uint32_t c =
+          operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)];
+      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] =
+          sum(c, a[place.row], b, place.column, k);
     }
   }
+}
+
+std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+  const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
+  std::uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t digit = selector >> (4 * i) & 15u;
+    std::uint32_t byte = static_cast<std::uint32_t>(bytes >> (digit & 7u) * 8) & 0xffu;
+    if ((digit & 8u) != 0) byte = (byte & 0x80u) != 0 ? 0xffu : 0;
+    result |= byte << (8 * i);
+  }
+  return result;
 }
 
 std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows,

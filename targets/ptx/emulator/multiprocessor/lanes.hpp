@@ -22,12 +22,14 @@ int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c);
 /// Operands and results of one lane, 32 bits each.
 using LaneOperands = std::array<std::uint32_t, 10>;
 
-/// d = a * b + c for all lanes; the results are four f32 for each. Products are exact; they are
-/// summed with c in f64, in the order of k, and rounded to f32 once. Tensor cores add in an order
-/// and with guard bits that no document gives; a tolerance around the exact sum holds for all of
-/// them.
+/// d = a * b + c for all lanes; the results are four f32 for each, of bytes four i32, which wrap
+/// around. Floats are added as a Hopper GPU adds them (tests/golden/gpu); no document gives the
+/// order and the guard bits of others.
 void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands,
-              std::span<std::array<float, 4>, warp_lanes> results);
+              std::span<std::array<std::uint32_t, 4>, warp_lanes> results);
+
+/// prmt.b32: bytes of a and b that the digits of `selector` name.
+std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t selector);
 
 /// Result `matrix` of a lane of ldmatrix: rows[8 * matrix + i] is row i of that matrix, 16 bytes.
 std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows,

@@ -64,6 +64,13 @@ void multiply(ThreadContext* context, Word site, Word a0, Word a1, Word a2, Word
   thread.operands = {a0, a1, a2, a3, b0, b1, bits(c0), bits(c1), bits(c2), bits(c3)};
   thread.home->together(thread, site, op, all_lanes);
 }
+template <Op op>
+void multiply_bytes(ThreadContext* context, Word site, Word a0, Word a1, Word a2, Word a3, Word b0,
+                    Word b1, Word c0, Word c1, Word c2, Word c3) noexcept {
+  Thread& thread = thread_of(context);
+  thread.operands = {a0, a1, a2, a3, b0, b1, c0, c1, c2, c3};
+  thread.home->together(thread, site, op, all_lanes);
+}
 
 template <std::uint32_t bytes>
 void copy(ThreadContext* context, Word site, const char* to, const char* from,
@@ -100,6 +107,10 @@ void fence(ThreadContext* context, Word) noexcept {
 }
 Word atomic_add(ThreadContext* context, Word site, char* address, Word value) noexcept {
   return thread_of(context).home->atomic_add(thread_of(context), site, address, value);
+}
+
+Word permute(ThreadContext*, Word, Word a, Word b, Word selector) noexcept {
+  return permuted(a, b, selector);
 }
 
 Word convert_to_bf16(ThreadContext*, Word, float value) noexcept { return to_bf16(value); }
@@ -149,12 +160,17 @@ std::array<Function, function_count> make_table() {
   set(table, Op::MmaF16, &multiply<Op::MmaF16>);
   set(table, Op::MmaBf16, &multiply<Op::MmaBf16>);
   set(table, Op::MmaTf32, &multiply<Op::MmaTf32>);
+  set(table, Op::MmaU8U8, &multiply_bytes<Op::MmaU8U8>);
+  set(table, Op::MmaU8I8, &multiply_bytes<Op::MmaU8I8>);
+  set(table, Op::MmaI8U8, &multiply_bytes<Op::MmaI8U8>);
+  set(table, Op::MmaI8I8, &multiply_bytes<Op::MmaI8I8>);
   set(table, Op::BarrierInit, &barrier_init);
   set(table, Op::BarrierArrive, &barrier_arrive);
   set(table, Op::BarrierTestWait, &barrier_test_wait);
   set(table, Op::BarrierInvalidate, &barrier_invalidate);
   set(table, Op::Fence, &fence);
   set(table, Op::AtomicAdd, &atomic_add);
+  set(table, Op::Permute, &permute);
   set(table, Op::ToBf16, &convert_to_bf16);
   set(table, Op::ToF16, &convert_to_f16);
   set(table, Op::FromF16, &convert_from_f16);

@@ -72,7 +72,11 @@ void Multiprocessor::perform(Op op, Thread* lanes, std::uint32_t mask) {
     }
     case Op::MmaF16:
     case Op::MmaBf16:
-    case Op::MmaTf32: return perform_multiply(op, lanes);
+    case Op::MmaTf32:
+    case Op::MmaU8U8:
+    case Op::MmaU8I8:
+    case Op::MmaI8U8:
+    case Op::MmaI8I8: return perform_multiply(op, lanes);
     case Op::ShuffleBfly:
     case Op::ShuffleDown:
     case Op::ShuffleIndex: return perform_shuffle(op, lanes, mask);
@@ -129,13 +133,11 @@ void Multiprocessor::perform_load_matrix(Op op, Thread* lanes) {
 void Multiprocessor::perform_multiply(Op op, Thread* lanes) {
   ++counts_.mmas;
   std::array<LaneOperands, warp_lanes> operands;
-  std::array<std::array<float, 4>, warp_lanes> results;
+  std::array<std::array<std::uint32_t, 4>, warp_lanes> results;
   for (std::size_t lane = 0; lane < warp_lanes; ++lane) operands[lane] = lanes[lane].operands;
   multiply(op, operands, results);
-  for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-    for (std::size_t i = 0; i < 4; ++i)
-      lanes[lane].results[i] = std::bit_cast<std::uint32_t>(results[lane][i]);
-  }
+  for (std::size_t lane = 0; lane < warp_lanes; ++lane)
+    std::ranges::copy(results[lane], std::begin(lanes[lane].results));
 }
 
 }  // namespace dyn::ptx::emulation

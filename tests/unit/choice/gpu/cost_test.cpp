@@ -31,7 +31,8 @@ class Samples {
   Sample next() {
     Sample sample;
     sample.machine = ptx::described_gpu(random_() % 2 == 0 ? "a100" : "h200");
-    const DType dtype = random_() % 2 == 0 ? DType::bf16 : DType::f32;
+    constexpr DType dtypes[] = {DType::bf16, DType::f32, DType::i8};
+    const DType dtype = dtypes[random_() % 3];
     const auto tiles = gpu_tiles(sample.machine, dtype, random_() % 2 == 0);
     sample.tile = tiles[random_() % tiles.size()];
     const double bytes = static_cast<double>(size_of(dtype));
@@ -80,7 +81,9 @@ TEST_CASE("no prediction is below the machine's limit") {
                                  static_cast<double>(shape.n) * static_cast<double>(shape.k);
     double per_cycle = machine.f32_fma;
     if (tile.engine == Engine::TensorCores)
-      per_cycle = tile.operands == DType::f32 ? machine.tf32_mma_fma : machine.f16_mma_fma;
+      per_cycle = tile.integers()               ? machine.i8_mma_fma
+                  : tile.operands == DType::f32 ? machine.tf32_mma_fma
+                                                : machine.f16_mma_fma;
     const double compute = multiply_adds / (per_cycle * machine.multiprocessors * machine.clock_hz);
     const double of_one = static_cast<double>(shape.m * shape.k) * shape.a_element_bytes +
                           static_cast<double>(shape.n * shape.k) * shape.b_element_bytes +
@@ -122,6 +125,7 @@ TEST_CASE("a better machine is never slower") {
     improved("clock", [&](GpuMachine& m) { m.clock_hz *= factor; });
     improved("multiply-adds", [&](GpuMachine& m) {
       m.f32_fma *= factor, m.f16_mma_fma *= factor, m.tf32_mma_fma *= factor;
+      m.i8_mma_fma *= factor;
     });
     improved("latency", [&](GpuMachine& m) {
       m.memory_latency_seconds /= factor, m.launch_seconds /= factor;

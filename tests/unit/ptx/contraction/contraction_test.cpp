@@ -23,7 +23,7 @@ void place(MatmulCase& c, std::mt19937_64& random) {
   c.b_slack = static_cast<std::int64_t>(random() % 4);
   c.output_slack = static_cast<std::int64_t>(random() % 3);
   c.offset = static_cast<std::int64_t>(random() % 5);
-  if (c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors) c.offset *= 8;
+  if (c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors) c.offset *= 16;
   if (c.a_copy == Copy::Vectors) align(c, c.k, c.a, c.a_slack);
   if (c.b_copy == Copy::Vectors)
     align(c, c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b, c.b_slack);
@@ -63,23 +63,20 @@ void check_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
 
 /// Draws a form by the seed, among all possible ones.
 MatmulCase random_form(const dyn::choice::GpuTile& tile, std::mt19937_64& random) {
-  constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   const auto chance = [&](unsigned one_of) { return random() % one_of == 0; };
   MatmulCase c;
   c.tile = tile;
   c.a_copy = chance(2) ? Copy::Vectors : Copy::Elements;
   c.b_copy = chance(2) ? Copy::Vectors : Copy::Elements;
-  c.a = c.a_copy == Copy::Vectors ? tile.operands : dtypes[random() % 3];
-  c.b = c.b_copy == Copy::Vectors ? tile.operands : dtypes[random() % 3];
   if (tile.engine == Engine::TensorCores && chance(2)) c.b_order = BOrder::RowsAlongK;
   c.transpose_a = c.a_copy == Copy::Elements && chance(2);
   c.transpose_b = c.b_copy == Copy::Elements ? chance(2) : c.b_order == BOrder::RowsAlongK;
   c.transpose_output = chance(4);
-  c.output = dtypes[random() % 3];
   c.batch_axes = static_cast<int>(random() % 3);
   c.bias = chance(2);
   c.gelu = chance(2);
   c.residual = chance(2);
+  draw_dtypes(c, random);
   return c;
 }
 
@@ -100,6 +97,16 @@ TEST_CASE("a matrix product on tensor cores, with vectors through three stages, 
   c.a_copy = c.b_copy = Copy::Vectors;
   c.bias = c.gelu = c.residual = true;
   check_sizes(c, random, 4);
+}
+
+TEST_CASE("products of bytes on tensor cores are those of loops of integers") {
+  std::mt19937_64 random(contraction_seed());
+  for (int i = 0; i < 6; ++i) {
+    MatmulCase c = random_form(small_tensor_tile(DType::i8), random);
+    c.a = i % 2 == 0 ? DType::u8 : DType::i8;
+    c.b = i % 3 == 0 ? DType::u8 : DType::i8;
+    check_sizes(c, random, 4);
+  }
 }
 
 TEST_CASE(
@@ -163,7 +170,8 @@ TEST_SUITE("full") {
     two_stages.stages = 2;
     for (const dyn::choice::GpuTile& tile :
          {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16),
-          small_tensor_tile(DType::f16), small_tensor_tile(DType::f32), two_stages}) {
+          small_tensor_tile(DType::f16), small_tensor_tile(DType::f32),
+          small_tensor_tile(DType::i8), two_stages}) {
       for (int i = 0; i < dyn::testing::test_rounds(12, 3); ++i)
         check_sizes(random_form(tile, random), random, 6);
     }
@@ -185,6 +193,21 @@ TEST_SUITE("full") {
       c.transpose_b = true;
       c.b_order = BOrder::RowsAlongK;
       check_sizes(c, random, 1);
+    }
+  }
+
+  TEST_CASE("every candidate of bytes multiplies, in random forms, in any order of blocks") {
+    std::mt19937_64 random(contraction_seed());
+    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::i8})) {
+      for (int i = 0; i < 3; ++i) {
+        MatmulCase c = random_form(tile, random);
+        c.b_order = i == 0 ? BOrder::RowsAlongN : BOrder::RowsAlongK;
+        c.transpose_b = c.b_copy == Copy::Elements ? c.transpose_b : i > 0;
+        emulator().set_block_order(
+            {i == 2 ? BlockOrder::Kind::Descending : BlockOrder::Kind::Ascending, 0});
+        check_sizes(c, random, 2);
+      }
+      emulator().set_block_order({});
     }
   }
 }

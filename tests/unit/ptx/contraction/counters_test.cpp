@@ -20,7 +20,8 @@ constexpr int stages_of_k = 4;
 MatmulCase one_block(const choice::GpuTile& tile, BOrder order) {
   MatmulCase c;
   c.tile = tile;
-  c.a = c.b = c.output = tile.operands;
+  c.a = c.b = tile.operands;
+  c.output = tile.integers() ? DType::i32 : tile.operands;
   c.a_copy = c.b_copy = Copy::Vectors;
   c.b_order = order;
   c.transpose_b = order == BOrder::RowsAlongK;
@@ -54,9 +55,10 @@ std::int64_t needed(const MatmulCase& c, InstructionClass& kind) {
     kind = InstructionClass::Fma;
     return c.m * c.n * c.k / choice::warp_lanes;
   }
-  const bool half = size_of(c.tile.operands) == 2;
-  kind = half ? InstructionClass::Mma : InstructionClass::MmaTf32;
-  return c.m * c.n * c.k / (16 * 8 * (half ? 16 : 8));
+  kind = c.tile.integers()               ? InstructionClass::MmaBytes
+         : size_of(c.tile.operands) == 2 ? InstructionClass::Mma
+                                         : InstructionClass::MmaTf32;
+  return c.m * c.n * c.k / (16 * 8 * choice::mma_depth(c.tile.operands));
 }
 
 /// For each warp and stage of K.
@@ -98,7 +100,7 @@ constexpr std::string_view head =
 
 TEST_CASE("the kernels of all tiles meet no bank twice, and read no sector in vain") {
   std::string table(head);
-  for (const choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16}))
+  for (const choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16, DType::i8}))
     for (const BOrder order : orders_of(tile)) {
       const MatmulCase c = one_block(tile, order);
       INFO(to_string(c));
@@ -128,7 +130,8 @@ TEST_CASE("the kernels of all tiles meet no bank twice, and read no sector in va
 
 TEST_CASE("blocks at a matrix's edge multiply as whole ones do, and copy what exists") {
   for (const choice::GpuTile& tile :
-       {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::f32)}) {
+       {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::f32),
+        small_tensor_tile(DType::i8)}) {
     MatmulCase c = one_block(tile, BOrder::RowsAlongN);
     c.m -= 3;
     INFO(to_string(c));

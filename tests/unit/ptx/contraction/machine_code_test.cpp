@@ -25,6 +25,7 @@ MatmulCase copied_in_vectors(const choice::GpuTile& tile, bool windows) {
   MatmulCase c;
   c.tile = tile;
   c.a = c.b = tile.operands;
+  if (tile.integers()) c.output = DType::i32;
   c.a_copy = c.b_copy = ptx::Copy::Vectors;
   c.bias = true;
   c.split = tile.can_be_shared();
@@ -42,26 +43,32 @@ std::unique_ptr<llvm::Module> inside(llvm::LLVMContext& context, const llvm::Mod
       context, std::regex_replace(ptx::module_text(module), either, "br label %$1"));
 }
 
+/// What multiplies.
+std::string kind_of(const choice::GpuTile& tile) {
+  if (tile.engine == Engine::CudaCores) return "FFMA";
+  return tile.integers() ? "IMMA" : "HMMA";
+}
+
 test::MachineCode code_of(const MatmulCase& c, const char* gpu) {
   llvm::LLVMContext context, edited;
   const BuiltMatmul built = build(c);
   const auto module = ptx::emit_device_module(context, source_of(built), "matmul");
-  const bool tensor = c.tile.engine == Engine::TensorCores;
-  return test::machine_code(ptx::lower_to_ptx(*inside(edited, *module)), gpu,
-                            tensor ? "HMMA" : "FFMA");
+  return test::machine_code(ptx::lower_to_ptx(*inside(edited, *module)), gpu, kind_of(c.tile));
 }
 
-/// Multiplications of one warp and stage. An HMMA of TF32 multiplies 16 x 8 x 8, else 16 x 8 x 16.
+/// Multiplications of one warp and stage.
 int multiplications(const choice::GpuTile& tile) {
   const int products = tile.warp_m * tile.warp_n * tile.block_k;
   if (tile.engine == Engine::CudaCores) return products / choice::warp_lanes;
-  return products / (16 * 8 * (size_of(tile.operands) == 2 ? 16 : 8));
+  return products / (16 * 8 * choice::mma_depth(tile.operands));
 }
 
-/// Instructions that neither multiply nor bring operands: waits, arrivals, counters, addresses.
+/// Instructions that neither multiply nor bring operands, or put their bytes in order: waits,
+/// arrivals, counters, addresses.
 int others(const test::InstructionTally& loop, const std::string& kind) {
   constexpr int copy = 4;  // with its address
-  return loop.all() - loop[kind] - loop["LDSM"] - loop["LDS"] - copy * loop["LDGSTS"];
+  return loop.all() - loop[kind] - loop["LDSM"] - loop["LDS"] - loop["PRMT"] -
+         copy * loop["LDGSTS"];
 }
 
 /// Calibration::gpu_stage_instructions, and a few; where fragments are loaded ahead, the places of
@@ -80,19 +87,20 @@ TEST_SUITE("full") {
   TEST_CASE("machine code: main loops of all tiles multiply, and issue little else") {
     if (test::nvdisasm_is_missing()) return;
     dyn::testing::Sweep sweep(6);
-    for (const choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    for (const choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16, DType::i8})) {
       for (const bool windows : {false, true}) {
         for (const char* gpu : {"sm_80", "sm_90"}) {
           if (!sweep.takes()) continue;
           const MatmulCase c = copied_in_vectors(tile, windows);
           INFO(to_string(c) << " for " << std::string(gpu));
           const test::MachineCode code = code_of(c, gpu);
-          const std::string kind = tile.engine == Engine::TensorCores ? "HMMA" : "FFMA";
+          const std::string kind = kind_of(tile);
           const int multiplied = code.main_loop[kind], all = code.main_loop.all();
-          std::printf("%s%s, %s: %d of %d multiply, LDSM %d LDS %d LDGSTS %d, %d registers\n",
-                      c.tile.to_string().c_str(), windows ? ", windows" : "", gpu, multiplied, all,
-                      code.main_loop["LDSM"], code.main_loop["LDS"], code.main_loop["LDGSTS"],
-                      code.registers);
+          std::printf(
+              "%s%s, %s: %d of %d multiply, LDSM %d LDS %d PRMT %d LDGSTS %d, %d registers\n",
+              c.tile.to_string().c_str(), windows ? ", windows" : "", gpu, multiplied, all,
+              code.main_loop["LDSM"], code.main_loop["LDS"], code.main_loop["PRMT"],
+              code.main_loop["LDGSTS"], code.registers);
           CHECK(multiplications(tile) % multiplied == 0);
           CHECK(code.spill_bytes == 0);
           CHECK(code.main_loop["LDL"] + code.main_loop["STL"] == 0);

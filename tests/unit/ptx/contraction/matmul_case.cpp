@@ -36,27 +36,43 @@ MatrixLayout layout(std::int64_t batch, std::int64_t rows, std::int64_t columns,
   return made;
 }
 
-/// Adds expressions to a problem.
+/// Adds expressions to a problem, whose accumulators are of this dtype.
 class Exprs {
  public:
-  explicit Exprs(rkernel::Problem& problem) : problem_(problem) {}
+  Exprs(rkernel::Problem& problem, DType sums) : problem_(problem), sums_(sums) {}
   int accumulator() { return apply(ExprOp::Accumulator, -1); }
   int constant(double number) {
     Expr expr = made(ExprOp::Constant, DType::f32);
     expr.number = number;
     return add(expr);
   }
+  int constant(DType dtype, std::int64_t integer) {
+    Expr expr = made(ExprOp::Constant, dtype);
+    expr.integer = integer;
+    return add(expr);
+  }
   /// In registers every float is f32, whatever the operand's dtype.
   int load(int operand) {
-    Expr expr = made(ExprOp::Load, DType::f32);
+    Expr expr = made(ExprOp::Load, sums_);
     expr.operand = operand;
     return add(expr);
   }
-  int apply(ExprOp op, int a, int b = -1) { return add(made(op, DType::f32, a, b)); }
+  int apply(ExprOp op, int a, int b = -1) { return add(made(op, sums_, a, b)); }
   int gelu(int x) {
     const int erf = apply(ExprOp::Erf, apply(ExprOp::Mul, x, constant(std::sqrt(0.5))));
     return apply(ExprOp::Mul, apply(ExprOp::Mul, x, constant(0.5)),
                  apply(ExprOp::Add, erf, constant(1)));
+  }
+  int requantised(int sum, DType to) {
+    const bool is_signed = to == DType::i8;
+    const int scaled = add(made(ExprOp::Mul, DType::f32, add(made(ExprOp::Cast, DType::f32, sum)),
+                                constant(requantised_scale)));
+    const int rounded = add(made(ExprOp::Round, DType::f32, scaled));
+    const int whole = add(made(ExprOp::Cast, DType::i32, rounded));
+    const int moved = apply(ExprOp::Add, whole, constant(DType::i32, requantised_zero));
+    const int least = apply(ExprOp::Max, moved, constant(DType::i32, is_signed ? -128 : 0));
+    const int within = apply(ExprOp::Min, least, constant(DType::i32, is_signed ? 127 : 255));
+    return add(made(ExprOp::Cast, to, within));
   }
 
  private:
@@ -73,6 +89,7 @@ class Exprs {
     return static_cast<int>(problem_.exprs.size()) - 1;
   }
   rkernel::Problem& problem_;
+  const DType sums_;
 };
 
 /// Adds dims and operands to a problem.
@@ -117,7 +134,8 @@ class Operands {
     rkernel::WindowRows windows{
         {{m, count, one, one, one, none, count, symbol(images.height * images.width * pixel)}},
         symbol(images.channels),
-        one};
+        one,
+        images.outside};
     for (const std::size_t i : {0U, 1U}) {
       windows.axes.push_back({m, symbol(i == 0 ? rows : columns), constant(images.size[i]),
                               symbol(images.stride[i]), symbol(images.dilation[i]),
@@ -166,6 +184,8 @@ void set_windows(MatmulCase& c, const WindowImages& windows) {
   c.k = windows.size[0] * windows.size[1] * windows.channels;
 }
 
+DType sum_dtype(const MatmulCase& c) { return c.tile.integers() ? DType::i32 : DType::f32; }
+
 MatrixLayout a_layout(const MatmulCase& c) {
   if (c.windows) return {.offset = c.offset, .elements = c.offset + c.windows->elements()};
   return layout(c.batch, c.m, c.k, c.transpose_a, c.share_a, c.a_slack, c.offset);
@@ -209,12 +229,12 @@ BuiltMatmul build(const MatmulCase& c) {
   }
   operands.add("b", c.b, b.offset, {b.batch_stride, -1, b.column_stride, b.row_stride},
                !c.transpose_b);
-  Exprs exprs(problem);
+  Exprs exprs(problem, sum_dtype(c));
   int value = exprs.accumulator();
   if (c.bias)
     value = exprs.apply(ExprOp::Add, value,
-                        exprs.load(operands.add("bias", DType::f32, -1, {-1, -1, 1, -1}, true)));
-  if (c.gelu) value = exprs.gelu(value);
+                        exprs.load(operands.add("bias", sum_dtype(c), -1, {-1, -1, 1, -1}, true)));
+  if (c.gelu) value = c.tile.integers() ? exprs.requantised(value, c.output) : exprs.gelu(value);
   if (c.residual) {
     value = exprs.apply(
         ExprOp::Add, value,
@@ -331,14 +351,14 @@ std::string to_string(const MatmulCase& c) {
     const WindowImages& w = *c.windows;
     text += fmt::format(
         "; windows {} on {} images {} x {} x {} slack {}, strides {}, dilations {}, "
-        "before {}, after {}",
+        "before {}, after {}, outside {}",
         fmt::join(w.size, "x"), w.images, w.height, w.width, w.channels, w.slack,
         fmt::join(w.stride, "x"), fmt::join(w.dilation, "x"), fmt::join(w.before, "x"),
-        fmt::join(w.after, "x"));
+        fmt::join(w.after, "x"), w.outside);
   }
   return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") +
-         (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " +
-         std::to_string(c.blocks) + " blocks";
+         (c.gelu ? c.tile.integers() ? " requantised" : " gelu" : "") +
+         (c.residual ? " residual" : "") + "; " + std::to_string(c.blocks) + " blocks";
 }
 
 choice::GpuTile small_cuda_tile() {
@@ -363,7 +383,7 @@ choice::GpuTile small_tensor_tile(DType operands) {
           .warp_n = 16,
           .block_m = 32,
           .block_n = 32,
-          .block_k = operands == DType::f32 ? 16 : 32,
+          .block_k = 2 * choice::mma_depth(operands),
           .stages = 3,
           .ahead = operands != DType::f32};
 }

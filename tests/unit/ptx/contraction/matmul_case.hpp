@@ -22,11 +22,12 @@ struct OutputRange {
 };
 
 /// Images [images, height, width, channels], from which a(m, k) is gathered: m counts windows, k
-/// (row of taps, tap, channel), and an element outside is 0. Pairs: along height and width.
+/// (row of taps, tap, channel). Pairs: along height and width.
 struct WindowImages {
   std::int64_t images = 1, height = 1, width = 1, channels = 1;
   std::array<std::int64_t, 2> size{3, 3}, stride{1, 1}, dilation{1, 1}, before{1, 1}, after{1, 1};
-  std::int64_t slack = 0;  ///< elements after the channels of a pixel
+  std::int64_t slack = 0;    ///< elements after the channels of a pixel
+  std::int64_t outside = 0;  ///< an element outside, of bytes
 
   std::array<std::int64_t, 2> counts() const;
   std::int64_t elements() const { return images * height * width * (channels + slack); }
@@ -35,7 +36,8 @@ struct WindowImages {
 };
 
 /// One matrix product: output(b, m, n) = residual(b, m, n) + gelu(bias(n) + sum over k of a(b, m,
-/// k) * b(b, k, n)).
+/// k) * b(b, k, n)). Of factors of u8 and i8 the sum, the bias, and an output that is not
+/// requantised are i32; `gelu` requantises: requantised(sum) as the output's dtype, u8 or i8.
 struct MatmulCase {
   choice::GpuTile tile;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
@@ -63,6 +65,13 @@ struct MatmulCase {
                           ///< twice is wrong
 };
 std::string to_string(const MatmulCase& c);
+
+/// What the accumulators, and the bias, are: f32, or i32.
+DType sum_dtype(const MatmulCase& c);
+/// sum as f32, times requantised_scale, to the nearest integer, ties to even, plus
+/// requantised_zero, within the dtype.
+inline constexpr double requantised_scale = 0x1p-9;
+inline constexpr std::int64_t requantised_zero = 3;
 
 /// Makes A's rows windows.
 void set_windows(MatmulCase& c, const WindowImages& windows);
@@ -114,7 +123,7 @@ choice::GpuTile small_tensor_tile(DType operands);
 std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu,
                                                             const std::vector<DType>& dtypes);
 
-/// All tiles that an A100's numbers give for these dtypes, TF32 included.
+/// All tiles that an A100's numbers give for these dtypes, TF32 included; i8 stands for bytes.
 std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes);
 
 }  // namespace dyn::ptx::testing

@@ -21,10 +21,16 @@ constexpr std::uint32_t tf32_ignored = 0x1fff;
 
 double element(const Bytes& buffer, DType dtype, std::int64_t index) {
   const std::byte* at = buffer.data() + index * static_cast<std::int64_t>(size_of(dtype));
-  if (dtype == DType::f32) {
-    float value;
+  const auto number = [at](auto value) -> double {
     std::memcpy(&value, at, sizeof value);
     return value;
+  };
+  switch (dtype) {
+    case DType::f32: return number(float());
+    case DType::i32: return number(std::int32_t());
+    case DType::i8: return number(std::int8_t());
+    case DType::u8: return number(std::uint8_t());
+    default: break;
   }
   std::uint16_t bits;
   std::memcpy(&bits, at, sizeof bits);
@@ -37,6 +43,7 @@ double rounded(DType dtype, double value) {
 
 // The value that the engine multiplies.
 double multiplied(const choice::GpuTile& tile, double value) {
+  if (tile.integers()) return value;
   if (tile.operands != DType::f32) return rounded(tile.operands, value);
   if (tile.engine == choice::Engine::CudaCores) return value;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) &
@@ -46,6 +53,10 @@ double multiplied(const choice::GpuTile& tile, double value) {
 Bytes random_buffer(DType dtype, std::int64_t elements, std::mt19937_64& random) {
   std::uniform_real_distribution<float> uniform(-1, 1.5f);
   Bytes buffer(static_cast<std::size_t>(elements) * size_of(dtype));
+  if (!is_float(dtype)) {
+    for (std::byte& byte : buffer) byte = static_cast<std::byte>(random());
+    return buffer;
+  }
   for (std::int64_t i = 0; i < elements; ++i) {
     const float value = uniform(random);
     std::byte* at = buffer.data() + i * static_cast<std::int64_t>(size_of(dtype));
@@ -58,11 +69,38 @@ Bytes random_buffer(DType dtype, std::int64_t elements, std::mt19937_64& random)
   return buffer;
 }
 
-double gelu(double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }
-
 struct Place {
   std::int64_t batch, m, n;
 };
+/// The expected value of one element, and the largest error that its bound allows.
+struct Element {
+  double expected, bound;
+};
+
+double requantised(std::int32_t sum, DType to) {
+  const float scaled = static_cast<float>(sum) * static_cast<float>(requantised_scale);
+  const std::int64_t moved = static_cast<std::int64_t>(std::nearbyint(scaled)) + requantised_zero;
+  return static_cast<double>(to == DType::i8 ? std::clamp<std::int64_t>(moved, -128, 127)
+                                             : std::clamp<std::int64_t>(moved, 0, 255));
+}
+
+/// i32 wraps around.
+Element expected_integer(const MatmulCase& c, const std::vector<Bytes>& buffers, double product,
+                         const Place& place) {
+  std::size_t operand = 2;
+  auto sum = static_cast<std::int64_t>(product);
+  const auto add = [&](std::int64_t index) {
+    sum += static_cast<std::int64_t>(element(buffers[operand++], DType::i32, index));
+  };
+  if (c.bias) add(place.n);
+  constexpr double below_one = 0.5;
+  if (c.gelu) return {requantised(static_cast<std::int32_t>(sum), c.output), below_one};
+  if (c.residual) add((place.batch * c.m + place.m) * c.n + place.n);
+  return {static_cast<double>(static_cast<std::int32_t>(sum)), below_one};
+}
+
+double gelu(double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }
+
 std::int64_t at(const MatrixLayout& layout, std::int64_t batch, std::int64_t row,
                 std::int64_t column) {
   return layout.offset + batch * layout.batch_stride + row * layout.row_stride +
@@ -74,13 +112,10 @@ double a_element(const MatmulCase& c, const std::vector<Bytes>& buffers, const M
                  const Place& of) {
   if (!c.windows) return element(buffers[0], c.a, at(a, of.batch, of.m, of.n));
   const std::optional<std::int64_t> place = c.windows->place(of.m, of.n);
-  return place ? element(buffers[0], c.a, a.offset + *place) : 0;
+  return place ? element(buffers[0], c.a, a.offset + *place)
+               : static_cast<double>(c.windows->outside);
 }
 
-/// The expected value of one element, and the largest error that its bound allows.
-struct Element {
-  double expected, bound;
-};
 Element expected_at(const MatmulCase& c, const std::vector<Bytes>& buffers, const Place& place) {
   const MatrixLayout a = a_layout(c), b = b_layout(c);
   double sum = 0, magnitude = 0;
@@ -91,6 +126,7 @@ Element expected_at(const MatmulCase& c, const std::vector<Bytes>& buffers, cons
     sum += product;
     magnitude += std::fabs(product);
   }
+  if (c.tile.integers()) return expected_integer(c, buffers, sum, place);
   std::size_t operand = 2;
   if (c.bias) sum += element(buffers[operand++], DType::f32, place.n);
   if (c.gelu) sum = gelu(sum);
@@ -105,10 +141,23 @@ Element expected_at(const MatmulCase& c, const std::vector<Bytes>& buffers, cons
 
 }  // namespace
 
+void draw_dtypes(MatmulCase& c, std::mt19937_64& random) {
+  constexpr DType floats[] = {DType::f32, DType::f16, DType::bf16},
+                  bytes[] = {DType::u8, DType::i8};
+  const auto factor = [&](Copy copy) {
+    if (c.tile.integers()) return bytes[random() % 2];
+    return copy == Copy::Vectors ? c.tile.operands : floats[random() % 3];
+  };
+  c.a = factor(c.a_copy);
+  c.b = factor(c.b_copy);
+  c.output = c.tile.integers() ? c.gelu ? bytes[random() % 2] : DType::i32 : floats[random() % 3];
+  c.residual = c.residual && !(c.tile.integers() && c.gelu);
+}
+
 std::vector<Bytes> random_buffers(const MatmulCase& c, std::mt19937_64& random) {
   std::vector<Bytes> buffers{random_buffer(c.a, a_layout(c).elements, random),
                              random_buffer(c.b, b_layout(c).elements, random)};
-  if (c.bias) buffers.push_back(random_buffer(DType::f32, c.n, random));
+  if (c.bias) buffers.push_back(random_buffer(sum_dtype(c), c.n, random));
   if (c.residual) buffers.push_back(random_buffer(c.output, c.batch * c.m * c.n, random));
   buffers.emplace_back(static_cast<std::size_t>(output_layout(c).elements) * size_of(c.output),
                        pattern);

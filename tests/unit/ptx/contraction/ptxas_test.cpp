@@ -28,7 +28,9 @@ MatmulCase with_epilogue(const dyn::choice::GpuTile& tile, ptx::Copy copy, ptx::
   c.a = c.b = tile.operands;
   c.a_copy = c.b_copy = copy;
   c.b_order = order;
-  c.bias = c.gelu = c.residual = true;
+  c.bias = c.gelu = true;
+  c.residual = !tile.integers();
+  if (tile.integers()) c.a = c.output = DType::u8;
   c.split = tile.can_be_shared();
   return c;
 }
@@ -42,13 +44,13 @@ int checked_registers(const MatmulCase& c, std::span<const char* const> gpus, st
   return dyn::test::checked_registers(text, to_string(c), gpus, all);
 }
 
-/// The forms in which a tile is used; elements are f32 whatever the tile's dtype.
+/// The forms in which a tile is used; elements are f32 whatever the tile's dtype, or bytes.
 std::vector<MatmulCase> forms(const dyn::choice::GpuTile& tile) {
   using enum ptx::Copy;
   using enum ptx::BOrder;
   std::vector<MatmulCase> cases{with_epilogue(tile, Elements, RowsAlongN),
                                 with_epilogue(tile, Vectors, RowsAlongN)};
-  cases.front().a = cases.front().b = DType::f32;
+  if (!tile.integers()) cases.front().a = cases.front().b = DType::f32;
   if (tile.engine == Engine::TensorCores) cases.push_back(with_epilogue(tile, Vectors, RowsAlongK));
   return cases;
 }
@@ -62,7 +64,7 @@ TEST_SUITE("full") {
     if (dyn::test::ptxas_is_missing()) return;
     constexpr int tolerance = 24;
     dyn::testing::Sweep sweep(6);
-    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16, DType::i8})) {
       if (!sweep.takes()) continue;
       int most = 0;
       std::string registers;
@@ -88,7 +90,7 @@ TEST_SUITE("full") {
     if (dyn::test::ptxas_is_missing()) return;
     int kernels = 0;
     dyn::testing::Sweep sweep(6);
-    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16, DType::i8})) {
       for (const MatmulCase& c : forms(tile)) {
         if (!sweep.takes()) continue;
         ++kernels;
@@ -107,12 +109,12 @@ TEST_SUITE("full") {
     if (dyn::test::ptxas_is_missing()) return;
     int kernels = 0;
     dyn::testing::Sweep sweep(6);
-    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16, DType::i8})) {
       for (const ptx::Copy copy : {ptx::Copy::Elements, ptx::Copy::Vectors}) {
         if (!sweep.takes()) continue;
         MatmulCase c = with_epilogue(tile, copy, ptx::BOrder::RowsAlongN);
-        if (copy == ptx::Copy::Elements) c.a = c.b = DType::f32;
-        set_windows(c, {});
+        if (copy == ptx::Copy::Elements && !tile.integers()) c.a = c.b = DType::f32;
+        set_windows(c, {.outside = tile.integers() ? 114 : 0});
         c.tile.window_entry_bytes = ptx::window_entry_bytes(build(c).problem);
         ++kernels;
         std::string registers;

@@ -63,7 +63,8 @@ MatmulCase case_of(const choice::GpuTile& tile, Copy copy) {
   MatmulCase c;
   c.tile = tile;
   c.a_copy = c.b_copy = copy;
-  if (copy == Copy::Vectors) c.a = c.b = tile.operands;
+  if (copy == Copy::Vectors || tile.integers()) c.a = c.b = tile.operands;
+  if (tile.integers()) c.output = DType::i32;
   c.bias = true;
   return c;
 }
@@ -73,7 +74,8 @@ MatmulCase case_of(const choice::GpuTile& tile, Copy copy) {
 TEST_CASE(
     "tiles that blocks share have the sums of all their parts, wherever these begin and end") {
   std::mt19937_64 random(contraction_seed());
-  for (const choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
+  for (const choice::GpuTile& tile :
+       {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::i8)}) {
     for (const Copy copy : {Copy::Vectors, Copy::Elements})
       check_splits(case_of(tile, copy), random, 12);
   }

@@ -31,6 +31,7 @@ WindowImages random_images(const MatmulCase& form, std::mt19937_64& random) {
   };
   WindowImages images{.images = draw(1, 3), .height = draw(1, 9), .width = draw(1, 11)};
   images.size = form.windows->size;
+  images.outside = form.windows->outside;
   const auto vector = static_cast<std::int64_t>(16 / size_of(form.a));
   const bool vectors = form.a_copy == Copy::Vectors;
   images.channels = vectors ? vector * draw(1, 5) : draw(1, 21);
@@ -71,9 +72,13 @@ void check_images(MatmulCase c, std::mt19937_64& random, int rounds) {
 MatmulCase form_of(const choice::GpuTile& tile, Copy copy, std::array<std::int64_t, 2> taps) {
   MatmulCase c;
   c.tile = with_table(tile);
-  c.a = c.b = copy == Copy::Vectors ? tile.operands : DType::f32;
+  c.a = c.b = copy == Copy::Vectors || tile.integers() ? tile.operands : DType::f32;
   c.a_copy = c.b_copy = copy;
   set_windows(c, {.size = taps});
+  if (tile.integers()) {
+    c.output = DType::i32;
+    c.a = DType::u8;
+  }
   return c;
 }
 
@@ -96,6 +101,20 @@ TEST_CASE("windows: products on tensor cores, from copies of either kind") {
     }
 }
 
+TEST_CASE("windows: products of bytes, whose zero point stands outside of the tensor") {
+  std::mt19937_64 random(contraction_seed());
+  for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
+    for (const std::int64_t outside : {0, 114, 255}) {
+      MatmulCase c = form_of(small_tensor_tile(DType::i8), copy, {3, 2});
+      c.windows->outside = outside;
+      c.bias = true;
+      c.gelu = outside == 114;
+      if (c.gelu) c.output = DType::u8;
+      check_images(c, random, 4);
+    }
+  }
+}
+
 TEST_CASE("windows of one tap skip elements") {
   std::mt19937_64 random(contraction_seed());
   check_images(form_of(small_tensor_tile(DType::bf16), Copy::Vectors, {1, 1}), random, 4);
@@ -103,7 +122,8 @@ TEST_CASE("windows of one tap skip elements") {
 }
 
 TEST_CASE("windows: no bank is met twice, and no sector is read in vain") {
-  for (const choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
+  for (const choice::GpuTile& tile :
+       {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::i8)}) {
     MatmulCase c = form_of(tile, Copy::Vectors, {3, 3});
     set_windows(c, {.height = 8, .width = 8, .channels = 32});
     c.n = c.tile.block_n;
@@ -142,13 +162,13 @@ TEST_SUITE("full") {
     flat.block_n = 256;
     for (const choice::GpuTile& tile :
          {small_cuda_tile(), many_rows, flat, small_tensor_tile(DType::bf16), few_threads,
-          small_tensor_tile(DType::f32)}) {
+          small_tensor_tile(DType::f32), small_tensor_tile(DType::i8)}) {
       for (int i = 0; i < dyn::testing::test_rounds(6, 2); ++i) {
         const std::array<std::int64_t, 2> taps{1 + static_cast<std::int64_t>(random() % 4),
                                                1 + static_cast<std::int64_t>(random() % 4)};
         MatmulCase c = form_of(tile, random() % 2 == 0 ? Copy::Vectors : Copy::Elements, taps);
         c.bias = random() % 2 == 0;
-        c.output = random() % 2 == 0 ? DType::f32 : tile.operands;
+        if (!tile.integers()) c.output = random() % 2 == 0 ? DType::f32 : tile.operands;
         check_images(c, random, 4);
       }
     }
@@ -157,8 +177,22 @@ TEST_SUITE("full") {
   TEST_CASE("windows are products for every candidate of an A100") {
     std::mt19937_64 random(contraction_seed());
     dyn::testing::Sweep sweep(4);
-    for (const choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16}))
+    for (const choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16, DType::i8}))
       for (const Copy copy : {Copy::Vectors, Copy::Elements})
         if (sweep.takes()) check_images(form_of(tile, copy, {3, 3}), random, 1);
   }
+}
+
+TEST_CASE("windows: what stands outside of a tensor of bytes is in the key of its copies") {
+  rkernel::WindowRows rows;
+  graph::DimTable dims;
+  const graph::Dim one = dims.constant(1), extent = dims.constant(8);
+  rows.axes.push_back({0, extent, dims.constant(3), one, one, one, extent, one});
+  rows.channels = rows.channel_step = one;
+  const std::string zero = window_layout(rows).key();
+  rows.outside = 114;
+  const std::string filled = window_layout(rows).key();
+  rows.outside = 115;
+  CHECK(filled != zero);
+  CHECK(window_layout(rows).key() != filled);
 }

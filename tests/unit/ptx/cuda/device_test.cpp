@@ -29,6 +29,7 @@ TEST_CASE("cuda device: the driver's numbers, and the rest from the nearest desc
   const choice::GpuMachine described = ptx::nearest_description("NVIDIA A100-SXM4-80GB", 80);
   CHECK(machine.f32_fma == described.f32_fma);
   CHECK(machine.f16_mma_fma == described.f16_mma_fma);
+  CHECK(machine.i8_mma_fma == described.i8_mma_fma);
   CHECK(machine.launch_seconds == described.launch_seconds);
 }
 

@@ -332,6 +332,101 @@ void check_mma(const std::string& kind, const char* op) {
 
 }  // namespace
 
+/// Elements of a fragment's register, byte by byte, as the PTX ISA says for m16n8k32.
+void check_byte_mma(bool signed_a, bool signed_b, const char* op) {
+  INFO(op);
+  std::mt19937 random(static_cast<unsigned>(dyn::testing::test_seed(7)));
+  constexpr int m = 16, n = 8, k = 32;
+  std::vector<std::uint8_t> a(m * k), b(k * n);
+  std::vector<std::uint32_t> c(m * n), d(m * n), words(32 * 10);
+  for (std::uint8_t& byte : a) byte = static_cast<std::uint8_t>(random());
+  for (std::uint8_t& byte : b) byte = static_cast<std::uint8_t>(random());
+  for (std::uint32_t& sum : c) sum = static_cast<std::uint32_t>(random());
+  const auto four = [](auto&& at) {
+    std::uint32_t word = 0;
+    for (int i = 0; i < 4; ++i) word |= std::uint32_t{at(i)} << (8 * i);
+    return word;
+  };
+  for (int lane = 0; lane < 32; ++lane) {
+    const int group = lane >> 2, in_group = lane & 3;
+    std::uint32_t* w = &words[static_cast<std::size_t>(lane * 10)];
+    for (int half = 0; half < 2; ++half) {
+      const int first = in_group * 4 + half * 16;
+      for (int lower = 0; lower < 2; ++lower)
+        w[2 * half + lower] = four([&](int i) {
+          return a[static_cast<std::size_t>((group + 8 * lower) * k + first + i)];
+        });
+      w[4 + half] =
+          four([&](int i) { return b[static_cast<std::size_t>((first + i) * n + group)]; });
+    }
+    for (int i = 0; i < 4; ++i)
+      w[6 + i] = c[static_cast<std::size_t>((group + (i < 2 ? 0 : 8)) * n + in_group * 2 + i % 2)];
+  }
+  std::string body = "  %ten = mul i32 %t, 10\n  %four = mul i32 %t, 4\n", arguments;
+  for (int i = 0; i < 10; ++i) {
+    const std::string x = std::to_string(i);
+    body += "  %i" + x + " = add i32 %ten, " + x + "\n  %q" + x +
+            " = getelementptr i32, ptr addrspace(1) %p0, i32 %i" + x + "\n  %w" + x +
+            " = load i32, ptr addrspace(1) %q" + x + ", align 4\n";
+    arguments += (i == 0 ? "i32 %w" : ", i32 %w") + x;
+  }
+  body += "  %d = call { i32, i32, i32, i32 } @" + std::string(op) + "(" + arguments + ")\n";
+  for (int i = 0; i < 4; ++i) {
+    const std::string x = std::to_string(i);
+    body += "  %d" + x + " = extractvalue { i32, i32, i32, i32 } %d, " + x + "\n  %j" + x +
+            " = add i32 %four, " + x + "\n  %o" + x +
+            " = getelementptr i32, ptr addrspace(1) %p1, i32 %j" + x + "\n  store i32 %d" + x +
+            ", ptr addrspace(1) %o" + x + ", align 4\n";
+  }
+  const KernelText kernel{32, 0, 2, body + "  ret void"};
+  CHECK(text_of(run(kernel, {read_buffer(words), written_buffer(d)})) == "");
+  const auto value = [](std::uint8_t byte, bool is_signed) -> std::int64_t {
+    return is_signed ? static_cast<std::int8_t>(byte) : byte;
+  };
+  for (int row = 0; row < m; ++row) {
+    for (int column = 0; column < n; ++column) {
+      std::int64_t sum = c[static_cast<std::size_t>(row * n + column)];
+      for (int i = 0; i < k; ++i)
+        sum += value(a[static_cast<std::size_t>(row * k + i)], signed_a) *
+               value(b[static_cast<std::size_t>(i * n + column)], signed_b);
+      const int lane = row % 8 * 4 + column / 2, i = row / 8 * 2 + column % 2;
+      CHECK(d[static_cast<std::size_t>(4 * lane + i)] == static_cast<std::uint32_t>(sum));
+    }
+  }
+}
+
+TEST_CASE("emulator: mma.sync of bytes") {
+  check_byte_mma(false, false, "dyn.dev.mma.m16n8k32.u8.u8");
+  check_byte_mma(false, true, "dyn.dev.mma.m16n8k32.u8.s8");
+  check_byte_mma(true, false, "dyn.dev.mma.m16n8k32.s8.u8");
+  check_byte_mma(true, true, "dyn.dev.mma.m16n8k32.s8.s8");
+}
+
+TEST_CASE("emulator: prmt takes bytes, or their signs") {
+  std::vector<std::uint32_t> words(32 * 3), d(32 * 1);
+  const std::uint32_t selectors[] = {0x3210, 0x7654, 0x6420, 0x2064,
+                                     0x7531, 0x3175, 0xb3a2, 0xfedc};
+  const std::uint32_t expected[] = {0x84030201, 0x08870605, 0x87050301, 0x03018705,
+                                    0x08068402, 0x84020806, 0xff840003, 0x00ff0000};
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    words[3 * lane] = 0x84030201;
+    words[3 * lane + 1] = 0x08870605;
+    words[3 * lane + 2] = selectors[lane % 8];
+  }
+  std::string body = "  %three = mul i32 %t, 3\n";
+  for (const char* i : {"0", "1", "2"}) {
+    const std::string x = i;
+    body += "  %i" + x + " = add i32 %three, " + x + "\n  %q" + x +
+            " = getelementptr i32, ptr addrspace(1) %p0, i32 %i" + x + "\n  %w" + x +
+            " = load i32, ptr addrspace(1) %q" + x + ", align 4\n";
+  }
+  body +=
+      "  %d = call i32 @dyn.dev.prmt.b32(i32 %w0, i32 %w1, i32 %w2)\n  %o = getelementptr i32, ptr "
+      "addrspace(1) %p1, i32 %t\n  store i32 %d, ptr addrspace(1) %o, align 4\n  ret void";
+  CHECK(text_of(run({32, 0, 2, body}, {read_buffer(words), written_buffer(d)})) == "");
+  for (std::size_t lane = 0; lane < 32; ++lane) CHECK(d[lane] == expected[lane % 8]);
+}
+
 TEST_CASE("emulator: mma.sync") {
   check_mma("f16", "dyn.dev.mma.m16n8k16.f16");
   check_mma("bf16", "dyn.dev.mma.m16n8k16.bf16");

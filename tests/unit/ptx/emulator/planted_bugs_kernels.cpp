@@ -170,6 +170,13 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   shared.split = true;
   shared.shared = {4, 2};
   shared.blocks = 3;
+  MatmulCase bytes = in_vectors(matrices(small_tensor_tile(DType::i8), 45, 37, 164));
+  bytes.a = DType::u8;
+  bytes.output = DType::i32;
+  MatmulCase byte_windows = bytes;
+  byte_windows.b_slack = 11;
+  byte_windows.tile.window_entry_bytes = 16;
+  set_windows(byte_windows, {.images = 2, .height = 5, .width = 7, .channels = 16, .outside = 114});
   std::vector<PlantedKernel> kernels;
   kernels.push_back(matmul("matmul bf16, tiles shared", shared, random));
   kernels.push_back(matmul("matmul f32 elements", matrices(cuda, 45, 37, 29), random));
@@ -190,6 +197,8 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(loop("element-wise", "element-wise", 17, 45, random));
   kernels.push_back(loop("embedding", "embedding", 17, 45, random));
   kernels.push_back(matmul("windows bf16 vectors", windows, random));
+  kernels.push_back(matmul("matmul of bytes", bytes, random));
+  kernels.push_back(matmul("windows of bytes", byte_windows, random));
   return kernels;
 }
 

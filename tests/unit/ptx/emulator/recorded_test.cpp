@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,10 @@ Words words_of(const nlohmann::json& lines) {
   return words;
 }
 
+/// What no GPU has recorded yet.
+constexpr std::string_view unrecorded[] = {"mma u8.u8", "mma u8.s8", "mma s8.u8", "mma s8.s8",
+                                           "prmt"};
+
 }  // namespace
 
 TEST_CASE("emulator: small kernels have the bits of a GPU") {
@@ -40,12 +45,18 @@ TEST_CASE("emulator: small kernels have the bits of a GPU") {
   CHECK(!files.empty());
   for (const nlohmann::json& file : files) {
     INFO(file.at("gpu").get<std::string>());
-    CHECK(file.at("kernels").size() == recorded_kernels().size());
+    std::size_t compared = 0;
     for (const RecordedKernel& kernel : recorded_kernels()) {
       INFO(kernel.name);
+      if (!file.at("kernels").contains(kernel.name)) {
+        CHECK(std::ranges::find(unrecorded, kernel.name) != std::end(unrecorded));
+        continue;
+      }
+      ++compared;
       CHECK(words_of(file.at("kernels").at(kernel.name)) ==
             run(shared_emulator().emulator(), kernel));
     }
+    CHECK(compared == file.at("kernels").size());
   }
 }
 

@@ -46,6 +46,7 @@ TEST_CASE("the described GPUs have the numbers of their makers' documents") {
   const double cycles = 2 * a100.multiprocessors * a100.clock_hz;
   CHECK(a100.f32_fma * cycles == doctest::Approx(19.5e12).epsilon(0.01));
   CHECK(a100.f16_mma_fma * cycles == doctest::Approx(312e12).epsilon(0.01));
+  CHECK(a100.i8_mma_fma * cycles == doctest::Approx(624e12).epsilon(0.01));
   CHECK(a100.tf32_mma_fma * cycles == doctest::Approx(156e12).epsilon(0.01));
   const dyn::choice::GpuMachine& h200 = ptx::described_gpu("h200");
   CHECK(h200.compute_capability == 90);

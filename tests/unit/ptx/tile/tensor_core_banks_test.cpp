@@ -9,6 +9,7 @@
 #include <map>
 
 #include "dyn/error.hpp"
+#include "targets/ptx/tile/tree.hpp"
 #include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "tests/unit/ptx/tile/tensor_core_kernel.hpp"
 
@@ -46,7 +47,7 @@ struct Loads {
 Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
   llvm::LLVMContext context;
   const TensorCoreTree tree(tile);
-  const auto leaf = ptx::make_tensor_core_leaf(tree.kernel, tile.operands, order);
+  const auto leaf = ptx::make_tensor_core_leaf(tree.kernel, order);
   const auto module = device_kernel(context, [&](const KernelBody& body) {
     codegen::Builder& builder = body.builder;
     leaf->prepare(builder);
@@ -170,20 +171,36 @@ TEST_CASE("tensor cores: a plain layout would meet banks twice") {
 }
 
 TEST_CASE("tensor cores: tiles that warps cannot hold are refused") {
-  const auto message = [](GpuTile tile, DType operands) {
+  const auto message = [](const GpuTile& tile) {
     const TensorCoreTree tree(tile);
-    return internal_error(
-        [&] { ptx::make_tensor_core_leaf(tree.kernel, operands, BOrder::RowsAlongN); });
+    return internal_error([&] { ptx::make_tensor_core_leaf(tree.kernel, BOrder::RowsAlongN); });
   };
-  CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 32), DType::bf16).empty());
-  CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 24), DType::bf16)
+  CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 32)).empty());
+  CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 24))
             .find("block_k is a multiple of 16") != std::string::npos);
-  CHECK(message(tensor_core_tile(DType::f32, 16, 32, 64, 64, 12), DType::f32)
+  CHECK(message(tensor_core_tile(DType::f32, 16, 32, 64, 64, 12))
             .find("block_k is a multiple of 8") != std::string::npos);
-  CHECK(!message(tensor_core_tile(DType::bf16, 24, 32, 48, 64, 32), DType::bf16).empty());
-  CHECK(!message(tensor_core_tile(DType::bf16, 16, 48, 64, 96, 32), DType::bf16).empty());
-  CHECK(!message(tensor_core_tile(DType::bf16, 32, 32, 48, 64, 32), DType::bf16).empty());
-  CHECK(!message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 32), DType::f16).empty());
-  CHECK(message(tensor_core_tile(DType::i32, 16, 32, 64, 64, 32), DType::i32).find("not i32") !=
+  CHECK(!message(tensor_core_tile(DType::bf16, 24, 32, 48, 64, 32)).empty());
+  CHECK(!message(tensor_core_tile(DType::bf16, 16, 48, 64, 96, 32)).empty());
+  CHECK(!message(tensor_core_tile(DType::bf16, 32, 32, 48, 64, 32)).empty());
+  CHECK(message(tensor_core_tile(DType::i8, 16, 32, 64, 64, 48))
+            .find("block_k is a multiple of 32") != std::string::npos);
+  CHECK(message(tensor_core_tile(DType::i32, 16, 32, 64, 64, 32)).find("not i32") !=
         std::string::npos);
+}
+
+TEST_CASE(
+    "tensor cores: factors of other dtypes than each other's are refused, bytes with and without "
+    "sign are not") {
+  const auto message = [](DType tile, DType left, DType right) {
+    TensorCoreTree tree(tensor_core_tile(tile, 16, 32, 64, 64, 64), left, right);
+    std::vector<rkernel::Move>& moves = tree.kernel.layers[ptx::shared_layer].moves;
+    moves[0].dtype = left, moves[1].dtype = right;
+    return internal_error([&] { ptx::make_tensor_core_leaf(tree.kernel, BOrder::RowsAlongN); });
+  };
+  for (const DType left : {DType::u8, DType::i8}) {
+    for (const DType right : {DType::u8, DType::i8}) CHECK(message(DType::i8, left, right).empty());
+    CHECK(message(DType::i8, left, DType::i16).find("not") != std::string::npos);
+  }
+  CHECK(message(DType::bf16, DType::f16, DType::bf16).find("not f16 by bf16") != std::string::npos);
 }

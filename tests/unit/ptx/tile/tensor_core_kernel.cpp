@@ -63,7 +63,7 @@ void store_accumulators(const KernelBody& body, const GpuTile& tile, const ptx::
 void multiply_blocks(const KernelBody& body, const GpuTile& tile, BOrder order, int blocks_k) {
   Builder& builder = body.builder;
   const TensorCoreTree tree(tile);
-  const auto leaf = ptx::make_tensor_core_leaf(tree.kernel, tile.operands, order);
+  const auto leaf = ptx::make_tensor_core_leaf(tree.kernel, order);
   const int size = static_cast<int>(size_of(tile.operands)), k_bytes = tile.block_k * size;
   llvm::Value* thread = call(builder, Op::Thread);
   llvm::Value* a = call(builder, Op::Shared);
@@ -106,10 +106,11 @@ GpuTile tensor_core_tile(DType operands, int warp_m, int warp_n, int block_m, in
   return tile;
 }
 
-TensorCoreTree::TensorCoreTree(const GpuTile& tile) {
+TensorCoreTree::TensorCoreTree(const GpuTile& tile, DType a, DType b) {
   for (const char* axis : {"m", "n", "k"})
     problem.axes.push_back(
         {axis, {}, *axis == 'k' ? rkernel::AxisKind::Reduction : rkernel::AxisKind::Parallel});
+  for (const DType factor : {a, b}) problem.operands.emplace_back().dtype = factor;
   problem.contraction = rkernel::Contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
   kernel = ptx::contraction_tree(problem, tile, {});
 }
@@ -117,7 +118,7 @@ TensorCoreTree::TensorCoreTree(const GpuTile& tile) {
 std::unique_ptr<llvm::Module> tensor_core_kernel(llvm::LLVMContext& context, const GpuTile& tile,
                                                  BOrder order, int blocks_k) {
   const TensorCoreTree tree(tile);
-  const auto leaf = ptx::make_tensor_core_leaf(tree.kernel, tile.operands, order);
+  const auto leaf = ptx::make_tensor_core_leaf(tree.kernel, order);
   return device_kernel(
       context, [&](const KernelBody& body) { multiply_blocks(body, tile, order, blocks_k); },
       tile.threads(), leaf->a_tile().bytes() + leaf->b_tile().bytes());
@@ -130,8 +131,8 @@ std::string name_of(const GpuTile& tile, BOrder order) {
 
 std::vector<GpuTile> tensor_core_tiles() {
   std::vector<GpuTile> tiles;
-  for (const DType operands : {DType::bf16, DType::f16, DType::f32}) {
-    const int k = operands == DType::f32 ? 16 : 32;
+  for (const DType operands : {DType::bf16, DType::f16, DType::f32, DType::i8}) {
+    const int k = 2 * choice::mma_depth(operands);
     tiles.push_back(tensor_core_tile(operands, 16, 64, 16, 64, k));
     tiles.push_back(tensor_core_tile(operands, 16, 16, 32, 48, k / 2));
     tiles.push_back(tensor_core_tile(operands, 16, 16, 32, 32, k));

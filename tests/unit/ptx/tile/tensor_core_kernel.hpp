@@ -17,16 +17,23 @@ namespace dyn::test {
 choice::GpuTile tensor_core_tile(DType operands, int warp_m, int warp_n, int block_m, int block_n,
                                  int block_k, int stages = 2);
 
+/// The dtype of A: that of the tile, which is B's; bytes without sign by those with sign.
+inline DType left_factor(const choice::GpuTile& tile) {
+  return tile.integers() ? DType::u8 : tile.operands;
+}
+
 /// A tree for make_tensor_core_leaf, with the problem that it points to.
 struct TensorCoreTree {
-  explicit TensorCoreTree(const choice::GpuTile& tile);
+  TensorCoreTree(const choice::GpuTile& tile, DType a, DType b);
+  explicit TensorCoreTree(const choice::GpuTile& tile)
+      : TensorCoreTree(tile, left_factor(tile), tile.operands) {}
   rkernel::Problem problem;
   rkernel::RKernel kernel;
 };
 
 /// Operands: A, block_m x K; B, K x block_n or (RowsAlongK) block_n x K; C, block_m x block_n
-/// floats; places, which has for each thread and accumulator the row * block_n + column that it is
-/// stored at. K = block_k * `blocks_k`. All dense.
+/// floats, or i32 of integers; places, which has for each thread and accumulator the row * block_n
+/// + column that it is stored at. K = block_k * `blocks_k`. All dense.
 std::unique_ptr<llvm::Module> tensor_core_kernel(llvm::LLVMContext& context,
                                                  const choice::GpuTile& tile, ptx::BOrder order,
                                                  int blocks_k);
