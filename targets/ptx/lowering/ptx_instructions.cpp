@@ -44,6 +44,8 @@ constexpr IntrinsicRule intrinsic_rules[] = {
     {Op::BarrierInit, llvm::Intrinsic::nvvm_mbarrier_init_shared},
     {Op::BarrierArrive, llvm::Intrinsic::nvvm_mbarrier_arrive_shared},
     {Op::BarrierInvalidate, llvm::Intrinsic::nvvm_mbarrier_inval_shared},
+    {Op::Exp2, llvm::Intrinsic::nvvm_ex2_approx_ftz_f},
+    {Op::Reciprocal, llvm::Intrinsic::nvvm_rcp_approx_ftz_f},
 };
 
 enum class Order {
