@@ -145,6 +145,22 @@ int sum_of_two(ProblemBuilder& b, DType dtype) {
   return -1;
 }
 
+int gelu(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::f32, {0, 1}));
+  const int erf = b.expr(ExprOp::Erf, {b.expr(ExprOp::Mul, {x, b.number(0.70710678)})});
+  const int half = b.expr(ExprOp::Mul, {x, b.number(0.5)});
+  b.store(b.expr(ExprOp::Mul, {half, b.expr(ExprOp::Add, {erf, b.number(1)})}),
+          b.dense(DType::f32, {0, 1}, true));
+  return -1;
+}
+
+int silu(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::f32, {0, 1}));
+  b.store(b.expr(ExprOp::Mul, {x, b.expr(ExprOp::Sigmoid, {x})}),
+          b.dense(DType::f32, {0, 1}, true));
+  return -1;
+}
+
 int transpose(ProblemBuilder& b) {
   b.store(b.load(b.dense(DType::f32, {1, 0})), b.dense(DType::f32, {0, 1}, true));
   return -1;
@@ -217,6 +233,8 @@ std::vector<LoopCase> make_cases() {
       {"casts", {parallel, parallel}, 2, casts},
       {"depthwise", {parallel, parallel}, 2, depthwise},
       {"max pool", {parallel, parallel}, 2, max_pool},
+      {"gelu", {parallel, parallel}, 2, gelu},
+      {"silu", {parallel, parallel}, 2, silu},
       {"transpose", {parallel, parallel}, 2, transpose},
       {"sum of f32",
        {parallel, parallel},
