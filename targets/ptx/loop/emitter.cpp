@@ -94,6 +94,12 @@ class LoopEmitter final : public rkernel::Emitter {
   void emit_point(Value* point) {
     const std::vector<rkernel::Loop>& loops = tree_.layers.back().loops;
     digits_.assign(loops.size(), nullptr);
+    const auto whole = [&](std::int64_t number) {
+      return llvm::ConstantInt::getSigned(point->getType(), number);
+    };
+    const int neighbours = class_.turn.threads;
+    Value* neighbour = builder_.CreateURem(point, whole(neighbours));
+    point = builder_.CreateUDiv(point, whole(neighbours));
     for (std::size_t i = loops.size(); i-- > 0;) {
       const DigitSlots& of = loop_.digits[i];
       Value* digit = point;
@@ -103,8 +109,10 @@ class LoopEmitter final : public rkernel::Emitter {
         point = rest;
       }
       const bool vectors = loops[i].axis == loop_.problem.lane_axis;
-      Value* step = llvm::ConstantInt::getSigned(digit->getType(), class_.width());
-      digits_[i] = vectors ? builder_.CreateMul(digit, step) : digit;
+      const bool turned = loops[i].axis == class_.turn.axis;
+      if (turned)
+        digit = builder_.CreateAdd(builder_.CreateMul(digit, whole(neighbours)), neighbour);
+      digits_[i] = vectors || turned ? builder_.CreateMul(digit, whole(class_.width())) : digit;
     }
     rkernel::walk(tree_, *this);
   }
