@@ -40,7 +40,7 @@ struct LoopProblem {
 /// these operands have their elements side by side, and turns them in its registers.
 struct Turn {
   int axis = -1;  ///< -1: nothing is turned
-  /// Neighbouring threads along it, whose vectors together are a whole sector.
+  /// Neighbouring threads along it, whose vectors together are a whole sector; a power of two.
   int threads = 1;
 
   bool exists() const { return axis >= 0; }

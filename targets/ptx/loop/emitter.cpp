@@ -1,6 +1,7 @@
 #include "targets/ptx/loop/emitter.hpp"
 
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
 #include <optional>
@@ -97,9 +98,11 @@ class LoopEmitter final : public rkernel::Emitter {
     const auto whole = [&](std::int64_t number) {
       return llvm::ConstantInt::getSigned(point->getType(), number);
     };
-    const int neighbours = class_.turn.threads;
-    Value* neighbour = builder_.CreateURem(point, whole(neighbours));
-    point = builder_.CreateUDiv(point, whole(neighbours));
+    Value* neighbour = nullptr;
+    if (class_.turn.exists()) {
+      neighbour = builder_.CreateAnd(point, whole(class_.turn.threads - 1));
+      point = builder_.CreateLShr(point, llvm::Log2_32(static_cast<unsigned>(class_.turn.threads)));
+    }
     for (std::size_t i = loops.size(); i-- > 0;) {
       const DigitSlots& of = loop_.digits[i];
       Value* digit = point;
@@ -111,7 +114,8 @@ class LoopEmitter final : public rkernel::Emitter {
       const bool vectors = loops[i].axis == loop_.problem.lane_axis;
       const bool turned = loops[i].axis == class_.turn.axis;
       if (turned)
-        digit = builder_.CreateAdd(builder_.CreateMul(digit, whole(neighbours)), neighbour);
+        digit =
+            builder_.CreateAdd(builder_.CreateMul(digit, whole(class_.turn.threads)), neighbour);
       digits_[i] = vectors || turned ? builder_.CreateMul(digit, whole(class_.width())) : digit;
     }
     rkernel::walk(tree_, *this);
