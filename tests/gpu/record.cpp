@@ -51,6 +51,14 @@ int record(const Settings& settings) {
   for (const graph::ScalarOpInfo& function : test::recorded_functions())
     file["functions"][std::string(function.text)] =
         test::hash_of(test::results_of(function, settings.device));
+  const test::RecordedKernel approximations = test::approximation_kernel();
+  const test::Words approximated = run(*device, approximations);
+  const test::ApproximationErrors errors = test::errors_of(approximations, approximated);
+  file["approximations"] = lines_of(approximated);
+  file["ulps"] = {{"ex2", errors.exp2}, {"rcp", errors.reciprocal}};
+  for (const ptx::ApproximateFunction& function : ptx::approximate_functions)
+    file["ulps"][std::string(graph::info_of(function.op).text)] =
+        test::largest_error(function, settings.device);
   std::ofstream out(settings.output);
   out << file.dump(1) << "\n";
   if (!out.flush()) throw std::runtime_error("--output: cannot write " + settings.output);

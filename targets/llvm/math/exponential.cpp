@@ -30,6 +30,7 @@ llvm::Value* Math::exp_normal(llvm::Value* x) {
 }
 
 llvm::Value* Math::exp(llvm::Value* x) {
+  if (approximates(x)) return approximate_exp(x, true);
   // Beyond these bounds the result is infinite, or rounds to 0.
   const Exponential parts = exp_parts(at_least(at_most(x, 89), -104));
   if (llvm::Value* result = scaled(parts.fraction, parts.exponent_float)) return result;
@@ -41,6 +42,7 @@ llvm::Value* Math::exp(llvm::Value* x) {
 }
 
 llvm::Value* Math::exp_not_positive(llvm::Value* x) {
+  if (approximates(x)) return approximate_exp(x, false);
   constexpr double least = -87.3;  // e^least is nearly the last normal number
   llvm::Value* result = exp_normal(at_least(x, least));
   return builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(x, least)), number(x, 0), result);
@@ -81,6 +83,7 @@ llvm::Value* Math::log(llvm::Value* x) {
 llvm::Value* Math::sigmoid(llvm::Value* x) {
   // Both sides from e^-|x|, which cannot overflow.
   llvm::Value* exponent = builder_.CreateFNeg(abs(x));
+  if (approximates(x)) return sigmoid_of(x, approximate_exp(exponent, false));
   return sigmoid_of(
       x, x->getType()->getScalarType()->isDoubleTy() ? call("exp", {exponent}) : exp(exponent));
 }
@@ -88,7 +91,9 @@ llvm::Value* Math::sigmoid(llvm::Value* x) {
 llvm::Value* Math::sigmoid_of(llvm::Value* x, llvm::Value* e) {
   llvm::Value* numerator =
       builder_.CreateSelect(builder_.CreateFCmpOGE(x, number(x, 0)), number(x, 1), e);
-  return builder_.CreateFDiv(numerator, builder_.CreateFAdd(e, number(x, 1)));
+  llvm::Value* denominator = builder_.CreateFAdd(e, number(x, 1));
+  return approximates(x) ? builder_.CreateFMul(numerator, approximate_inverse(denominator))
+                         : builder_.CreateFDiv(numerator, denominator);
 }
 
 llvm::Value* Math::tanh(llvm::Value* x) {
@@ -97,13 +102,17 @@ llvm::Value* Math::tanh(llvm::Value* x) {
   llvm::Value* p = polynomial(square, {-0.00627423771422, 0.0210716778521, -0.0538523096373,
                                        0.133325861359, -0.333333175596});
   llvm::Value* small = fused(builder_.CreateFMul(p, square), x, x);
+  llvm::Value* large =
+      copysign(approximates(x) ? approximate_tanh(magnitude) : tanh_of_large(magnitude), x);
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, number(x, 0.55)), small, large);
+}
 
+llvm::Value* Math::tanh_of_large(llvm::Value* magnitude) {
   // 1 - 2 / (e^2|x| + 1), which is 1 from |x| = 9.02 on.
   llvm::Value* bounded = at_most(magnitude, 9.5);
   llvm::Value* e = exp_normal(builder_.CreateFAdd(bounded, bounded));
-  llvm::Value* rest = builder_.CreateFDiv(number(x, 2), builder_.CreateFAdd(e, number(x, 1)));
-  llvm::Value* large = copysign(builder_.CreateFSub(number(x, 1), rest), x);
-  return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, number(x, 0.55)), small, large);
+  llvm::Value* rest = builder_.CreateFDiv(number(e, 2), builder_.CreateFAdd(e, number(e, 1)));
+  return builder_.CreateFSub(number(e, 1), rest);
 }
 
 llvm::Value* Math::erf(llvm::Value* x) {
@@ -113,15 +122,19 @@ llvm::Value* Math::erf(llvm::Value* x) {
       polynomial(square, {7.85385721171e-5, -0.000801019253692, 0.00518832758764, -0.0268538119041,
                           0.112835851487, -0.376126258243, 0.128379165727});
   llvm::Value* small = fused(p, x, x);
+  llvm::Value* large =
+      copysign(approximates(x) ? approximate_erf(magnitude) : erf_of_large(magnitude), x);
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, number(x, 1)), small, large);
+}
 
+llvm::Value* Math::erf_of_large(llvm::Value* magnitude) {
   // 1 - e^(q(t) - t) with q a polynomial without constant term; 1 from t = 3.92 on.
   llvm::Value* t = at_most(magnitude, 3.95);
   llvm::Value* q =
       polynomial(t, {-1.12313107659e-5, 0.000322803790307, -0.00364245831213, 0.0237620605247,
                      -0.106236873949, -0.635151319142, -0.128648489471});
   llvm::Value* e = exp_normal(fused(q, t, builder_.CreateFNeg(t)));
-  llvm::Value* large = copysign(builder_.CreateFSub(number(x, 1), e), x);
-  return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, number(x, 1)), small, large);
+  return builder_.CreateFSub(number(t, 1), e);
 }
 
 }  // namespace dyn::codegen

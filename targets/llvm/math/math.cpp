@@ -219,10 +219,7 @@ llvm::Value* Math::sqrt(llvm::Value* x) {
 
 llvm::Value* Math::inverse(llvm::Value* x) { return builder_.CreateFDiv(number(x, 1), x); }
 
-llvm::Value* Math::relu(llvm::Value* x) {
-  llvm::Value* zero = number(x, 0);
-  return builder_.CreateSelect(builder_.CreateFCmpOGT(zero, x), zero, x);
-}
+llvm::Value* Math::relu(llvm::Value* x) { return at_least(x, 0); }
 
 llvm::Value* Math::sign(llvm::Value* x) {
   llvm::Value* one = copysign(number(x, 1), x);
@@ -253,6 +250,9 @@ llvm::Value* Math::integer_extremum(DType dtype, bool greater, llvm::Value* a, l
 }
 
 llvm::Value* Math::extremum(bool greater, llvm::Value* a, llvm::Value* b) {
+  if (has_extremum(a))
+    return builder_.CreateBinaryIntrinsic(
+        greater ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
   // One instruction, whose result is the second number where either is NaN.
   const auto chosen = [&](llvm::Value* first, llvm::Value* second) {
     return builder_.CreateSelect(

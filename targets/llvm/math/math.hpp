@@ -9,18 +9,29 @@
 
 namespace dyn::codegen {
 
+/// Approximating instructions of a machine, on one f32. Arguments and results that are subnormal
+/// become zeros of their sign; NaN stays NaN.
+struct Approximations {
+  /// 2^x, at most 2 ulp from the rounded value; 1 for zeros, 0 and infinity for infinite x.
+  llvm::Value* (*exp2)(Builder& builder, llvm::Value* x);
+  /// 1 / x, at most 1 ulp from the rounded value; exact for zeros and infinities.
+  llvm::Value* (*reciprocal)(Builder& builder, llvm::Value* x);
+};
+
 /// Instructions that the functions may use.
 struct MathOptions {
   bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
   bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their
                         ///< exponents; its bits are those of several steps
   bool lrint = true;    ///< llvm.lrint is one instruction
+  bool extremum = false;  ///< llvm.maximum and llvm.minimum of f32 are one instruction
+  const Approximations* approximations = nullptr;  ///< exp, tanh, erf and sigmoid use them
 };
 
 /// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers
-/// wrap, integer division by zero gives 0. No function branches or uses approximating instructions.
-/// None calls another function, except those of f64 that no instruction computes: they call libm,
-/// lane by lane.
+/// wrap, integer division by zero gives 0. No function branches, or uses approximating instructions
+/// that the options do not give. None calls another function, except those of f64 that no
+/// instruction computes: they call libm, lane by lane.
 class Math {
  public:
   Math(Builder& builder, MathOptions options) : builder_(builder), options_(options) {}
@@ -38,7 +49,8 @@ class Math {
   // Functions of f32; pow, floor, ceil and round take f64 too. Largest errors over the whole range,
   // with and without FMA: tests/unit/llvm/math/math_test.cpp.
   llvm::Value* exp(llvm::Value* x);
-  /// The same for x <= 0 (or NaN), in fewer instructions: 0 where the result is no normal number.
+  /// The same for x <= 0 (or NaN), in fewer instructions: may be 0 where the result is no normal
+  /// number.
   llvm::Value* exp_not_positive(llvm::Value* x);
   llvm::Value* log(llvm::Value* x);
   llvm::Value* tanh(llvm::Value* x);
@@ -87,6 +99,8 @@ class Math {
   llvm::Value* safe_divisor(llvm::Value* b);
   llvm::Value* integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent);
   llvm::Value* shift(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+  /// `op` on each lane of x.
+  llvm::Value* lane_by_lane(llvm::Value* (*op)(Builder&, llvm::Value*), llvm::Value* x);
   /// `e` is e^-|x|.
   llvm::Value* sigmoid_of(llvm::Value* x, llvm::Value* e);
   llvm::Value* double_mod(llvm::Value* a, llvm::Value* b);
@@ -124,8 +138,18 @@ class Math {
         *exponent_float;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
   };
   Exponential exp_parts(llvm::Value* x);
+  /// True for f32 where the machine has approximations, which the next functions use.
+  bool approximates(llvm::Value* x) const;
+  llvm::Value* approximate_exp2(llvm::Value* x);
+  llvm::Value* approximate_inverse(llvm::Value* x);
+  /// `bounded`: x may be above 88.
+  llvm::Value* approximate_exp(llvm::Value* x, bool bounded);
+  llvm::Value* approximate_tanh(llvm::Value* magnitude);  ///< for |x| >= 0.55
+  llvm::Value* approximate_erf(llvm::Value* magnitude);   ///< for |x| >= 1
   /// For |x| < 87, NaN gives NaN: one scaling, no special values.
   llvm::Value* exp_normal(llvm::Value* x);
+  llvm::Value* tanh_of_large(llvm::Value* magnitude);  ///< for |x| >= 0.55
+  llvm::Value* erf_of_large(llvm::Value* magnitude);   ///< for |x| >= 1
   llvm::Value* log2_double(llvm::Value* x);
   llvm::Value* exp2_double(llvm::Value* x);
 
@@ -139,6 +163,7 @@ class Math {
   llvm::Value* to_single(llvm::Value* x);
   llvm::Value* abs(llvm::Value* x);
   llvm::Value* copysign(llvm::Value* magnitude, llvm::Value* sign);
+  bool has_extremum(llvm::Value* x) const;
   /// x, but no more than `limit`; NaN stays.
   llvm::Value* at_most(llvm::Value* x, double limit);
   llvm::Value* at_least(llvm::Value* x, double limit);

@@ -52,13 +52,19 @@ llvm::Value* Math::copysign(llvm::Value* magnitude, llvm::Value* sign) {
   return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
 }
 
+bool Math::has_extremum(llvm::Value* x) const {
+  return options_.extremum && x->getType()->getScalarType()->isFloatTy();
+}
+
 llvm::Value* Math::at_most(llvm::Value* x, double limit) {
   llvm::Value* bound = number(x, limit);
+  if (has_extremum(x)) return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x, bound);
   return builder_.CreateSelect(builder_.CreateFCmpOLT(bound, x), bound, x);
 }
 
 llvm::Value* Math::at_least(llvm::Value* x, double limit) {
   llvm::Value* bound = number(x, limit);
+  if (has_extremum(x)) return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x, bound);
   return builder_.CreateSelect(builder_.CreateFCmpOGT(bound, x), bound, x);
 }
 

@@ -169,6 +169,13 @@ llvm::Value* Operands::pointer(int operand) {
   return with_terms(operand, address, 0);
 }
 
+llvm::Value* Operands::load_run(int operand, int count) {
+  const llvm::Align align(static_cast<std::uint64_t>(count) * size_of(operand_at(operand).dtype));
+  llvm::LoadInst* load =
+      builder_.CreateAlignedLoad(lanes_of(element_type(operand), count), pointer(operand), align);
+  return is_read_only(operand) ? invariant(load) : load;
+}
+
 void Operands::prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to) {
   const int stride = slots_.stride(operand, axis);
   if (stride == SlotTable::none) return;

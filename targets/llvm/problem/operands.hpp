@@ -91,6 +91,9 @@ class Operands {
   /// The address of the element at the current indices (along the lane axis: of lane 0), whatever
   /// the guards say; nothing is gathered.
   llvm::Value* pointer(int operand);
+  /// `count` elements that lie side by side from the current place on, as memory holds them:
+  /// whatever the guards say, aligned to the size of all.
+  llvm::Value* load_run(int operand, int count);
   /// Converts elements as they lie in memory to elements as registers hold them.
   llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask = nullptr);
   /// Prefetches the line of the element `steps` ahead along `axis`; it need not exist.

@@ -54,7 +54,9 @@ Effects effects_of(Op op) {
     case Op::Permute:
     case Op::ToBf16:
     case Op::ToF16:
-    case Op::FromF16: return Effects::Pure;
+    case Op::FromF16:
+    case Op::Exp2:
+    case Op::Reciprocal: return Effects::Pure;
     case Op::MmaF16:
     case Op::MmaBf16:
     case Op::MmaTf32:

@@ -20,11 +20,12 @@ namespace {
 
 /// Intrinsics that targets/llvm emits for scalars, and that both lowerings have code for.
 constexpr unsigned known_intrinsics[] = {
-    llvm::Intrinsic::fma,        llvm::Intrinsic::sqrt,      llvm::Intrinsic::fabs,
-    llvm::Intrinsic::copysign,   llvm::Intrinsic::floor,     llvm::Intrinsic::ceil,
-    llvm::Intrinsic::roundeven,  llvm::Intrinsic::smax,      llvm::Intrinsic::smin,
-    llvm::Intrinsic::umax,       llvm::Intrinsic::umin,      llvm::Intrinsic::abs,
-    llvm::Intrinsic::fptosi_sat, llvm::Intrinsic::fptoui_sat};
+    llvm::Intrinsic::fma,        llvm::Intrinsic::sqrt,       llvm::Intrinsic::fabs,
+    llvm::Intrinsic::copysign,   llvm::Intrinsic::floor,      llvm::Intrinsic::ceil,
+    llvm::Intrinsic::roundeven,  llvm::Intrinsic::smax,       llvm::Intrinsic::smin,
+    llvm::Intrinsic::umax,       llvm::Intrinsic::umin,       llvm::Intrinsic::abs,
+    llvm::Intrinsic::fptosi_sat, llvm::Intrinsic::fptoui_sat, llvm::Intrinsic::maximum,
+    llvm::Intrinsic::minimum};
 
 std::string text_of(const llvm::Instruction& instruction) {
   std::string text;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/loop/reach.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
+#include "targets/ptx/loop/turn.hpp"
 
 namespace dyn::ptx {
 
@@ -63,6 +65,7 @@ struct Variant {
   int row_threads = 1, width = 1;
   int kept = 0;
   bool narrow = true;
+  Turn turn = {};
 };
 
 rkernel::RKernel make_tree(const rkernel::Problem& problem, const Variant& variant) {
@@ -85,6 +88,8 @@ rkernel::RKernel make_tree(const rkernel::Problem& problem, const Variant& varia
     rkernel::Layer block{
         .name = "block", .loops = parallel_loops(problem, 1, variant.width), .moves = {}};
     block.units = loop_threads / row_threads;
+    for (Loop& loop : block.loops)
+      if (loop.axis == variant.turn.axis) loop.tile = variant.width;
     tree.layers.push_back(std::move(block));
   }
   tree.layers.push_back({.name = "grid",
@@ -99,7 +104,10 @@ std::string name_of(const Variant& variant) {
       warps == 0 ? "points" : fmt::format("rows of {} warp{}", warps, warps == 1 ? "" : "s");
   if (!variant.narrow) name = "wide " + name;
   if (variant.kept > 0) name = "kept " + name;
-  if (variant.width > 1) name += fmt::format(" in vectors of {}", variant.width);
+  if (variant.turn.exists())
+    name += fmt::format(" in squares of {} along axis {}", variant.width, variant.turn.axis);
+  else if (variant.width > 1)
+    name += fmt::format(" in vectors of {}", variant.width);
   return name;
 }
 
@@ -110,10 +118,11 @@ LoopClass make_class(const LoopProblem& loop, Variant variant) {
   made.row_threads = variant.row_threads;
   made.kept = variant.kept;
   made.narrow = variant.narrow;
-  made.tails = variant.width > 1 && variant.kept == 0 &&
+  made.turn = variant.turn;
+  made.tails = variant.width > 1 && variant.kept == 0 && !variant.turn.exists() &&
                graph::prove_multiple(loop.lane_extent(), variant.width) != true;
-  made.key = fmt::format("gpu loop, {} {}{}, {} threads {} {}", made.name, made.kept,
-                         made.tails ? " with tails" : "", loop_threads,
+  made.key = fmt::format("gpu loop, {} {}{}, {} threads {} {} {}", made.name, made.kept,
+                         made.tails ? " with tails" : "", loop_threads, made.turn.threads,
                          codegen::class_letters(variant.lane_classes),
                          codegen::structure_key(loop.problem, loop.slots));
   made.lane_classes = std::move(variant.lane_classes);
@@ -180,6 +189,9 @@ class Variants {
     const bool suffice =
         vectors_.width > 1 && are_always_aligned(loop_, vectors_.lane_classes, vectors_.width);
     if (vectors_.width > 1) add(vectors_);
+    if (const std::optional<TurnedLanes> lanes = turned_lanes(loop_))
+      variants_.push_back(
+          {.lane_classes = lanes->lane_classes, .width = lanes->width, .turn = lanes->turn});
     if (!suffice) add(elements_);
     if (is_always_narrow(loop_)) return std::move(variants_);
     elements_.narrow = false;
@@ -246,6 +258,7 @@ bool fits(const LoopProblem& loop, const LoopClass& loop_class,
   if (loop_class.narrow && !is_narrow(loop, ints)) return false;
   const int width = loop_class.width();
   if (width > 1 && !are_aligned(loop, loop_class.lane_classes, width, ints)) return false;
+  if (loop_class.turn.exists()) return are_turned(loop, loop_class, ints);
   if (loop_class.kept == 0) return true;
   const std::int64_t length = codegen::value_of(loop.slots.extent(loop.problem.lane_axis), ints);
   return length % width == 0 &&

@@ -35,6 +35,17 @@ struct LoopProblem {
   std::vector<DigitSlots> digits;  ///< of the parallel axes, in the order of the grid's loops
 };
 
+/// Where operands lie across the lanes, as a transposition reads, a thread takes a square of as
+/// many elements along this axis as along the lane axis. It loads vectors along the axis where
+/// these operands have their elements side by side, and turns them in its registers.
+struct Turn {
+  int axis = -1;  ///< -1: nothing is turned
+  /// Neighbouring threads along it, whose vectors together are a whole sector; a power of two.
+  int threads = 1;
+
+  bool exists() const { return axis >= 0; }
+};
+
 /// Threads of every block of a loop kernel.
 inline constexpr int loop_threads = 256;
 
@@ -54,12 +65,14 @@ struct LoopClass {
   /// elements than all of them. 0: every pass reads the row.
   int kept = 0;
   bool narrow = true;  ///< indices, and all distances within operands, have 31 bits
+  Turn turn;
   bool tails = false;  ///< the extent of the lane axis may be no multiple of the vectors
 
   int width() const { return tree.vector_width; }
 };
 
-/// Where lanes run along a parallel axis, a thread takes one point, or a vector of neighbours.
+/// Where lanes run along a parallel axis, a thread takes one point, a vector of neighbours, or a
+/// square.
 /// Otherwise rows of one warp and, where rows may be far longer than its lanes, rows of a block;
 /// short ones are kept in registers where several passes read them.
 /// Strides along the lane axis that are not proven 0 or 1 are Any, but where vectors need them to

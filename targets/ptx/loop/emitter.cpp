@@ -1,6 +1,7 @@
 #include "targets/ptx/loop/emitter.hpp"
 
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
 #include <optional>
@@ -94,6 +95,14 @@ class LoopEmitter final : public rkernel::Emitter {
   void emit_point(Value* point) {
     const std::vector<rkernel::Loop>& loops = tree_.layers.back().loops;
     digits_.assign(loops.size(), nullptr);
+    const auto whole = [&](std::int64_t number) {
+      return llvm::ConstantInt::getSigned(point->getType(), number);
+    };
+    Value* neighbour = nullptr;
+    if (class_.turn.exists()) {
+      neighbour = builder_.CreateAnd(point, whole(class_.turn.threads - 1));
+      point = builder_.CreateLShr(point, llvm::Log2_32(static_cast<unsigned>(class_.turn.threads)));
+    }
     for (std::size_t i = loops.size(); i-- > 0;) {
       const DigitSlots& of = loop_.digits[i];
       Value* digit = point;
@@ -103,8 +112,11 @@ class LoopEmitter final : public rkernel::Emitter {
         point = rest;
       }
       const bool vectors = loops[i].axis == loop_.problem.lane_axis;
-      Value* step = llvm::ConstantInt::getSigned(digit->getType(), class_.width());
-      digits_[i] = vectors ? builder_.CreateMul(digit, step) : digit;
+      const bool turned = loops[i].axis == class_.turn.axis;
+      if (turned)
+        digit =
+            builder_.CreateAdd(builder_.CreateMul(digit, whole(class_.turn.threads)), neighbour);
+      digits_[i] = vectors || turned ? builder_.CreateMul(digit, whole(class_.width())) : digit;
     }
     rkernel::walk(tree_, *this);
   }

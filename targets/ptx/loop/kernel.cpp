@@ -143,11 +143,14 @@ class GpuLoopKernel final : public LoopKernel {
     return ints[static_cast<std::size_t>(loop_->slots.extent(axis))];
   }
 
-  /// Digits of a point along an axis: its elements, or vectors of the lane axis.
+  /// Digits of a point along an axis: its elements, vectors of the lane axis, or the squares of
+  /// neighbouring threads.
   std::int64_t digits(const LoopClass& loop_class, std::span<const std::int64_t> ints,
                       int axis) const {
     const std::int64_t length = extent(ints, axis);
-    const std::int64_t width = axis == loop_->problem.lane_axis ? loop_class.width() : 1;
+    std::int64_t width = axis == loop_->problem.lane_axis ? loop_class.width() : 1;
+    if (axis == loop_class.turn.axis)
+      width = std::int64_t{loop_class.width()} * loop_class.turn.threads;
     return (length + width - 1) / width;
   }
 
@@ -211,6 +214,7 @@ class GpuLoopKernel final : public LoopKernel {
                                     : 1;
       if (reduced) padded *= static_cast<double>(round_up(length, step));
     }
+    size.points *= loop_class.turn.threads;
     const std::int64_t rows = loop_threads / loop_class.row_threads;
     size.tickets = (size.points + rows - 1) / rows;
     const int resident = std::max(

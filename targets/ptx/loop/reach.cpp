@@ -110,17 +110,6 @@ bool guarded_along(const rkernel::Operand& operand, int axis) {
   });
 }
 
-/// The class that vectors need of an operand; Any: there are none.
-StrideClass class_in_vectors(const rkernel::Problem& problem, const rkernel::Operand& operand) {
-  if (guarded_along(operand, problem.lane_axis)) return StrideClass::Any;
-  const auto possible =
-      codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]);
-  if (possible.size() == 1) return possible.front();
-  return std::ranges::find(possible, StrideClass::Unit) != possible.end() ? StrideClass::Unit
-                                                                          : StrideClass::Any;
-}
-
-/// No index of a gather varies along the lanes, and values that do are not stored to one place.
 bool is_same_for_all_lanes(const LoopProblem& loop, std::span<const StrideClass> lane_classes) {
   const rkernel::Problem& problem = loop.problem;
   const codegen::AxisSet lanes = codegen::axis_bit(problem.lane_axis);
@@ -138,13 +127,31 @@ bool is_same_for_all_lanes(const LoopProblem& loop, std::span<const StrideClass>
   });
 }
 
-/// Its lanes would read a table at places of their own, for which device IR has no instruction.
 bool reads_table(const rkernel::Expr& expr) {
   using rkernel::ExprOp;
   return expr.op == ExprOp::Sin || expr.op == ExprOp::Cos || expr.op == ExprOp::Tan;
 }
 
 }  // namespace
+
+StrideClass class_in_vectors(const rkernel::Problem& problem, const rkernel::Operand& operand) {
+  if (guarded_along(operand, problem.lane_axis)) return StrideClass::Any;
+  const auto possible =
+      codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]);
+  if (possible.size() == 1) return possible.front();
+  return std::ranges::find(possible, StrideClass::Unit) != possible.end() ? StrideClass::Unit
+                                                                          : StrideClass::Any;
+}
+
+bool may_have_lanes(const LoopProblem& loop, std::span<const StrideClass> lane_classes) {
+  return std::ranges::none_of(loop.problem.exprs, reads_table) &&
+         is_same_for_all_lanes(loop, lane_classes);
+}
+
+int elements_of_vector(std::size_t widest) {
+  // More than 8 elements of one byte would need as many registers of each value.
+  return static_cast<int>(vector_bytes / std::max<std::size_t>(widest, 2));
+}
 
 bool is_always_narrow(const LoopProblem& problem) {
   return narrow_with(problem.problem, AllSizes{problem});
@@ -156,16 +163,13 @@ bool is_narrow(const LoopProblem& problem, std::span<const std::int64_t> ints) {
 
 int vector_width(const LoopProblem& loop, std::vector<StrideClass>& lane_classes) {
   lane_classes.clear();
-  if (std::ranges::any_of(loop.problem.exprs, reads_table)) return 1;
   std::size_t widest = 0;
   for (const rkernel::Operand& operand : loop.problem.operands) {
     lane_classes.push_back(class_in_vectors(loop.problem, operand));
     if (lane_classes.back() == StrideClass::Any) return 1;
     if (lane_classes.back() == StrideClass::Unit) widest = std::max(widest, size_of(operand.dtype));
   }
-  if (widest == 0 || !is_same_for_all_lanes(loop, lane_classes)) return 1;
-  // More than 8 elements of one byte would need as many registers of each value.
-  return static_cast<int>(vector_bytes / std::max<std::size_t>(widest, 2));
+  return widest == 0 || !may_have_lanes(loop, lane_classes) ? 1 : elements_of_vector(widest);
 }
 
 bool are_always_aligned(const LoopProblem& loop, std::span<const StrideClass> lane_classes,

@@ -1,7 +1,9 @@
 #include "targets/ptx/loop/row_passes.hpp"
-#include "targets/ptx/ir/device_math.hpp"
 
 #include <algorithm>
+
+#include "targets/llvm/code/transpose.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 
 namespace dyn::ptx {
 
@@ -51,6 +53,7 @@ Value* RowPasses::slot(int slot) {
 }
 
 void RowPasses::set_index(int axis, Value* index) {
+  if (axis == class_.turn.axis) turned_from_ = index;
   for (const auto& lanes : lanes_) lanes->operands.set_index(axis, index);
 }
 
@@ -84,6 +87,7 @@ RowPasses::Values RowPasses::neutral(const LoopPass& pass, int width) {
 
 void RowPasses::emit(const std::vector<rkernel::Loop>& loops) {
   loops_ = loops;
+  if (class_.turn.exists()) return emit_square();
   if (loop_.lanes_reduced() || class_.width() == 1) {
     Active all;
     for (const auto& lanes : lanes_) all.push_back(lanes.get());
@@ -108,6 +112,49 @@ void RowPasses::emit_vector_or_tail() {
   emit_passes({&single()});
   tail.close();
   set_index(lane, first);
+}
+
+/// The square's columns of a load whose operand lies across the lanes: vectors along the lanes.
+RowPasses::Values RowPasses::turned(int operand) {
+  const int side = class_.width(), lane = problem_.lane_axis;
+  codegen::Operands& operands = single().operands;
+  Value* first = operands.lane_start();
+  Values rows;
+  for (int i = 0; i < side; ++i) {
+    operands.set_index(lane, builder_.CreateAdd(first, index(i)));
+    rows.push_back(operands.load_run(operand, side));
+  }
+  operands.set_index(lane, first);
+  Values columns = codegen::transpose(builder_, rows);
+  for (Value*& column : columns) column = operands.in_register(operand, column);
+  return columns;
+}
+
+/// A vector of the lanes at each place of the square along the turned axis.
+void RowPasses::emit_square() {
+  Lanes& lanes = *lanes_.front();
+  const int axis = class_.turn.axis;
+  Value* first = turned_from_;
+  single().compiler.enter(axis_bit(problem_.lane_axis));
+  std::map<int, Values> loads;  // of the loads that are turned
+  for (std::size_t i = 0; i < problem_.exprs.size(); ++i)
+    if (const rkernel::Expr& expr = problem_.exprs[i];
+        expr.op == rkernel::ExprOp::Load &&
+        class_.lane_classes[static_cast<std::size_t>(expr.operand)] == codegen::StrideClass::Any)
+      loads[static_cast<int>(i)] = turned(expr.operand);
+  single().compiler.leave();
+  std::vector<int> roots;
+  for (const rkernel::Store& store : problem_.stores) roots.push_back(store.expr);
+  lanes.compiler.enter(axis_bit(axis), roots);
+  for (int i = 0; i < class_.width(); ++i) {
+    lanes.operands.set_index(axis, builder_.CreateAdd(first, index(i)));
+    lanes.compiler.enter(0);
+    for (const auto& [expr, columns] : loads)
+      lanes.compiler.bind(expr, columns[static_cast<std::size_t>(i)]);
+    for (const rkernel::Store& store : problem_.stores) lanes.compiler.store(store);
+    lanes.compiler.leave();
+  }
+  lanes.compiler.leave();
 }
 
 void RowPasses::emit_passes(Active active) {

@@ -58,6 +58,8 @@ class RowPasses {
   std::vector<codegen::Reduction> reductions_of(const codegen::LoopPass& pass);
   Values neutral(const codegen::LoopPass& pass, int width);
 
+  Values turned(int operand);
+  void emit_square();
   void emit_vector_or_tail();
   void emit_passes(Active active);
   Values over_loops(const codegen::LoopPass& pass, std::size_t depth, const Values& accumulators);
@@ -91,6 +93,7 @@ class RowPasses {
   std::vector<Kept> kept_;                     ///< of each of the thread's vectors
   Active active_;                              ///< those whose scopes are open
   std::vector<rkernel::Loop> loops_;
+  llvm::Value* turned_from_ = nullptr;  ///< the square's first index along the turned axis
 };
 
 }  // namespace dyn::ptx

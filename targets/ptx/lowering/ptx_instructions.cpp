@@ -45,6 +45,8 @@ constexpr IntrinsicRule intrinsic_rules[] = {
     {Op::BarrierArrive, llvm::Intrinsic::nvvm_mbarrier_arrive_shared},
     {Op::BarrierInvalidate, llvm::Intrinsic::nvvm_mbarrier_inval_shared},
     {Op::Permute, llvm::Intrinsic::nvvm_prmt},
+    {Op::Exp2, llvm::Intrinsic::nvvm_ex2_approx_ftz_f},
+    {Op::Reciprocal, llvm::Intrinsic::nvvm_rcp_approx_ftz_f},
 };
 
 enum class Order {

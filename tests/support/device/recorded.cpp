@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -9,7 +10,9 @@
 #include <random>
 
 #include "dyn/graph.hpp"
+#include "graph/ops/scalar_values.hpp"
 #include "tests/support/half.hpp"
+#include "tests/support/math/float_map.hpp"
 
 namespace dyn::test {
 namespace {
@@ -233,7 +236,70 @@ RecordedKernel conversion_kernel(Random& random) {
   return kernel;
 }
 
+constexpr std::size_t function_count = 4096;
+
+/// Operands of a function: small numbers and any bits by turns.
+struct Arguments {
+  std::vector<float> x, y;
+};
+
+Arguments function_arguments() {
+  Random random(2);
+  Arguments arguments{std::vector<float>(function_count), std::vector<float>(function_count)};
+  for (std::size_t i = 0; i < function_count; ++i) {
+    const bool any = i % 2 == 1;
+    arguments.x[i] = any ? std::bit_cast<float>(any_number(random)) : 16 * unit(random);
+    arguments.y[i] = any ? std::bit_cast<float>(any_number(random)) : 4 * unit(random);
+  }
+  return arguments;
+}
+
+double exact_value(graph::ScalarOp op, double x) {
+  switch (op) {
+    case graph::ScalarOp::Exp: return std::exp(x);
+    case graph::ScalarOp::Erf: return std::erf(x);
+    case graph::ScalarOp::Tanh: return std::tanh(x);
+    default: return graph::scalar::sigmoid(x);
+  }
+}
+
+/// Distance in ulp from what an approximating instruction should give, rounded.
+double distance(double exact, std::uint32_t result) {
+  const auto rounded = static_cast<float>(exact);
+  const bool subnormal = std::fabs(rounded) < std::numeric_limits<float>::min();
+  const auto value = std::bit_cast<float>(result);
+  // The least normal number may stand for what rounds to it or lies just below.
+  if (subnormal && value == 0) return 0;
+  if (std::fabs(rounded) == std::numeric_limits<float>::min() && value == 0) return 0;
+  return testing::ulps(static_cast<double>(rounded), value);
+}
+
 }  // namespace
+
+RecordedKernel approximation_kernel() {
+  RecordedKernel kernel = kernel_of("approximations", 1, 2, 64, R"(
+  %x = bitcast i32 %in0 to float
+  %e = call float @dyn.dev.ex2.approx.ftz.f32(float %x)
+  %r = call float @dyn.dev.rcp.approx.ftz.f32(float %x)
+  %out0 = bitcast float %e to i32
+  %out1 = bitcast float %r to i32
+)");
+  Random random(3);
+  for (std::size_t i = 0; i < kernel.input.size(); ++i)
+    kernel.input[i] = i % 4 == 3 ? any_number(random) : bits((i % 4 == 0 ? 1 : 128) * unit(random));
+  return kernel;
+}
+
+ApproximationErrors errors_of(const RecordedKernel& approximations, const Words& output) {
+  ApproximationErrors errors{0, 0};
+  for (std::size_t i = 0; i < approximations.input.size(); ++i) {
+    auto x = static_cast<double>(std::bit_cast<float>(approximations.input[i]));
+    if (std::fabs(x) < std::numeric_limits<float>::min()) x = std::copysign(0.0, x);
+    errors.exp2 = std::max(errors.exp2, distance(std::exp2(x), output.at(2 * i)));
+    errors.reciprocal = std::max(errors.reciprocal, distance(1 / x, output.at(2 * i + 1)));
+  }
+  return errors;
+}
 
 std::vector<RecordedKernel> recorded_kernels() {
   Random random(1);
@@ -279,7 +345,10 @@ std::vector<graph::ScalarOpInfo> recorded_functions() {
   for (const graph::ScalarOpInfo& info : graph::scalar_ops()) {
     const bool floats =
         info.takes == graph::ScalarOperands::Floats || info.takes == graph::ScalarOperands::Numbers;
-    if (floats && !info.has(graph::Tests)) functions.push_back(info);
+    const bool approximate =
+        std::ranges::find(ptx::approximate_functions, info.op, &ptx::ApproximateFunction::op) !=
+        std::end(ptx::approximate_functions);
+    if (floats && !approximate && !info.has(graph::Tests)) functions.push_back(info);
   }
   return functions;
 }
@@ -288,14 +357,7 @@ Words results_of(const graph::ScalarOpInfo& function, const std::string& device)
   Options options;
   options.device = device;
   options.cache_dir = "none";
-  Random random(2);
-  constexpr std::size_t count = 4096;
-  std::vector<float> x(count), y(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool any = i % 2 == 1;
-    x[i] = any ? std::bit_cast<float>(any_number(random)) : 16 * unit(random);
-    y[i] = any ? std::bit_cast<float>(any_number(random)) : 4 * unit(random);
-  }
+  const Arguments arguments = function_arguments();
   const bool two = function.operands == 2;
   const Graph graph = Graph::from_text(
       fmt::format(
@@ -303,14 +365,25 @@ Words results_of(const graph::ScalarOpInfo& function, const std::string& device)
           "  return z\n}}\n",
           two ? ", y: f32[N]" : "", function.text, two ? ", y" : ""),
       options);
-  const Shape shape{static_cast<std::int64_t>(count)};
-  NamedTensors inputs = {{"x", Tensor::view(x, shape)}};
-  if (two) inputs.emplace_back("y", Tensor::view(y, shape));
+  const Shape shape{static_cast<std::int64_t>(function_count)};
+  NamedTensors inputs = {{"x", Tensor::view(arguments.x, shape)}};
+  if (two) inputs.emplace_back("y", Tensor::view(arguments.y, shape));
   const Outputs outputs = graph.run(inputs);
   Words words;
   for (const float value : outputs[std::size_t{0}].data<float>())
     words.push_back(std::isnan(value) ? 0x7fc00000u : bits(value));
   return words;
+}
+
+double largest_error(const ptx::ApproximateFunction& function, const std::string& device) {
+  const Arguments arguments = function_arguments();
+  const Words results = results_of(graph::info_of(function.op), device);
+  double largest = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const double exact = exact_value(function.op, static_cast<double>(arguments.x[i]));
+    largest = std::max(largest, testing::rounded_ulps(exact, std::bit_cast<float>(results[i])));
+  }
+  return largest;
 }
 
 std::string hash_of(const Words& words) {

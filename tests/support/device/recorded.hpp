@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/ops/scalar_ops.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/ptx_device.hpp"
 #include "tests/support/device/kernel_text.hpp"
 
@@ -29,12 +30,25 @@ std::vector<RecordedKernel> recorded_kernels();
 /// The output of one launch.
 Words run(ptx::PtxDevice& device, const RecordedKernel& kernel);
 
-/// The scalar operators of f32.
+/// The approximating instructions, whose results GPUs may differ in: for each word of input two of
+/// output, 2^x and 1 / x.
+RecordedKernel approximation_kernel();
+
+/// The largest distances from the rounded results, in ulp, of its output.
+struct ApproximationErrors {
+  double exp2, reciprocal;
+};
+ApproximationErrors errors_of(const RecordedKernel& approximations, const Words& output);
+
+/// The scalar operators of f32 that approximate nothing.
 std::vector<graph::ScalarOpInfo> recorded_functions();
 
 /// The results of an operator on "cuda" or "emulator" for fixed operands, small numbers and any
 /// bits among them; each NaN as the same one.
 Words results_of(const graph::ScalarOpInfo& function, const std::string& device);
+
+/// The largest error, in ulp, of a function on "cuda" or "emulator" for the same operands.
+double largest_error(const ptx::ApproximateFunction& function, const std::string& device);
 
 /// A number for a sequence of words that hardly any other has (FNV-1a).
 std::string hash_of(const Words& words);

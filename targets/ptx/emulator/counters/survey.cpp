@@ -54,6 +54,8 @@ Counted count_of(Op op) {
     case Op::ToBf16:
     case Op::ToF16:
     case Op::FromF16: return {Class::Conversion, 1};
+    case Op::Exp2:
+    case Op::Reciprocal: return {Class::Special, 1};
     default: return {Class::Synchronisation, 1};
   }
 }

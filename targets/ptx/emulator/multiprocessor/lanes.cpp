@@ -1,8 +1,10 @@
 #include "targets/ptx/emulator/multiprocessor/lanes.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace dyn::ptx::emulation {
@@ -81,6 +83,46 @@ float from_f16(std::uint16_t bits) {
   }
   if (exponent == 31) return std::bit_cast<float>(sign | float_infinity | fraction << 13);
   return std::bit_cast<float>(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+}
+
+namespace {
+
+float without_subnormal(float value) {
+  return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0f, value) : value;
+}
+
+/// `rounded`, which is no NaN, moved by as many of its units in the last place as the bits of x
+/// say, at most `ulps`: a multiplicative hash, which keeps no pattern of powers and reciprocals.
+float inexact(float rounded, float x, int ulps) {
+  if (rounded == 0 || std::isinf(rounded)) return rounded;
+  const std::uint32_t drawn = std::bit_cast<std::uint32_t>(x) * 0x9E3779B1u >> 16;
+  const int steps = static_cast<int>(drawn % static_cast<std::uint32_t>(2 * ulps + 1)) - ulps;
+  return moved_by_ulps(rounded, steps);
+}
+
+}  // namespace
+
+float moved_by_ulps(float value, int ulps) {
+  const double unit = std::ldexp(1.0, std::ilogb(value) - std::numeric_limits<float>::digits + 1);
+  const double place = static_cast<double>(value) + ulps * unit;
+  auto result = static_cast<float>(place);
+  // Above a power of two there are half as many floats.
+  if (std::isfinite(result) &&
+      std::fabs(result - static_cast<double>(value)) > std::abs(ulps) * unit)
+    result = std::nextafterf(result, value);
+  return without_subnormal(result);
+}
+
+float approximate_exp2(float x) {
+  x = without_subnormal(x);
+  if (std::isnan(x) || x == 0) return std::isnan(x) ? x : 1.0f;
+  return inexact(without_subnormal(static_cast<float>(std::exp2(static_cast<double>(x)))), x, 2);
+}
+
+float approximate_reciprocal(float x) {
+  x = without_subnormal(x);
+  if (std::isnan(x)) return x;
+  return inexact(without_subnormal(1 / x), x, 1);
 }
 
 int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c) {

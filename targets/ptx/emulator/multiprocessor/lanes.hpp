@@ -16,6 +16,15 @@ std::uint16_t to_bf16(float value);
 std::uint16_t to_f16(float value);
 float from_f16(std::uint16_t bits);
 
+/// A finite float that is not 0, moved by so many of its units in the last place, or less where
+/// there is no float; 0 where that is subnormal.
+float moved_by_ulps(float value, int ulps);
+
+/// 2^x and 1 / x as the approximating instructions may give them: the rounded result, moved by as
+/// many ulp as the PTX ISA allows or fewer, as the bits of x say.
+float approximate_exp2(float x);
+float approximate_reciprocal(float x);
+
 /// The lane that a shuffle reads ("shfl.sync" in the PTX ISA): b and c as the instruction has them.
 int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c);
 

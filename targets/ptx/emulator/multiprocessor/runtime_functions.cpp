@@ -118,6 +118,8 @@ Word convert_to_f16(ThreadContext*, Word, float value) noexcept { return to_f16(
 float convert_from_f16(ThreadContext*, Word, Word bits) noexcept {
   return from_f16(static_cast<std::uint16_t>(bits));
 }
+float exp2_of(ThreadContext*, Word, float x) noexcept { return approximate_exp2(x); }
+float reciprocal_of(ThreadContext*, Word, float x) noexcept { return approximate_reciprocal(x); }
 
 using Function = void (*)();
 
@@ -174,6 +176,8 @@ std::array<Function, function_count> make_table() {
   set(table, Op::ToBf16, &convert_to_bf16);
   set(table, Op::ToF16, &convert_to_f16);
   set(table, Op::FromF16, &convert_from_f16);
+  set(table, Op::Exp2, &exp2_of);
+  set(table, Op::Reciprocal, &reciprocal_of);
   return table;
 }
 

@@ -21,6 +21,7 @@
 #include "targets/llvm/math/math.hpp"
 #include "targets/llvm/problem/operands.hpp"
 #include "tests/support/held_code.hpp"
+#include "tests/support/math/float_map.hpp"
 #include "tests/support/seed.hpp"
 
 namespace {
@@ -28,39 +29,6 @@ namespace {
 using dyn::DType;
 using dyn::codegen::Builder;
 using dyn::rkernel::ExprOp;
-
-/// out[i] = op(a[i], b[i]), `width` at a time.
-void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType from, DType to,
-              int width, dyn::codegen::MathOptions options) {
-  llvm::LLVMContext& context = module.getContext();
-  Builder builder(context);
-  llvm::Type* pointer = builder.getPtrTy();
-  llvm::Type* i64 = builder.getInt64Ty();
-  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {pointer, i64, i64, pointer}, false);
-  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
-  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
-  const auto args = dyn::codegen::load_kernel_args(builder, function->getArg(0));
-  llvm::Value* buffers[3];
-  for (unsigned i = 0; i < 3; ++i)
-    buffers[i] = builder.CreateLoad(pointer, builder.CreateConstGEP1_64(pointer, args.pointers, i));
-  llvm::Type* in = dyn::codegen::memory_type(context, from);
-  llvm::Type* out = dyn::codegen::memory_type(context, to);
-  dyn::codegen::CountedLoop loop(builder, function->getArg(1), function->getArg(2),
-                                 builder.getInt64(static_cast<std::uint64_t>(width)), "map");
-  const auto load = [&](int i) {
-    return builder.CreateAlignedLoad(dyn::codegen::lanes_of(in, width),
-                                     builder.CreateGEP(in, buffers[i], loop.index()),
-                                     llvm::Align(dyn::size_of(from)));
-  };
-  dyn::codegen::Math math(builder, options);
-  llvm::Value* b = dyn::rkernel::argument_count(op) == 2 ? load(1) : nullptr;
-  llvm::Value* value = math.apply(op, from, to, load(0), b);
-  if (to == DType::boolean) value = builder.CreateZExt(value, dyn::codegen::lanes_of(out, width));
-  builder.CreateAlignedStore(value, builder.CreateGEP(out, buffers[2], loop.index()),
-                             llvm::Align(dyn::size_of(to)));
-  loop.close();
-  builder.CreateRetVoid();
-}
 
 /// One compiled variant for each width of each ISA that this CPU has.
 struct Variant {
@@ -81,7 +49,7 @@ std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DTyp
           {fmt::format("map {} {} {} {}", name_of(op), name_of(from), name_of(to), width),
            [=, options = dyn::codegen::MathOptions{.fma = isa.fma, .scalef = isa.name == "avx512"}](
                llvm::Module& module, const std::string& symbol) {
-             emit_map(module, symbol, op, from, to, width, options);
+             dyn::testing::emit_map(module, symbol, op, from, to, width, options);
            }});
     dyn::rkernel::CompileReport report;
     const auto addresses = dyn::testing::hold(store->resolve(sources, 1, report));
@@ -100,66 +68,6 @@ void run(const Variant& variant, const std::vector<In>& a, const std::vector<In>
   std::atomic<std::int32_t> status{0};
   const dyn::rkernel::KernelArgs args{pointers, nullptr, &status};
   variant.function(&args, 0, static_cast<std::int64_t>(a.size()), nullptr);
-}
-
-const std::vector<float>& specials() {
-  static const std::vector<float> values = [] {
-    std::vector<float> list = {0.0f,
-                               1.0f,
-                               0.5f,
-                               2.0f,
-                               3.0f,
-                               1.5f,
-                               2.5f,
-                               1e-45f,
-                               1.17549435e-38f,
-                               1.1754942e-38f,
-                               3.4028235e38f,
-                               INFINITY,
-                               NAN,
-                               88.72283f,
-                               88.7229f,
-                               103.97f,
-                               104.1f,
-                               0.55f,
-                               1e4f,
-                               8388608.0f,
-                               8388609.0f,
-                               16777216.0f,
-                               0.70710677f,
-                               1.4142135f,
-                               3.1415927f,
-                               1.5707964f,
-                               16367173.0f * 0x1p72f};
-    const std::size_t count = list.size();
-    for (std::size_t i = 0; i < count; ++i) list.push_back(-list[i]);
-    return list;
-  }();
-  return values;
-}
-
-/// Specials, then floats at equal steps of their bits (all exponents, both signs), then random ones
-/// in [-20, 20].
-std::vector<float> sample() {
-  std::vector<float> values = specials();
-  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 8191)
-    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  std::mt19937 random(20240817);
-  std::uniform_real_distribution<float> near(-20, 20);
-  for (int i = 0; i < 200000; ++i) values.push_back(near(random));
-  values.resize(values.size() / 16 * 16);
-  return values;
-}
-
-/// Distance in units in the last place of the exact value rounded to a float.
-double ulps(double exact, float value) {
-  const auto rounded = static_cast<float>(exact);
-  if (std::isnan(exact) || std::isnan(value))
-    return std::isnan(exact) == std::isnan(value) ? 0 : 1e9;
-  if (std::isinf(rounded) || std::isinf(value)) return rounded == value ? 0 : 1e9;
-  if (rounded == 0 && value == 0) return 0;
-  const int exponent = std::max(std::ilogb(exact == 0 ? 1e-300 : exact), -126);
-  return std::fabs(exact - value) / std::ldexp(1.0, exponent - 23);
 }
 
 struct Function {
@@ -225,7 +133,7 @@ TEST_SUITE("full") {
         }
         run(variant, x, x, y);
         for (std::size_t i = 0; i < batch; ++i) {
-          const double error = ulps(function.exact(x[i]), y[i]);
+          const double error = dyn::testing::ulps(function.exact(x[i]), y[i]);
           if (error > worst) worst = error, worst_at = x[i];
         }
       }
@@ -239,7 +147,7 @@ TEST_SUITE("full") {
 }
 
 TEST_CASE("unary functions are accurate over all floats") {
-  const std::vector<float> x = sample();
+  const std::vector<float> x = dyn::testing::float_sample();
   for (const Function& function : functions()) {
     std::vector<float> with_fma[2], y;
     for (const Variant& variant : compile(function.op)) {
@@ -247,7 +155,7 @@ TEST_CASE("unary functions are accurate over all floats") {
       double worst = 0;
       float worst_at = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        const double error = ulps(function.exact(x[i]), y[i]);
+        const double error = dyn::testing::ulps(function.exact(x[i]), y[i]);
         if (error > worst) worst = error, worst_at = x[i];
       }
       if (variant.width == 4)
@@ -269,8 +177,8 @@ TEST_CASE("unary functions are accurate over all floats") {
 
 TEST_CASE("binary functions are accurate, special values included") {
   std::vector<float> a, b;
-  for (const float x : specials())
-    for (const float y : specials()) a.push_back(x), b.push_back(y);
+  for (const float x : dyn::testing::special_floats())
+    for (const float y : dyn::testing::special_floats()) a.push_back(x), b.push_back(y);
   std::mt19937 random(7);
   std::uniform_int_distribution<std::uint32_t> any;
   std::uniform_real_distribution<float> small(-12, 12), positive(0, 30);
@@ -299,7 +207,7 @@ TEST_CASE("binary functions are accurate, special values included") {
       double worst = 0;
       std::size_t worst_at = 0;
       for (std::size_t i = 0; i < a.size(); ++i) {
-        const double error = ulps(function.exact(a[i], b[i]), y[i]);
+        const double error = dyn::testing::ulps(function.exact(a[i], b[i]), y[i]);
         if (error > worst) worst = error, worst_at = i;
       }
       CAPTURE(variant.isa->name);
@@ -370,7 +278,7 @@ TEST_CASE("integer operators wrap, truncate and never trap") {
 }
 
 TEST_CASE("casts saturate") {
-  std::vector<float> x = specials();
+  std::vector<float> x = dyn::testing::special_floats();
   x.resize((x.size() + 15) / 16 * 16);
   std::vector<std::int64_t> y;
   std::vector<std::int32_t> z;

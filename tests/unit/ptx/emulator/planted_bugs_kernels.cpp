@@ -75,9 +75,10 @@ bool close(const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>
   return true;
 }
 
-/// The class of the kernel that its own plan chooses, by at most two blocks.
+/// The class of the kernel that its own plan chooses on so many multiprocessors, by at most two
+/// blocks.
 PlantedKernel loop(const std::string& name, const std::string& problem, std::int64_t outer,
-                   std::int64_t inner, std::mt19937_64& random) {
+                   std::int64_t inner, std::mt19937_64& random, int multiprocessors = 108) {
   int indices = -1;
   const std::shared_ptr<testing::ProblemBuilder> builder =
       build(find_case(problem), outer, inner, &indices);
@@ -89,7 +90,8 @@ PlantedKernel loop(const std::string& name, const std::string& problem, std::int
     given.emplace(indices, testing::bytes_of(values));
   }
   const auto contents = random_contents(*builder, static_cast<unsigned>(random()), false, given);
-  auto draft = ptx::LoopKernel::draft(builder->problem, test_gpu(108), "ptx/test").value();
+  auto draft =
+      ptx::LoopKernel::draft(builder->problem, test_gpu(multiprocessors), "ptx/test").value();
   const auto sources = std::make_shared<std::vector<codegen::KernelSource>>(draft.sources());
   std::vector<const void*> handles;
   for (const codegen::KernelSource& source : *sources) handles.push_back(&source);
@@ -195,6 +197,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(loop("layer norm by warps", "layer norm", 21, 45, random));
   kernels.push_back(loop("strided rows by blocks", "strided rows", 5, 1021, random));
   kernels.push_back(loop("element-wise", "element-wise", 17, 45, random));
+  kernels.push_back(loop("squares turned", "sum across", 48, 60, random, 1));
   kernels.push_back(loop("embedding", "embedding", 17, 45, random));
   kernels.push_back(matmul("windows bf16 vectors", windows, random));
   kernels.push_back(matmul("matmul of bytes", bytes, random));

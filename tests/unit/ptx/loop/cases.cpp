@@ -145,8 +145,43 @@ int sum_of_two(ProblemBuilder& b, DType dtype) {
   return -1;
 }
 
-int transpose(ProblemBuilder& b) {
-  b.store(b.load(b.dense(DType::f32, {1, 0})), b.dense(DType::f32, {0, 1}, true));
+int gelu(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::f32, {0, 1}));
+  const int erf = b.expr(ExprOp::Erf, {b.expr(ExprOp::Mul, {x, b.number(0.70710678)})});
+  const int half = b.expr(ExprOp::Mul, {x, b.number(0.5)});
+  b.store(b.expr(ExprOp::Mul, {half, b.expr(ExprOp::Add, {erf, b.number(1)})}),
+          b.dense(DType::f32, {0, 1}, true));
+  return -1;
+}
+
+int silu(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::f32, {0, 1}));
+  b.store(b.expr(ExprOp::Mul, {x, b.expr(ExprOp::Sigmoid, {x})}),
+          b.dense(DType::f32, {0, 1}, true));
+  return -1;
+}
+
+int transpose(ProblemBuilder& b, DType dtype) {
+  b.store(b.load(b.dense(dtype, {1, 0})), b.dense(dtype, {0, 1}, true));
+  return -1;
+}
+
+/// Operands along the lanes, across them, and of rows and columns; two stores.
+int sum_across(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::f32, {0, 1})), y = b.load(b.dense(DType::f16, {1, 0})),
+            z = b.load(b.dense(DType::f32, {1, 0})), bias = b.load(b.dense(DType::f32, {1})),
+            scale = b.load(b.dense(DType::f32, {0}));
+  const int sum = b.expr(ExprOp::Add, {b.expr(ExprOp::Mul, {x, y}), bias});
+  b.store(sum, b.dense(DType::f32, {0, 1}, true));
+  b.store(b.expr(ExprOp::Mul, {b.expr(ExprOp::Sub, {sum, z}), scale}),
+          b.dense(DType::bf16, {0, 1}, true));
+  return -1;
+}
+
+/// A batch of transpositions: [b, k, m] -> [b, m, k].
+int batched_transpose(ProblemBuilder& b) {
+  const int batch = b.axis(3);
+  b.store(b.load(b.dense(DType::f32, {batch, 1, 0})), b.dense(DType::f32, {batch, 0, 1}, true));
   return -1;
 }
 
@@ -217,7 +252,26 @@ std::vector<LoopCase> make_cases() {
       {"casts", {parallel, parallel}, 2, casts},
       {"depthwise", {parallel, parallel}, 2, depthwise},
       {"max pool", {parallel, parallel}, 2, max_pool},
-      {"transpose", {parallel, parallel}, 2, transpose},
+      {"gelu", {parallel, parallel}, 2, gelu},
+      {"silu", {parallel, parallel}, 2, silu},
+      {"transpose",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return transpose(b, DType::f32); }},
+      {"transpose of i64",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return transpose(b, DType::i64); }},
+      {"transpose of bf16",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return transpose(b, DType::bf16); }},
+      {"transpose of bool",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return transpose(b, DType::boolean); }},
+      {"batched transpose", {parallel, parallel}, 2, batched_transpose},
+      {"sum across", {parallel, parallel}, 2, sum_across},
       {"sum of f32",
        {parallel, parallel},
        2,

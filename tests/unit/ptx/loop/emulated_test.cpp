@@ -72,9 +72,9 @@ TEST_CASE("loop kernels compute in 64 bits where 31 do not hold a launch's numbe
 
 /// The case's operands begin so many elements behind their buffers' first ones: all, or one.
 rkernel::Launch check_shifted(const LoopCase& loop_case, std::int64_t inner, int shifted,
-                              std::int64_t by) {
+                              std::int64_t by, std::int64_t outer = 5) {
   int indices = -1;
-  const auto builder = build(loop_case, 5, inner, &indices);
+  const auto builder = build(loop_case, outer, inner, &indices);
   for (int i = 0; i < static_cast<int>(builder->problem.operands.size()); ++i) {
     rkernel::Operand& operand = builder->problem.operands[static_cast<std::size_t>(i)];
     if (i == indices || (shifted >= 0 && i != shifted)) continue;
@@ -100,6 +100,25 @@ TEST_CASE("loop kernels take vectors where all addresses are aligned, and elemen
   CHECK(check_shifted(sum, 1024, 4, 4).tickets == 5);
   CHECK(check_shifted(sum, 1024, 4, 1).tickets == 20);
   CHECK(check_shifted(sum, 1023, -1, 4).tickets == 20);
+}
+
+TEST_CASE("squares are turned in registers where they are whole, and elements taken elsewhere") {
+  for (const char* name : {"transpose", "transpose of i64", "transpose of bf16",
+                           "transpose of bool", "batched transpose", "sum across"})
+    for (const std::int64_t outer : {8, 16, 32, 96, 12, 33})
+      for (const std::int64_t inner : {4, 8, 40, 64, 6, 65})
+        check_case(find_case(name), outer, inner, 1, static_cast<unsigned>(outer * inner));
+  // Threads of 16 elements, where addresses allow.
+  const auto tickets = [](std::int64_t outer, std::int64_t inner) {
+    return check_case(find_case("transpose"), outer, inner, 1, 1).tickets;
+  };
+  CHECK(tickets(64, 128) == 2);
+  CHECK(tickets(72, 128) == 3);
+  CHECK(tickets(68, 128) == 34);
+  CHECK(tickets(64, 126) == 32);
+  CHECK(check_shifted(find_case("transpose"), 64, -1, 4, 64).tickets == 1);
+  CHECK(check_shifted(find_case("transpose"), 64, 0, 2, 64).tickets == 16);
+  CHECK(check_shifted(find_case("transpose"), 64, 1, 1, 64).tickets == 16);
 }
 
 TEST_CASE("the elements behind a row's last whole vector are taken one by one") {
