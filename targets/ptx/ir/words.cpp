@@ -4,6 +4,12 @@
 
 namespace dyn::ptx {
 
+llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot) {
+  llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), ints,
+                                                            static_cast<std::uint64_t>(slot));
+  return builder.CreateAlignedLoad(builder.getInt32Ty(), address, llvm::Align(8));
+}
+
 llvm::Value* word_by_word(codegen::Builder& builder, llvm::Value* value,
                           const std::function<llvm::Value*(llvm::Value*, int)>& change) {
   llvm::Type* type = value->getType();
