@@ -2,4 +2,4 @@
 # file: targets/ptx/attention/emitter.cpp
 # target: test_ptx
 # test: attention on the emulator: blocks with parts*
-s|smax, steps_of(rows), int32(1)|smax, steps_of({.seen_by_any = rows.keys}), int32(1)|
+s|steps_of(rows), int32(1)|steps_of({.seen_by_any = rows.keys}), int32(1)|

@@ -1,6 +1,5 @@
 #include "targets/ptx/attention/emitter.hpp"
 
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include <map>
@@ -177,11 +176,10 @@ class AttentionEmitter final : public rkernel::Emitter {
     locate(tile);
     llvm::Value* index = narrow(builder_.CreateSub(ticket, builder_.CreateMul(tile, parts)));
     llvm::Value* span = values_.loaded(grid_.span);
-    llvm::Value* steps = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, steps_, int32(1));
+    llvm::Value* steps = larger(builder_, steps_, int32(1));
     ticket_ = ticket;
     first_step_ = builder_.CreateMul(index, span);
-    steps_ = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, steps_,
-                                            builder_.CreateAdd(first_step_, span));
+    steps_ = smaller(builder_, steps_, builder_.CreateAdd(first_step_, span));
     codegen::Conditional seeing(builder_, builder_.CreateICmpSLT(first_step_, steps),
                                 "part_of_keys");
     rkernel::walk(kernel_, *this);
@@ -193,8 +191,7 @@ class AttentionEmitter final : public rkernel::Emitter {
     llvm::Value *parts = values_.loaded(grid_.parts), *span = values_.loaded(grid_.span);
     const TicketRows rows = rows_with(values_.loaded_wide(slots_.extent(attention_.m)),
                                       values_.loaded_wide(slots_.extent(attention_.keys)));
-    llvm::Value* steps =
-        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, steps_of(rows), int32(1));
+    llvm::Value* steps = larger(builder_, steps_of(rows), int32(1));
     KeyPart part;
     part.place = narrow(ticket_);
     part.tile = builder_.CreateUDiv(part.place, parts);

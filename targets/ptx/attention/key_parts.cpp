@@ -1,7 +1,5 @@
 #include "targets/ptx/attention/key_parts.hpp"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include <limits>
 
 #include "targets/llvm/code/loops.hpp"
@@ -88,8 +86,7 @@ llvm::Value* KeyParts::leave(const std::vector<RowStatistics>& statistics, llvm:
 llvm::Value* KeyParts::place_of_part(llvm::Value* index, llvm::Value*& exists) {
   exists = builder_.CreateICmpSLT(index, part_.count);
   llvm::Value* last = builder_.CreateSub(part_.count, number(1));
-  return place(builder_.CreateAdd(
-      part_.first, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, index, last)));
+  return place(builder_.CreateAdd(part_.first, smaller(builder_, index, last)));
 }
 
 llvm::Value* KeyParts::largest(llvm::Value* row) {

@@ -1,7 +1,5 @@
 #include "targets/ptx/contraction/region.hpp"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "targets/ptx/copies/launch_values.hpp"
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
@@ -145,9 +144,6 @@ class RegionEmitter final : public rkernel::Emitter {
   llvm::Value* word(llvm::Value* value) {
     return builder_.CreateTrunc(value, builder_.getInt32Ty());
   }
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
-    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-  }
   llvm::Value* at_byte(llvm::Value* base, llvm::Value* bytes) {
     return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
   }
@@ -189,14 +185,15 @@ class RegionEmitter final : public rkernel::Emitter {
 
   // A ticket begins anywhere in a tile, goes on through others, and ends anywhere in one.
   void emit_parts(llvm::Value* ticket) {
-    llvm::Value* steps = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, steps_, number(1));
+    llvm::Value* steps = larger(builder_, steps_, number(1));
     llvm::Value *whole = values_.loaded(grid_.whole), *span = values_.loaded(grid_.span);
     llvm::Value* is_whole = builder_.CreateICmpSLT(ticket, whole);
     sharing_ticket_ = builder_.CreateSub(ticket, whole);
     llvm::Value* at = builder_.CreateMul(sharing_ticket_, span);
     llvm::Value* tile = builder_.CreateUDiv(at, steps);
     llvm::Value* in_tile = builder_.CreateSub(at, builder_.CreateMul(tile, steps));
-    llvm::Value* rest = minimum(span, builder_.CreateSub(values_.loaded(grid_.shared_steps), at));
+    llvm::Value* rest =
+        smaller(builder_, span, builder_.CreateSub(values_.loaded(grid_.shared_steps), at));
     const Values first{builder_.CreateSelect(is_whole, sharing_ticket_, tile),
                        builder_.CreateSelect(is_whole, number(0), in_tile),
                        builder_.CreateSelect(is_whole, steps_, rest), cursor_.stage,
@@ -206,7 +203,7 @@ class RegionEmitter final : public rkernel::Emitter {
     sharing_tile_ = parts.carried(0);
     first_step_ = parts.carried(1);
     llvm::Value* left = parts.carried(2);
-    llvm::Value* count = minimum(builder_.CreateSub(steps_, first_step_), left);
+    llvm::Value* count = smaller(builder_, builder_.CreateSub(steps_, first_step_), left);
     end_step_ = builder_.CreateAdd(first_step_, count);
     emit_tile(builder_.CreateAdd(values_.loaded(grid_.whole), sharing_tile_));
     left = builder_.CreateSub(left, count);

@@ -1,7 +1,5 @@
 #include "targets/ptx/copies/launch_values.hpp"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
@@ -25,8 +23,7 @@ llvm::Value* LaunchValues::loaded_wide(int index) const {
 }
 
 llvm::Value* LaunchValues::existing(llvm::Value* extent, llvm::Value* first, int size) const {
-  llvm::Value* count = builder_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::smin, builder_.CreateSub(extent, first), wide(size));
+  llvm::Value* count = smaller(builder_, builder_.CreateSub(extent, first), wide(size));
   return builder_.CreateTrunc(count, builder_.getInt32Ty());
 }
 

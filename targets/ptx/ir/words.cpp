@@ -1,8 +1,18 @@
 #include "targets/ptx/ir/words.hpp"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include "targets/ptx/ir/device_ops.hpp"
 
 namespace dyn::ptx {
+
+llvm::Value* smaller(codegen::Builder& builder, llvm::Value* a, llvm::Value* b) {
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+}
+
+llvm::Value* larger(codegen::Builder& builder, llvm::Value* a, llvm::Value* b) {
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+}
 
 llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot) {
   llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), ints,
