@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "dyn/error.hpp"
 #include "targets/ptx/ir/ptx_device.hpp"
 
 namespace dyn::gpu_check {
@@ -26,9 +27,11 @@ struct CheckedLaunch {
   const char* name = "";
   std::int64_t blocks = 0;
   int threads = 0, shared_bytes = 0;
+  std::size_t part_memory = 0;  ///< rkernel::Launch::shared_bytes
 };
 
-/// The bytes of the last buffer, which alone is written.
+/// The bytes of the last buffer, which alone is written. Throws Error(internal) where counters of
+/// the memory that blocks share are not 0 afterwards.
 template <class Bytes>
 Bytes run_kernel(ptx::PtxDevice& device, const CheckedLaunch& launch,
                  const std::vector<Bytes>& buffers, const std::vector<std::int64_t>& ints) {
@@ -41,14 +44,25 @@ Bytes run_kernel(ptx::PtxDevice& device, const CheckedLaunch& launch,
     addresses.push_back(blocks.back().address());
     ranges.push_back({addresses.back(), buffer.size(), ranges.size() + 1 == buffers.size()});
   }
+  const rkernel::DeviceBlock parts(device, std::max<std::size_t>(1, launch.part_memory),
+                                   "parts of tiles");
+  if (launch.part_memory > 0) {
+    stream->clear(parts.address(), rkernel::counter_bytes);
+    addresses.push_back(parts.address());
+    ranges.push_back({parts.address(), launch.part_memory, true});
+  }
   const rkernel::DeviceBlock pointers = table(device, *stream, addresses),
                              numbers = table(device, *stream, ints),
                              status = table(device, *stream, std::vector<std::int32_t>{0});
   stream->launch({launch.function, launch.name, launch.blocks, launch.threads, launch.shared_bytes,
                   pointers.address(), numbers.address(), status.address(), ranges});
   Bytes output(buffers.back().size());
-  stream->download(output.data(), addresses.back(), output.size());
+  stream->download(output.data(), addresses[buffers.size() - 1], output.size());
+  std::vector<std::uint8_t> counters(launch.part_memory > 0 ? rkernel::counter_bytes : 0, 1);
+  stream->download(counters.data(), parts.address(), counters.size());
   stream->synchronise();
+  if (std::ranges::count(counters, 0) != std::ssize(counters))
+    throw Error(ErrorKind::internal, "counters are not 0 after the launch");
   return output;
 }
 

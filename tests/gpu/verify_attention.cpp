@@ -20,8 +20,12 @@ using ptx::testing::Contents;
 std::vector<std::uint8_t> run_attention(ptx::PtxDevice& device, const BuiltAttention& built,
                                         const Contents& contents) {
   const AttentionCase& c = built.form;
-  const CheckedLaunch launch{load_one(device, built.source()), "attention", c.blocks,
-                             c.tile.threads(), c.tile.shared_bytes()};
+  const CheckedLaunch launch{load_one(device, built.source()),
+                             "attention",
+                             c.blocks,
+                             c.tile.threads(),
+                             c.tile.shared_bytes(),
+                             built.part_memory()};
   return run_kernel(device, launch, contents, built.ints());
 }
 

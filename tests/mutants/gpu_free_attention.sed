@@ -2,4 +2,4 @@
 # file: targets/ptx/attention/kernel.cpp
 # target: test_cli
 # test: gpu predictions: the models*
-s/launch.predicted_seconds = choice::gpu_attention_cost.machine_, shape, tile./launch.predicted_seconds = 0/
+s/launch.predicted_seconds = chosen.keys.seconds/launch.predicted_seconds = 0/

@@ -9,6 +9,7 @@
 #include "src/base/rounding.hpp"
 #include "src/choice/calibration/calibration.hpp"
 #include "src/choice/gpu/wave.hpp"
+#include "src/rkernel/target/device.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -95,9 +96,15 @@ double copy_instructions(const GpuAttention& shape, const GpuAttentionTile& tile
   return elements * of_one / warp_lanes;
 }
 
-/// The loop over tiles of keys of one block, `resident` of them on a multiprocessor.
+/// Tiles of keys that a tile of rows sees, as a mean.
+double seen_tiles(const GpuAttention& shape, const GpuAttentionTile& tile) {
+  const double keys = static_cast<double>(shape.keys) * visible_share(shape);
+  return std::max(1.0, std::ceil(keys / tile.block_keys()));
+}
+
+/// The loop over `tiles` tiles of keys of one block, `resident` of them on a multiprocessor.
 LayerTerms keys_terms(const GpuMachine& machine, const GpuAttention& shape,
-                      const GpuAttentionTile& tile, int resident) {
+                      const GpuAttentionTile& tile, int resident, double tiles) {
   LayerTerms terms{.name = "shared"};
   const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;
   const double block_rows =
@@ -106,8 +113,7 @@ LayerTerms keys_terms(const GpuMachine& machine, const GpuAttention& shape,
   const double stage = tile.block_keys() *
                        (static_cast<double>(shape.depth) * shape.key_element_bytes +
                         columns * shape.value_element_bytes + (shape.masked ? block_rows * 4 : 0));
-  const double keys = static_cast<double>(shape.keys) * visible_share(shape);
-  terms.reduction_trips = std::max(1.0, std::ceil(keys / tile.block_keys()));
+  terms.reduction_trips = tiles;
   terms.load = std::max({stage / link,
                          copy_instructions(shape, tile) * resident / partitions / machine.clock_hz,
                          default_calibration().gpu_loaded_latency * machine.memory_latency_seconds /
@@ -164,6 +170,15 @@ int GpuAttentionTile::shared_bytes() const {
   return std::max(loop, output_bytes() + statistic_bytes());
 }
 
+// Where the threads of a warp have 64 keys, and accumulators for 96 columns, ptxas 13.0 spills:
+// attention/ptxas_test.
+bool GpuAttentionTile::can_share_rows() const {
+  constexpr int most_shared_keys = 32;
+  return part_keys <= most_shared_keys || held(*this) < preferred_held;
+}
+
+int GpuAttentionTile::part_bytes() const { return block_m * (width + 2) * float_size; }
+
 std::string GpuAttentionTile::to_string() const {
   const bool tensor = engine == Engine::TensorCores;
   const std::string_view dtype = tensor && operands == DType::f32 ? "tf32" : name_of(operands);
@@ -206,24 +221,63 @@ double visible_share(const GpuAttention& shape) {
       1 - static_cast<double>(shape.queries - 1) / (2 * static_cast<double>(shape.keys)), 0.0, 1.0);
 }
 
+namespace {
+
+/// Tiles of rows, and blocks that compute them.
+struct AttentionGrid {
+  std::int64_t tiles = 0;  ///< of rows and columns
+  double blocks = 0;       ///< those that see a key
+  double steps = 0;        ///< tiles of keys of one block
+  double parts = 1;        ///< of one tile, at most
+  double part_bytes = 0;   ///< that a block leaves
+};
+
+AttentionGrid grid_of(const GpuAttention& shape, const GpuAttentionTile& tile,
+                      const GpuKeyParts& parts) {
+  AttentionGrid grid;
+  grid.tiles =
+      shape.batch * ceil_div(shape.queries, tile.block_m) * ceil_div(shape.width, tile.width);
+  grid.steps = seen_tiles(shape, tile);
+  grid.blocks = static_cast<double>(grid.tiles);
+  if (parts.count == 1) return grid;
+  const auto span = static_cast<double>(parts.span);
+  grid.blocks *= std::ceil(grid.steps / span);
+  grid.steps = std::min(grid.steps, span);
+  grid.parts = static_cast<double>(parts.count);
+  grid.part_bytes = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.queries) *
+                                        (tile.width + 2) * float_size);
+  return grid;
+}
+
+/// What a block does for others: it stores its part and counts itself; the last one reads all
+/// maxima, then all parts.
+double sharing_seconds(const GpuMachine& machine, const AttentionGrid& grid, int resident) {
+  if (grid.parts == 1) return 0;
+  const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;
+  return (2 + 2 * std::ceil(grid.parts / merged_key_parts)) * machine.memory_latency_seconds +
+         (1 + grid.parts) * grid.part_bytes / link;
+}
+
+}  // namespace
+
 double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
-                          const GpuAttentionTile& tile, CostBreakdown* breakdown) {
-  const std::int64_t m_blocks = ceil_div(shape.queries, tile.block_m),
-                     n_blocks = ceil_div(shape.width, tile.width);
-  const std::int64_t blocks = shape.batch * m_blocks * n_blocks;
+                          const GpuAttentionTile& tile, CostBreakdown* breakdown,
+                          const GpuKeyParts& parts) {
+  const AttentionGrid blocks = grid_of(shape, tile, parts);
   const int fitting =
       occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks;
-  if (fitting == 0 || blocks == 0) return machine.launch_seconds;
-  const int resident =
-      static_cast<int>(std::min<std::int64_t>(fitting, ceil_div(blocks, machine.multiprocessors)));
+  if (fitting == 0 || blocks.tiles == 0) return machine.launch_seconds;
+  const int resident = static_cast<int>(
+      std::min<double>(fitting, std::ceil(blocks.blocks / machine.multiprocessors)));
   const double warps = static_cast<double>(resident) * tile.warps();
   CostBreakdown terms;
   terms.register_tile = seconds_of_step(machine, tile, warps);
   LayerTerms grid{.name = "grid"};
-  grid.parallel_trips = static_cast<double>(blocks);
+  grid.parallel_trips = blocks.blocks;
   grid.units = static_cast<double>(machine.multiprocessors) * resident;
-  terms.layers = {step_terms(machine, tile, warps), keys_terms(machine, shape, tile, resident),
-                  grid};
+  grid.fixed = sharing_seconds(machine, blocks, resident);
+  terms.layers = {step_terms(machine, tile, warps),
+                  keys_terms(machine, shape, tile, resident, blocks.steps), grid};
   // A block alone waits for the barrier and for its first fragments in each step.
   terms.layers.front().fixed =
       (default_calibration().gpu_barrier_latency + default_calibration().gpu_shared_latency) /
@@ -240,9 +294,11 @@ double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
                                  (shape.masked ? 4.0 * static_cast<double>(shape.keys) : 0));
   const double key_bytes = keys * (static_cast<double>(shape.depth) * shape.key_element_bytes +
                                    static_cast<double>(shape.width) * shape.value_element_bytes);
-  const double passes = static_cast<double>(m_blocks) * visible_share(shape);
+  const double passes =
+      static_cast<double>(ceil_div(shape.queries, tile.block_m)) * visible_share(shape);
+  const double left = 2 * blocks.blocks * blocks.part_bytes;
   for (const LayerTerms& bound :
-       {traffic_terms(machine, "L2, all blocks", queries + key_bytes * passes,
+       {traffic_terms(machine, "L2, all blocks", queries + key_bytes * passes + left,
                       machine.l2_bytes_per_second),
         traffic_terms(machine, "memory, all blocks", queries + key_bytes,
                       machine.memory_bytes_per_second)}) {
@@ -251,9 +307,33 @@ double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
     seconds = std::max(seconds, terms.costs.back());
   }
   terms.seconds = seconds + machine.launch_seconds;
-  terms.tickets = blocks;
+  terms.tickets = blocks.tiles * parts.count;
   if (breakdown != nullptr) *breakdown = std::move(terms);
   return seconds + machine.launch_seconds;
+}
+
+GpuKeyChoice choose_key_parts(const GpuMachine& machine, const GpuAttention& shape,
+                              const GpuAttentionTile& tile, bool may_share) {
+  GpuKeyChoice best{{}, gpu_attention_cost(machine, shape, tile)};
+  const std::int64_t tiles = grid_of(shape, tile, {}).tiles,
+                     steps = ceil_div(shape.keys, tile.block_keys());
+  if (!may_share || tiles == 0 || tiles > rkernel::most_counters || steps > most_shared_steps)
+    return best;
+  const std::int64_t fitting =
+      occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks;
+  const double worth = default_calibration().gpu_worth_sharing * best.seconds;
+  GpuKeyParts before;
+  for (std::int64_t of_each = 1; of_each <= 2 * fitting; ++of_each) {
+    const std::int64_t wanted = of_each * machine.multiprocessors / tiles;
+    if (wanted < 2 || steps < 2) continue;
+    GpuKeyParts parts{0, ceil_div(steps, wanted)};
+    parts.count = ceil_div(steps, parts.span);
+    if (parts.count < 2 || parts == before) continue;
+    before = parts;
+    const double seconds = gpu_attention_cost(machine, shape, tile, nullptr, parts);
+    if (seconds < std::min(best.seconds, worth)) best = {parts, seconds};
+  }
+  return best;
 }
 
 }  // namespace dyn::choice

@@ -45,6 +45,11 @@ struct GpuAttentionTile {
   int statistic_bytes() const;
   /// The larger of what the loop over keys needs, and of what its end needs.
   int shared_bytes() const;
+  /// Bytes in the launch's memory of one block's part of the keys, where blocks share rows: maximum
+  /// and sum of each row, then the outputs of all; a multiple of 16.
+  int part_bytes() const;
+  /// False where threads have no registers left for sharing rows with other blocks.
+  bool can_share_rows() const;
   std::string to_string() const;  ///< "bf16 tensor cores 64 rows, 64 keys, depth 64 and 64"
 };
 
@@ -74,10 +79,32 @@ struct GpuAttention {
 /// The share of all scores that a causal mask leaves.
 double visible_share(const GpuAttention& shape);
 
+/// The keys of each tile of rows are cut in `count` parts of `span` tiles of keys, the last one
+/// with what is left, for a block each. Under a causal mask rows that see fewer keys have fewer
+/// parts.
+struct GpuKeyParts {
+  std::int64_t count = 1, span = 0;  ///< one part: span does not matter
+  bool operator==(const GpuKeyParts&) const = default;
+};
+/// Parts that the last block merges at once: it waits for memory twice for so many.
+inline constexpr int merged_key_parts = 8;
+
 /// Predicted seconds, launch included: layer_cost over the warp's step (both products and the
-/// softmax between them), the pipeline of tiles of keys, and waves of blocks; the traffic of all
-/// blocks against L2 and memory is one more bound.
+/// softmax between them), the pipeline of tiles of keys, and waves of blocks, each with what it
+/// leaves for the others where they share rows; the traffic of all blocks against L2 and memory is
+/// one more bound.
 double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
-                          const GpuAttentionTile& tile, CostBreakdown* breakdown = nullptr);
+                          const GpuAttentionTile& tile, CostBreakdown* breakdown = nullptr,
+                          const GpuKeyParts& parts = {});
+
+struct GpuKeyChoice {
+  GpuKeyParts parts;
+  double seconds = 0;
+};
+/// The parts that cost least: one, or as many as fill the GPU with each number of blocks on a
+/// multiprocessor, once or twice; several only where that is clearly better
+/// (Calibration::gpu_worth_sharing). `may_share` is false: one.
+GpuKeyChoice choose_key_parts(const GpuMachine& machine, const GpuAttention& shape,
+                              const GpuAttentionTile& tile, bool may_share);
 
 }  // namespace dyn::choice

@@ -103,6 +103,8 @@ struct GpuTile {
 /// Rows of blocks that tickets go down before the next column of blocks: what runs at one time
 /// reads few tiles of A and of B again and again.
 inline constexpr int raster_rows = 8;
+/// Steps of a reduction that blocks share are numbers of 32 bits.
+inline constexpr std::int64_t most_shared_steps = std::int64_t{1} << 30;
 
 /// How much of a multiprocessor blocks of this size fill.
 struct Occupancy {

@@ -5,6 +5,7 @@
 
 #include "src/base/rounding.hpp"
 #include "src/choice/calibration/calibration.hpp"
+#include "src/rkernel/target/device.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 constexpr std::int64_t column_unit =
     16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
-
-/// Shared tiles have a counter each (rkernel::counter_bytes), and steps are numbers of 32 bits.
-constexpr std::int64_t most_shared_tiles = 4096, most_shared_steps = std::int64_t{1} << 30;
 
 // The first tile has what lies before the cut.
 std::vector<GpuRegion> cut_at(const GpuContraction& shape, const GpuPair& pair, bool rows,
@@ -54,7 +52,7 @@ std::vector<GpuSplit> splits_of(std::int64_t tiles, std::int64_t steps,
   if (wave == 0 || tiles % wave == 0) return splits;
   const auto add = [&](std::int64_t shared, std::int64_t span) {
     const GpuSplit split{shared, span};
-    if (span < steps && shared * steps <= most_shared_steps && shared <= most_shared_tiles &&
+    if (span < steps && shared * steps <= most_shared_steps && shared <= rkernel::most_counters &&
         std::ranges::find(splits, split) == splits.end())
       splits.push_back(split);
   };

@@ -33,6 +33,7 @@ struct OperandRange {
 /// Counters at the start of the memory that the blocks of a launch share (Launch::shared_bytes): 0
 /// before a launch and after it.
 inline constexpr std::size_t counter_bytes = 16384;
+inline constexpr std::int64_t most_counters = counter_bytes / sizeof(std::int32_t);
 
 /// One launch of a kernel `void(pointers, ints, status)`: the fields of KernelArgs, each in device
 /// memory.

@@ -1,6 +1,5 @@
 #include "targets/ptx/attention/emitter.hpp"
 
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include <map>
@@ -14,6 +13,7 @@
 #include "targets/ptx/attention/scores.hpp"
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
+#include "targets/ptx/copies/launch_values.hpp"
 #include "targets/ptx/copies/moves.hpp"
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_module.hpp"
@@ -60,9 +60,11 @@ class AttentionEmitter final : public rkernel::Emitter {
            copy_of(attention_.v, products_->value_tile(), shape_class.v, DepthAlong::Rows)},
         pipeline_(make_group_pipeline(tile_.stages)),
         operands_(builder_, problem_, slots_, shape_class.lanes, args_, 1),
+        values_(builder_, problem_, slots_, args_, operands_),
         compiler_(builder_, problem_, operands_, device_math),
         softmax_(builder_, *products_),
-        mask_(builder_, problem_, slots_, operands_, *products_) {
+        mask_(builder_, problem_, slots_, operands_, *products_),
+        shares_rows_(shape_class.shares_rows) {
     check_bytes(products_->query_tile(), tile_.query_bytes());
     check_bytes(products_->key_tile(), tile_.key_bytes());
     check_bytes(products_->value_tile(), tile_.value_bytes());
@@ -74,15 +76,17 @@ class AttentionEmitter final : public rkernel::Emitter {
     stages_ = at_byte(builder_, shared_, int32(tile_.query_bytes()));
     products_->prepare(builder_, thread_,
                        at_byte(builder_, stages_, int32(tile_.stages * stage_bytes())));
-    scale_ = builder_.CreateBitCast(
-        builder_.CreateTrunc(operands_.slot(grid_.scale), builder_.getInt32Ty()),
-        builder_.getFloatTy());
+    scale_ = builder_.CreateBitCast(narrow(values_.slot(grid_.scale)), builder_.getFloatTy());
     for (AttentionMatrix* matrix : {&k_, &v_}) prepare_matrix(*matrix);
     llvm::Value* block = builder_.CreateZExt(call(builder_, Op::Block), builder_.getInt64Ty());
     llvm::Value* blocks = builder_.CreateZExt(call(builder_, Op::Blocks), builder_.getInt64Ty());
-    CountedLoop tickets(builder_, block, operands_.slot(grid_.tickets), blocks, "ticket");
-    locate(tickets.index());
-    rkernel::walk(kernel_, *this);
+    CountedLoop tickets(builder_, block, values_.slot(grid_.tickets), blocks, "ticket");
+    if (shares_rows_) {
+      emit_part(tickets.index());
+    } else {
+      locate(tickets.index());
+      rkernel::walk(kernel_, *this);
+    }
     tickets.close();
   }
 
@@ -103,7 +107,8 @@ class AttentionEmitter final : public rkernel::Emitter {
                       Values{k_.position, v_.position});
     k_.position = ahead.carried(0);
     v_.position = ahead.carried(1);
-    begin_write({ahead.index(), int32(0)}, ahead.index());
+    begin_write({ahead.index(), int32(0)},
+                shares_rows_ ? builder_.CreateAdd(ahead.index(), first_step_) : ahead.index());
     for (const rkernel::Move& move : moves) issue(move);
     pipeline_->end_write(builder_);
     const Values after = ahead.close(Values{next_position(k_), next_position(v_)});
@@ -146,17 +151,6 @@ class AttentionEmitter final : public rkernel::Emitter {
   }
 
   llvm::ConstantInt* int32(int value) const { return number(builder_, value); }
-  llvm::ConstantInt* wide(std::int64_t value) const {
-    return builder_.getInt64(static_cast<std::uint64_t>(value));
-  }
-  llvm::Value* slot(int index) {
-    return index == codegen::SlotTable::none ? wide(0) : operands_.slot(index);
-  }
-  llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
-  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
-    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-  }
   llvm::Value* narrow(llvm::Value* value) {
     return builder_.CreateTrunc(value, builder_.getInt32Ty());
   }
@@ -164,94 +158,112 @@ class AttentionEmitter final : public rkernel::Emitter {
   llvm::Value* stage_at(const Cursor& cursor) {
     return at_byte(builder_, stages_, builder_.CreateMul(cursor.stage, int32(stage_bytes())));
   }
-  llvm::Value* element(int operand, llvm::Value* base, llvm::Value* index) {
-    const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
-    return at_byte(builder_, base,
-                   builder_.CreateMul(index, wide(static_cast<std::int64_t>(size_of(dtype)))));
-  }
-
-  llvm::Value* base_of(int operand) {
-    llvm::Type* pointer = args_.pointers->getType();
-    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, args_.pointers,
-                                                             static_cast<std::uint64_t>(operand));
-    return element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
-                   slot(slots_.offset(operand)));
-  }
-
   void prepare_matrix(AttentionMatrix& matrix) {
-    matrix.base = base_of(matrix.operand);
-    llvm::Value* columns = matrix.copy.vectors() ? static_cast<llvm::Value*>(wide(1))
-                                                 : stride(matrix.operand, matrix.column_axis);
+    matrix.base = values_.base(matrix.operand);
+    llvm::Value* columns = matrix.copy.vectors()
+                               ? static_cast<llvm::Value*>(values_.wide(1))
+                               : values_.stride(matrix.operand, matrix.column_axis);
     const bool queries = matrix.operand == attention_.q;
-    matrix.copy.prepare(builder_, thread_, stride(matrix.operand, matrix.row_axis), columns,
-                        extent(queries ? attention_.d : attention_.keys));
+    matrix.copy.prepare(builder_, thread_, values_.stride(matrix.operand, matrix.row_axis), columns,
+                        values_.extent(queries ? attention_.d : attention_.keys));
+  }
+
+  /// Parts of one tile of rows come one after another; those that see no key do nothing. Numbers
+  /// are loaded where they are used, so that few stay in registers while keys go by.
+  void emit_part(llvm::Value* ticket) {
+    llvm::Value* parts = builder_.CreateZExt(values_.loaded(grid_.parts), builder_.getInt64Ty());
+    llvm::Value* tile = builder_.CreateUDiv(ticket, parts);
+    locate(tile);
+    llvm::Value* index = narrow(builder_.CreateSub(ticket, builder_.CreateMul(tile, parts)));
+    llvm::Value* span = values_.loaded(grid_.span);
+    llvm::Value* steps = larger(builder_, steps_, int32(1));
+    ticket_ = ticket;
+    first_step_ = builder_.CreateMul(index, span);
+    steps_ = smaller(builder_, steps_, builder_.CreateAdd(first_step_, span));
+    codegen::Conditional seeing(builder_, builder_.CreateICmpSLT(first_step_, steps),
+                                "part_of_keys");
+    rkernel::walk(kernel_, *this);
+    seeing.close();
+  }
+
+  /// The ticket's part, from numbers that are loaded again.
+  KeyPart key_part() {
+    llvm::Value *parts = values_.loaded(grid_.parts), *span = values_.loaded(grid_.span);
+    const TicketRows rows = rows_with(values_.loaded_wide(slots_.extent(attention_.m)),
+                                      values_.loaded_wide(slots_.extent(attention_.keys)));
+    llvm::Value* steps = larger(builder_, steps_of(rows), int32(1));
+    KeyPart part;
+    part.place = narrow(ticket_);
+    part.tile = builder_.CreateUDiv(part.place, parts);
+    part.first = builder_.CreateMul(part.tile, parts);
+    part.count =
+        builder_.CreateUDiv(builder_.CreateAdd(steps, builder_.CreateSub(span, int32(1))), span);
+    return part;
+  }
+
+  TicketRows rows_with(llvm::Value* rows, llvm::Value* keys) {
+    return ticket_rows(builder_, attention_.causal, outputs_.m,
+                       builder_.CreateZExt(outputs_.rows, builder_.getInt64Ty()), rows, keys);
+  }
+  llvm::Value* steps_of(const TicketRows& rows) {
+    llvm::Value* seen = builder_.CreateAdd(rows.seen_by_any, values_.wide(tile_.block_keys() - 1));
+    return narrow(builder_.CreateUDiv(seen, values_.wide(tile_.block_keys())));
   }
 
   /// Batch axes outermost, then columns; rows of one element of the batch come one after another,
   /// last ones first: under a causal mask they see most.
-  void locate(llvm::Value* ticket) {
+  void locate(llvm::Value* tile) {
     index_.clear();
-    llvm::Value* m_blocks = slot(grid_.m_blocks);
-    llvm::Value* rows = builder_.CreateURem(ticket, m_blocks);
-    index_[attention_.m] = builder_.CreateSub(builder_.CreateSub(m_blocks, wide(1)), rows);
-    llvm::Value* rest = builder_.CreateUDiv(ticket, m_blocks);
-    llvm::Value* n_blocks = slot(grid_.n_blocks);
+    llvm::Value* m_blocks = values_.slot(grid_.m_blocks);
+    llvm::Value* rows = builder_.CreateURem(tile, m_blocks);
+    index_[attention_.m] = builder_.CreateSub(builder_.CreateSub(m_blocks, values_.wide(1)), rows);
+    llvm::Value* rest = builder_.CreateUDiv(tile, m_blocks);
+    llvm::Value* n_blocks = values_.slot(grid_.n_blocks);
     index_[attention_.n] = builder_.CreateURem(rest, n_blocks);
     rest = builder_.CreateUDiv(rest, n_blocks);
     for (int axis = attention_.m - 1; axis >= 0; --axis) {
-      index_[axis] = axis == 0 ? rest : builder_.CreateURem(rest, extent(axis));
-      if (axis > 0) rest = builder_.CreateUDiv(rest, extent(axis));
+      index_[axis] = axis == 0 ? rest : builder_.CreateURem(rest, values_.extent(axis));
+      if (axis > 0) rest = builder_.CreateUDiv(rest, values_.extent(axis));
     }
+    outputs_.m = builder_.CreateMul(index_[attention_.m], values_.wide(tile_.block_m));
+    outputs_.rows = values_.existing(values_.extent(attention_.m), outputs_.m, tile_.block_m);
+    outputs_.n = builder_.CreateMul(index_[attention_.n], values_.wide(tile_.width));
+    outputs_.columns = values_.existing(values_.extent(attention_.n), outputs_.n, tile_.width);
+    rows_ = rows_with(values_.extent(attention_.m), values_.extent(attention_.keys));
+    steps_ = steps_of(rows_);
   }
 
   void open_block(int axis) {
-    llvm::Value* index = index_.at(axis);
-    if (axis == attention_.m) {
-      outputs_.m = builder_.CreateMul(index, wide(tile_.block_m));
-      outputs_.rows = existing(axis, outputs_.m, tile_.block_m);
-    } else if (axis == attention_.n) {
-      outputs_.n = builder_.CreateMul(index, wide(tile_.width));
-      outputs_.columns = existing(axis, outputs_.n, tile_.width);
-    } else {
-      operands_.set_index(axis, index);
-    }
-  }
-
-  /// Counts the existing elements among `size` from `first` on, as i32.
-  llvm::Value* existing(int axis, llvm::Value* first, int size) {
-    return narrow(minimum(builder_.CreateSub(extent(axis), first), wide(size)));
+    if (axis < attention_.m) operands_.set_index(axis, index_.at(axis));
   }
 
   llvm::Value* in_batch(int operand, llvm::Value* base) {
-    llvm::Value* offset = wide(0);
+    llvm::Value* offset = values_.wide(0);
     for (int axis = 0; axis < attention_.m; ++axis)
-      offset =
-          builder_.CreateAdd(offset, builder_.CreateMul(index_.at(axis), stride(operand, axis)));
-    return element(operand, base, offset);
+      offset = builder_.CreateAdd(
+          offset, builder_.CreateMul(index_.at(axis), values_.stride(operand, axis)));
+    return values_.element(operand, base, offset);
   }
 
   void begin_ticket() {
-    rows_ = ticket_rows(builder_, attention_.causal, outputs_.m,
-                        builder_.CreateZExt(outputs_.rows, builder_.getInt64Ty()),
-                        extent(attention_.m), extent(attention_.keys));
-    llvm::Value* tiles =
-        builder_.CreateUDiv(builder_.CreateAdd(rows_.seen_by_any, wide(tile_.block_keys() - 1)),
-                            wide(tile_.block_keys()));
-    steps_ = narrow(tiles);
-    llvm::Value* depth = narrow(extent(attention_.d));
+    llvm::Value* depth = narrow(values_.extent(attention_.d));
     // Only here: nothing of the queries stays in registers while keys go by.
     prepare_matrix(q_);
-    enter(q_, builder_.CreateMul(outputs_.m, stride(attention_.q, attention_.m)), outputs_.rows);
-    enter(k_, wide(0), depth);
-    enter(v_, builder_.CreateMul(outputs_.n, stride(attention_.v, attention_.n)), outputs_.columns);
+    enter(q_, builder_.CreateMul(outputs_.m, values_.stride(attention_.q, attention_.m)),
+          outputs_.rows, nullptr);
+    llvm::Value* first = shares_rows_ ? first_step_ : nullptr;
+    enter(k_, values_.wide(0), depth, first);
+    enter(v_, builder_.CreateMul(outputs_.n, values_.stride(attention_.v, attention_.n)),
+          outputs_.columns, first);
     llvm::Value* mask =
-        attention_.mask < 0 ? nullptr : in_batch(attention_.mask, base_of(attention_.mask));
+        attention_.mask < 0 ? nullptr : in_batch(attention_.mask, values_.base(attention_.mask));
     mask_.enter(rows_, mask);
   }
 
-  void enter(AttentionMatrix& matrix, llvm::Value* offset, llvm::Value* across) {
-    llvm::Value* origin = element(matrix.operand, in_batch(matrix.operand, matrix.base), offset);
-    matrix.position = matrix.copy.enter(builder_, {origin, across}).front();
+  void enter(AttentionMatrix& matrix, llvm::Value* offset, llvm::Value* across, llvm::Value* step) {
+    llvm::Value* origin =
+        values_.element(matrix.operand, in_batch(matrix.operand, matrix.base), offset);
+    matrix.position = matrix.copy.enter(builder_, {origin, across, nullptr, nullptr, step}).front();
   }
 
   llvm::Value* next_position(const AttentionMatrix& matrix) {
@@ -274,14 +286,15 @@ class AttentionEmitter final : public rkernel::Emitter {
 
   llvm::Value* first_key() {
     return builder_.CreateMul(builder_.CreateZExt(loop_->index(), builder_.getInt64Ty()),
-                              wide(tile_.block_keys()));
+                              values_.wide(tile_.block_keys()));
   }
 
   // Carried: the state of the rows, the stage, and both positions.
   void open_step() {
     Values carried = flat(softmax_.begin());
     carried.insert(carried.end(), {int32(0), k_.position, v_.position});
-    loop_.emplace(builder_, int32(0), steps_, int32(1), "step", carried);
+    loop_.emplace(builder_, shares_rows_ ? first_step_ : int32(0), steps_, int32(1), "step",
+                  carried);
     Values inside;
     for (std::size_t i = 0; i < carried.size(); ++i) inside.push_back(loop_->carried(i));
     take(inside);
@@ -307,8 +320,15 @@ class AttentionEmitter final : public rkernel::Emitter {
                        .row_floats = tile_.output_row_floats(),
                        .threads = tile_.threads()},
                       {operands_, compiler_});
-    AttentionOutputs(builder_, *products_, softmax_, epilogue)
-        .emit(state_, shared_, thread_, outputs_);
+    AttentionOutputs outputs(builder_, *products_, softmax_, epilogue);
+    if (shares_rows_) {
+      outputs.emit_shared(state_, shared_, thread_, outputs_, key_part(), [&] {
+        return PartMemory(builder_, load_part_memory(builder_, args_, problem_.operands.size()),
+                          shared_, thread_);
+      });
+    } else {
+      outputs.emit(state_, shared_, thread_, outputs_);
+    }
   }
 
   static Values flat(const RowState& state) {
@@ -341,6 +361,7 @@ class AttentionEmitter final : public rkernel::Emitter {
   AttentionMatrix q_, k_, v_;
   const std::unique_ptr<Pipeline> pipeline_;
   codegen::Operands operands_;
+  const LaunchValues values_;
   codegen::ExprCompiler compiler_;
   OnlineSoftmax softmax_;
   ScoreMask mask_;
@@ -349,7 +370,10 @@ class AttentionEmitter final : public rkernel::Emitter {
   std::map<int, llvm::Value*> index_;  ///< of the ticket: batch indices, blocks of m and n
   BlockOutputs outputs_{};
   TicketRows rows_;
-  llvm::Value* steps_ = nullptr;  ///< i32
+  llvm::Value* steps_ = nullptr;  ///< the end of the ticket's tiles of keys, i32
+  const bool shares_rows_;
+  /// Where blocks share rows: the ticket, i64, and the first tile of keys of its part, i32.
+  llvm::Value *ticket_ = nullptr, *first_step_ = nullptr;
   RowState state_;
   Cursor cursor_;
   std::optional<CountedLoop> loop_;
@@ -358,10 +382,12 @@ class AttentionEmitter final : public rkernel::Emitter {
 
 }  // namespace
 
-GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots) {
+GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots, bool shares_rows) {
   GpuAttentionSlots made{};
   for (int* slot : {&made.m_blocks, &made.n_blocks, &made.tickets, &made.scale})
     *slot = slots.add_strategy_slot();
+  if (!shares_rows) return made;
+  for (int* slot : {&made.parts, &made.span}) *slot = slots.add_strategy_slot();
   return made;
 }
 
@@ -369,7 +395,8 @@ std::string to_string(const GpuAttentionClass& shape_class) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return shape_class.tile.to_string() + ", copies " + letter(shape_class.q) +
          letter(shape_class.k) + letter(shape_class.v) + ", lanes " +
-         codegen::class_letters(shape_class.lanes);
+         codegen::class_letters(shape_class.lanes) +
+         (shape_class.shares_rows ? ", rows shared" : "");
 }
 
 void emit_gpu_attention(llvm::Module& module, const std::string& symbol,

@@ -16,6 +16,7 @@
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/lowering/listing.hpp"
+#include "targets/ptx/sharing/part_memory.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -62,8 +63,8 @@ class PlannedAttention final : public GpuAttentionKernel {
         machine_(machine),
         target_name_(target_name),
         slots_(*problem_),
-        grid_(add_gpu_attention_slots(slots_)),
-        manifest_(*problem_, machine, compute, allow_tf32) {
+        manifest_(*problem_, machine, compute, allow_tf32),
+        grid_(add_gpu_attention_slots(slots_, manifest_.shares_rows())) {
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs)
       epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
@@ -93,27 +94,35 @@ class PlannedAttention final : public GpuAttentionKernel {
     rkernel::Launch launch;
     launch.ints = slots_.evaluate(request.symbols);
     const GpuAttention shape = sizes_of(launch.ints);
-    const std::size_t chosen = choose(shape, launch.ints);
-    const GpuAttentionTile& tile = manifest_.classes()[chosen].tile;
+    const Chosen chosen = choose(shape, launch.ints);
+    const GpuAttentionTile& tile = manifest_.classes()[chosen.index].tile;
     const std::int64_t m_blocks = ceil_div(shape.queries, tile.block_m),
                        n_blocks = ceil_div(shape.width, tile.width);
-    launch.tickets = shape.batch * m_blocks * n_blocks;
+    const choice::GpuKeyParts& parts = chosen.keys.parts;
+    launch.tickets = shape.batch * m_blocks * n_blocks * parts.count;
     const double scale = problem_->attention->scale != 0
                              ? problem_->attention->scale
                              : 1 / std::sqrt(static_cast<double>(shape.depth));
     const auto set = [&](int slot, std::int64_t value) {
-      launch.ints[static_cast<std::size_t>(slot)] = value;
+      if (slot != codegen::SlotTable::none) launch.ints[static_cast<std::size_t>(slot)] = value;
     };
     set(grid_.m_blocks, m_blocks);
     set(grid_.n_blocks, n_blocks);
     set(grid_.tickets, launch.tickets);
     set(grid_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
-    launch.grid.function = functions_.at(chosen);
+    set(grid_.parts, parts.count);
+    set(grid_.span, parts.count > 1
+                        ? parts.span
+                        : std::max<std::int64_t>(1, ceil_div(shape.keys, tile.block_keys())));
+    if (parts.count > 1)
+      launch.shared_bytes =
+          PartMemory::bytes(launch.tickets, static_cast<std::size_t>(tile.part_bytes()));
+    launch.grid.function = functions_.at(chosen.index);
     launch.grid.blocks = std::min(
         launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
     launch.grid.threads = tile.threads();
     launch.grid.shared_bytes = tile.shared_bytes();
-    launch.predicted_seconds = choice::gpu_attention_cost(machine_, shape, tile);
+    launch.predicted_seconds = chosen.keys.seconds;
     count_work(shape, launch);
     return launch;
   }
@@ -121,7 +130,7 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::string explain(const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuAttention shape = sizes_of(ints);
-    const std::size_t chosen = choose(shape, ints);
+    const std::size_t chosen = choose(shape, ints).index;
     std::string text = fmt::format(
         "  batch {}, {} queries of {} keys, depth {} and {}{} on {} multiprocessors of {}\n"
         "  times: {}\n",
@@ -131,14 +140,16 @@ class PlannedAttention final : public GpuAttentionKernel {
     for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
       const GpuAttentionClass& shape_class = manifest_.classes()[index];
       const GpuAttentionTile& tile = shape_class.tile;
+      const choice::GpuKeyParts parts = key_choice(shape, shape_class).parts;
       choice::CostBreakdown breakdown;
       const double seconds =
-          choice::gpu_attention_cost(machine_, met(shape, shape_class), tile, &breakdown);
+          choice::gpu_attention_cost(machine_, met(shape, shape_class), tile, &breakdown, parts);
       const choice::Occupancy occupancy = occupancy_of(tile);
       text += fmt::format(
-          "  {} {:.4g} us: {}, copies {}; {} blocks, occupancy {} (limited by {}: {} threads, {} "
+          "  {} {:.4g} us: {}{}, copies {}; {} blocks, occupancy {} (limited by {}: {} threads, {} "
           "registers, {} bytes shared)\n",
           index == chosen ? "chosen" : "      ", seconds * 1e6, tile.to_string(),
+          parts.count == 1 ? "" : fmt::format(", keys of {} blocks", parts.count),
           copies_of(shape_class), breakdown.tickets, occupancy.blocks, occupancy.limit,
           tile.threads(), tile.registers(), tile.shared_bytes());
       text += choice::to_string(breakdown);
@@ -164,7 +175,7 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::vector<rkernel::CodeListing> listings_at(
       const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    const std::size_t index = choose(sizes_of(ints), ints);
+    const std::size_t index = choose(sizes_of(ints), ints).index;
     return {list_code(class_name(index), sources().at(index))};
   }
 
@@ -216,18 +227,24 @@ class PlannedAttention final : public GpuAttentionKernel {
     return shape;
   }
 
+  choice::GpuKeyChoice key_choice(const GpuAttention& shape,
+                                  const GpuAttentionClass& shape_class) const {
+    return choice::choose_key_parts(machine_, met(shape, shape_class), shape_class.tile,
+                                    shape_class.shares_rows);
+  }
+
+  struct Chosen {
+    std::size_t index = 0;  ///< of the class
+    choice::GpuKeyChoice keys;
+  };
   /// The cheapest class; ties go to the earlier one.
-  std::size_t choose(const GpuAttention& shape, std::span<const std::int64_t> ints) const {
-    std::optional<std::size_t> best;
-    double least = 0;
+  Chosen choose(const GpuAttention& shape, std::span<const std::int64_t> ints) const {
+    std::optional<Chosen> best;
     for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
       const GpuAttentionClass& shape_class = manifest_.classes()[index];
       if (occupancy_of(shape_class.tile).blocks == 0) continue;
-      const double seconds =
-          choice::gpu_attention_cost(machine_, met(shape, shape_class), shape_class.tile);
-      if (best && seconds >= least) continue;
-      best = index;
-      least = seconds;
+      const choice::GpuKeyChoice keys = key_choice(shape, shape_class);
+      if (!best || keys.seconds < best->keys.seconds) best = Chosen{index, keys};
     }
     if (!best)
       throw Error(ErrorKind::internal,
@@ -249,8 +266,8 @@ class PlannedAttention final : public GpuAttentionKernel {
   GpuMachine machine_;
   std::string target_name_;
   codegen::SlotTable slots_;
-  GpuAttentionSlots grid_;
   AttentionManifest manifest_;
+  GpuAttentionSlots grid_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
   std::vector<const void*> functions_;  ///< of sources()
 };

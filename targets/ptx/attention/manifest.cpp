@@ -13,6 +13,9 @@ using choice::GpuAttentionTile;
 /// Rooms of tiles where the extent is a symbol: each costs classes.
 constexpr std::array open_rooms{64, 128, 256};
 
+/// Fewer keys are not worth the exchange of parts through memory.
+constexpr std::int64_t least_shared_keys = 256;
+
 /// Rooms for an extent; columns of values beyond the largest make more blocks.
 std::vector<int> rooms_for(graph::Dim extent) {
   const auto [low, high] = graph::bounds(extent);
@@ -38,6 +41,7 @@ AttentionManifest::AttentionManifest(const rkernel::Problem& problem,
     lanes_.push_back(possible.size() == 1 ? possible.front() : codegen::StrideClass::Any);
   }
   const auto extent = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].extent; };
+  shares_rows_ = graph::bounds(extent(attention.keys)).high >= least_shared_keys;
   const std::vector<int> depths = rooms_for(extent(attention.d)),
                          widths = rooms_for(extent(attention.n));
   for (const int depth : depths) {
@@ -72,7 +76,8 @@ void AttentionManifest::add_classes(const GpuAttentionTile& tile) {
     const auto copy = [&](std::size_t i) {
       return known[i].value_or(vectors) ? Copy::Vectors : Copy::Elements;
     };
-    classes_.push_back({tile, copy(0), copy(1), copy(2), lanes_});
+    classes_.push_back(
+        {tile, copy(0), copy(1), copy(2), lanes_, shares_rows_ && tile.can_share_rows()});
     if (!open) return;
   }
 }

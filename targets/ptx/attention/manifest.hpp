@@ -20,6 +20,8 @@ class AttentionManifest {
   AttentionManifest(const rkernel::Problem& problem, const choice::GpuMachine& machine,
                     DType compute, bool allow_tf32);
 
+  /// True where blocks of some classes may share rows: there can be enough keys.
+  bool shares_rows() const noexcept { return shares_rows_; }
   const std::vector<GpuAttentionClass>& classes() const noexcept { return classes_; }
   /// Indices of the classes that can run these values of the problem's slots: one for each tile of
   /// the smallest rooms. Empty where d has no room.
@@ -34,6 +36,7 @@ class AttentionManifest {
 
   const rkernel::Problem& problem_;
   std::vector<codegen::StrideClass> lanes_;
+  bool shares_rows_ = false;
   std::vector<GpuAttentionClass> classes_;
 };
 

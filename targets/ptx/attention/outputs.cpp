@@ -15,22 +15,64 @@ constexpr int statistic_floats = 2, statistic_float_bytes = 4;
 
 void AttentionOutputs::emit(RowState& state, llvm::Value* shared, llvm::Value* thread,
                             const BlockOutputs& outputs) {
-  softmax_.finish(state);
   Values factors;
-  call(builder_, Op::Barrier);
-  if (products_.tile().parts == 1) {
-    for (llvm::Value* sum : state.sums) factors.push_back(softmax_.inverse(sum));
-    softmax_.scale(state.accumulators, factors);
-    epilogue_.publish(products_, state.accumulators, shared);
-  } else {
-    write_statistics(state, shared);
-    call(builder_, Op::Barrier);
-    for (int row = 0; row < products_.places().rows(); ++row)
-      factors.push_back(share_of_part(state, shared, row));
-    softmax_.scale(state.accumulators, factors);
-    publish_in_order(state, shared);
+  for (const WholeRow& row : whole_rows(state, shared)) {
+    llvm::Value* inverse = softmax_.inverse(row.statistics.sum);
+    factors.push_back(row.weight == nullptr ? inverse : builder_.CreateFMul(row.weight, inverse));
   }
+  publish(state, factors, shared);
   epilogue_.emit_published(shared, thread, outputs);
+}
+
+void AttentionOutputs::emit_shared(RowState& state, llvm::Value* shared, llvm::Value* thread,
+                                   const BlockOutputs& outputs, const KeyPart& part,
+                                   const std::function<PartMemory()>& memory) {
+  llvm::Value *shares = builder_.CreateICmpSGT(part.count, number(builder_, 1)),
+              *one = llvm::ConstantFP::get(builder_.getFloatTy(), 1);
+  Values factors;
+  std::vector<RowStatistics> statistics;
+  for (const WholeRow& row : whole_rows(state, shared)) {
+    // Outputs of a part stay as they are until the sum of all is known.
+    llvm::Value* factor = builder_.CreateSelect(shares, one, softmax_.inverse(row.statistics.sum));
+    factors.push_back(row.weight == nullptr ? factor : builder_.CreateFMul(row.weight, factor));
+    statistics.push_back(row.statistics);
+  }
+  publish(state, factors, shared);
+  codegen::Conditional leaving(builder_, shares, "share_rows");
+  KeyParts of_rows(builder_, products_, softmax_, part, memory(), thread);
+  llvm::Value* is_last = of_rows.leave(statistics, shared, outputs.rows);
+  codegen::Conditional merging(builder_, is_last, "last_of_rows");
+  of_rows.merge(shared, outputs.rows);
+  merging.close();
+  llvm::Value* stores = leaving.close(Values{is_last}, Values{builder_.getTrue()}).front();
+  codegen::Conditional storing(builder_, stores, "store_rows");
+  epilogue_.emit_published(shared, thread, outputs);
+  storing.close();
+}
+
+std::vector<AttentionOutputs::WholeRow> AttentionOutputs::whole_rows(RowState& state,
+                                                                     llvm::Value* shared) {
+  softmax_.finish(state);
+  call(builder_, Op::Barrier);
+  std::vector<WholeRow> rows;
+  if (products_.tile().parts == 1) {
+    for (std::size_t row = 0; row < state.sums.size(); ++row)
+      rows.push_back({{state.maxima[row], state.sums[row]}, nullptr});
+    return rows;
+  }
+  write_statistics(state, shared);
+  call(builder_, Op::Barrier);
+  for (int row = 0; row < products_.places().rows(); ++row)
+    rows.push_back(merged_row(state, shared, row));
+  return rows;
+}
+
+void AttentionOutputs::publish(RowState& state, const Values& factors, llvm::Value* shared) {
+  softmax_.scale(state.accumulators, factors);
+  if (products_.tile().parts == 1)
+    epilogue_.publish(products_, state.accumulators, shared);
+  else
+    publish_in_order(state, shared);
 }
 
 llvm::Value* AttentionOutputs::statistic(llvm::Value* shared, llvm::Value* part, llvm::Value* row) {
@@ -56,7 +98,8 @@ void AttentionOutputs::write_statistics(const RowState& state, llvm::Value* shar
   first.close();
 }
 
-llvm::Value* AttentionOutputs::share_of_part(const RowState& state, llvm::Value* shared, int row) {
+AttentionOutputs::WholeRow AttentionOutputs::merged_row(const RowState& state, llvm::Value* shared,
+                                                        int row) {
   Values maxima, sums;
   for (int part = 0; part < products_.tile().parts; ++part) {
     llvm::Value* at = statistic(shared, number(builder_, part), products_.row(builder_, row));
@@ -72,8 +115,7 @@ llvm::Value* AttentionOutputs::share_of_part(const RowState& state, llvm::Value*
     total = builder_.CreateFAdd(
         total, builder_.CreateFMul(sums[part], softmax_.weight(maxima[part], all)));
   }
-  return builder_.CreateFMul(softmax_.weight(state.maxima[static_cast<std::size_t>(row)], all),
-                             softmax_.inverse(total));
+  return {{all, total}, softmax_.weight(state.maxima[static_cast<std::size_t>(row)], all)};
 }
 
 // One part after the other adds to the outputs: every run has the same order of sums.

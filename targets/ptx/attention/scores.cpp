@@ -1,7 +1,5 @@
 #include "targets/ptx/attention/scores.hpp"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include <limits>
 
 #include "targets/llvm/code/loops.hpp"
@@ -12,14 +10,8 @@ namespace {
 
 using Values = std::vector<llvm::Value*>;
 
-llvm::Value* least(codegen::Builder& builder, llvm::Value* a, llvm::Value* b) {
-  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-}
-
 llvm::Value* clamped(codegen::Builder& builder, llvm::Value* value, llvm::Value* high) {
-  return least(builder,
-               builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, builder.getInt64(0)),
-               high);
+  return smaller(builder, larger(builder, value, builder.getInt64(0)), high);
 }
 
 }  // namespace
@@ -51,7 +43,7 @@ void ScoreMask::enter(const TicketRows& rows, llvm::Value* base) {
     llvm::Value* index = builder_.CreateAdd(
         rows.first, builder_.CreateZExt(products_.row(builder_, row), builder_.getInt64Ty()));
     mask_rows_.push_back(
-        at_byte(builder_, base, builder_.CreateMul(least(builder_, index, last), row_step)));
+        at_byte(builder_, base, builder_.CreateMul(smaller(builder_, index, last), row_step)));
   }
 }
 
@@ -62,7 +54,7 @@ llvm::Value* ScoreMask::masked(std::size_t score, llvm::Value* value, llvm::Valu
   const DType dtype = problem_.operands[static_cast<std::size_t>(mask)].dtype;
   llvm::Value* key = builder_.CreateAdd(
       first_key, builder_.CreateZExt(products_.key(builder_, score), builder_.getInt64Ty()));
-  key = least(builder_, key, builder_.CreateSub(rows_.keys, wide(1)));
+  key = smaller(builder_, key, builder_.CreateSub(rows_.keys, wide(1)));
   llvm::Value* address = at_byte(
       builder_, mask_rows_[static_cast<std::size_t>(products_.places().row_of_score(score))],
       builder_.CreateMul(key, mask_step_));
@@ -81,7 +73,7 @@ Values ScoreMask::hidden(const Values& scores, llvm::Value* first_key) {
       llvm::Value* index = builder_.CreateZExt(products_.row(builder_, row), builder_.getInt64Ty());
       seen = builder_.CreateAdd(builder_.CreateAdd(rows_.first, index),
                                 builder_.CreateSub(rows_.keys, rows_.rows));
-      seen = least(builder_, builder_.CreateAdd(seen, wide(1)), rows_.keys);
+      seen = smaller(builder_, builder_.CreateAdd(seen, wide(1)), rows_.keys);
     }
     limits.push_back(builder_.CreateTrunc(
         clamped(builder_, builder_.CreateSub(seen, first_key), wide(keys)), builder_.getInt32Ty()));

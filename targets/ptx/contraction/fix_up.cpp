@@ -1,8 +1,6 @@
 #include "targets/ptx/contraction/fix_up.hpp"
 
-#include "src/rkernel/target/device.hpp"
 #include "targets/llvm/code/loops.hpp"
-#include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
@@ -18,23 +16,17 @@ llvm::Type* vector_of(llvm::Value* sum) {
 }  // namespace
 
 std::size_t FixUp::bytes(std::int64_t tickets, std::int64_t tiles, std::int64_t tile_elements) {
-  return rkernel::counter_bytes +
-         static_cast<std::size_t>((tickets + tiles) * tile_elements) * sizeof(float);
+  return PartMemory::bytes(tickets + tiles,
+                           static_cast<std::size_t>(tile_elements) * sizeof(float));
 }
 
 // Neighbouring threads store neighbouring vectors.
-llvm::Value* FixUp::place(llvm::Value* index, std::size_t sums, std::size_t vector) {
-  const auto wide = [&](llvm::Value* value) {
-    return builder_.CreateZExt(value, builder_.getInt64Ty());
-  };
+llvm::Value* FixUp::vector_at(llvm::Value* index, std::size_t sums, std::size_t vector) {
   const auto threads = static_cast<std::size_t>(threads_);
-  llvm::Value* bytes = builder_.CreateMul(
-      wide(index), builder_.getInt64(sums * sizeof(float) * threads), "", true, true);
-  bytes = builder_.CreateAdd(
-      bytes, builder_.CreateMul(wide(thread_), builder_.getInt64(vector_sums * sizeof(float))));
-  return at_byte(builder_, memory_,
-                 builder_.CreateAdd(bytes, builder_.getInt64(rkernel::counter_bytes +
-                                                             vector * sizeof(float) * threads)));
+  llvm::Value* bytes = builder_.CreateMul(builder_.CreateZExt(thread_, builder_.getInt64Ty()),
+                                          builder_.getInt64(vector_sums * sizeof(float)));
+  return at_byte(builder_, memory_.place(index, sums * sizeof(float) * threads),
+                 builder_.CreateAdd(bytes, builder_.getInt64(vector * sizeof(float) * threads)));
 }
 
 llvm::Value* FixUp::arrive(const TileParts& parts, llvm::Value* ticket,
@@ -44,28 +36,9 @@ llvm::Value* FixUp::arrive(const TileParts& parts, llvm::Value* ticket,
     llvm::Value* vector = llvm::PoisonValue::get(vector_of(sums[i]));
     for (std::size_t j = 0; j < vector_sums; ++j)
       vector = builder_.CreateInsertElement(vector, sums[i + j], j);
-    builder_.CreateAlignedStore(vector, place(index, sums.size(), i), llvm::Align(16));
+    builder_.CreateAlignedStore(vector, vector_at(index, sums.size(), i), llvm::Align(16));
   }
-  // The barrier orders the stores of all threads before the fence of one.
-  call(builder_, Op::Barrier);
-  codegen::Conditional first(builder_, builder_.CreateICmpEQ(thread_, number(builder_, 0)),
-                             "arrive");
-  llvm::Value* counter = builder_.CreateGEP(builder_.getInt32Ty(), memory_, parts.tile);
-  call(builder_, Op::Fence);
-  llvm::Value* before = call(builder_, Op::AtomicAdd, {counter, number(builder_, 1)});
-  call(builder_, Op::Fence);
-  llvm::Value* is_last =
-      builder_.CreateICmpEQ(before, builder_.CreateSub(parts.count, number(builder_, 1)));
-  codegen::Conditional last(builder_, is_last, "reset_counter");
-  call(builder_, Op::AtomicAdd, {counter, builder_.CreateNeg(parts.count)});
-  last.close();
-  builder_.CreateAlignedStore(builder_.CreateZExt(is_last, builder_.getInt32Ty()), word_,
-                              llvm::Align(4));
-  first.close();
-  call(builder_, Op::Barrier);
-  llvm::Value* word = builder_.CreateAlignedLoad(builder_.getInt32Ty(), word_, llvm::Align(4));
-  call(builder_, Op::Barrier);  // the word's memory is free again
-  return builder_.CreateICmpNE(word, number(builder_, 0));
+  return memory_.arrive(parts.tile, parts.count);
 }
 
 std::vector<llvm::Value*> FixUp::total(const TileParts& parts,
@@ -80,7 +53,7 @@ std::vector<llvm::Value*> FixUp::total(const TileParts& parts,
   std::vector<llvm::Value*> next;
   for (std::size_t i = 0; i < sums; i += vector_sums) {
     llvm::Value* vector =
-        builder_.CreateAlignedLoad(vector_of(zeros[i]), place(index, sums, i), llvm::Align(16));
+        builder_.CreateAlignedLoad(vector_of(zeros[i]), vector_at(index, sums, i), llvm::Align(16));
     for (std::size_t j = 0; j < vector_sums; ++j) {
       llvm::Value *sum = loop.carried(i + j), *part = builder_.CreateExtractElement(vector, j);
       next.push_back(integers ? builder_.CreateAdd(sum, part) : builder_.CreateFAdd(sum, part));

@@ -1,13 +1,12 @@
 #pragma once
-// Blocks that share a tile of the output, each with a part of K: they leave their sums in global
-// memory, and the last one to arrive adds all in the order of K. Nobody waits, so blocks may run in
-// any order, and the result does not depend on it.
+// Blocks that share a tile of the output, each with a part of K: the last one to arrive adds the
+// sums of all in the order of K, so that the result does not depend on the order of blocks.
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "targets/llvm/code/types.hpp"
+#include "targets/ptx/sharing/part_memory.hpp"
 
 namespace dyn::ptx {
 
@@ -20,11 +19,8 @@ struct TileParts {
 
 class FixUp {
  public:
-  /// `memory`: ptr addrspace(1) to rkernel::counter_bytes of counters, one i32 for each tile, then
-  /// the places of sums. `word`: ptr addrspace(3) to 4 bytes that no thread uses.
-  FixUp(codegen::Builder& builder, llvm::Value* memory, llvm::Value* word, llvm::Value* thread,
-        int threads)
-      : builder_(builder), memory_(memory), word_(word), thread_(thread), threads_(threads) {}
+  FixUp(codegen::Builder& builder, const PartMemory& memory, llvm::Value* thread, int threads)
+      : builder_(builder), memory_(memory), thread_(thread), threads_(threads) {}
 
   /// All threads of the block call this with their sums of the part that `ticket` (i32) has.
   /// Returns an i1, alike for all threads: this was the last part.
@@ -38,10 +34,11 @@ class FixUp {
   static std::size_t bytes(std::int64_t tickets, std::int64_t tiles, std::int64_t tile_elements);
 
  private:
-  llvm::Value* place(llvm::Value* index, std::size_t sums, std::size_t vector);
+  llvm::Value* vector_at(llvm::Value* index, std::size_t sums, std::size_t vector);
 
   codegen::Builder& builder_;
-  llvm::Value *memory_, *word_, *thread_;
+  PartMemory memory_;
+  llvm::Value* thread_;
   int threads_;
 };
 

@@ -59,12 +59,6 @@ void fill_raster(const RasterSlots& raster, const rkernel::Problem& problem,
     set_divider(raster.inner_batches[i], codegen::value_of(slots.extent(axes[i + 1]), ints));
 }
 
-llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot) {
-  llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), ints,
-                                                            static_cast<std::uint64_t>(slot));
-  return builder.CreateAlignedLoad(builder.getInt32Ty(), address, llvm::Align(8));
-}
-
 std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder,
                                           const rkernel::Problem& problem,
                                           const RasterSlots& raster,

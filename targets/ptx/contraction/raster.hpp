@@ -43,8 +43,4 @@ std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder,
                                           const codegen::SlotTable& slots, llvm::Value* ints,
                                           llvm::Value* ticket);
 
-/// The low word of a slot, i32. It is loaded where it is asked for: a number that only tickets need
-/// takes no register in their loops.
-llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot);
-
 }  // namespace dyn::ptx

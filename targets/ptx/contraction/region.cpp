@@ -1,7 +1,5 @@
 #include "targets/ptx/contraction/region.hpp"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,8 +11,10 @@
 #include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
+#include "targets/ptx/copies/launch_values.hpp"
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
@@ -43,6 +43,7 @@ class RegionEmitter final : public rkernel::Emitter {
         bands_(frame, kernel_, tile_, *leaf_, shape_class),
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
+        values_(builder_, problem_, slots_, frame.args, operands_),
         compiler_(builder_, problem_, operands_, device_math),
         vector_operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, output_lanes),
         vector_compiler_(builder_, problem_, vector_operands_, device_math),
@@ -56,7 +57,7 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   void emit(const GridSlots* before) {
-    llvm::Value* first_ticket = before == nullptr ? nullptr : word(slot(before->tickets));
+    llvm::Value* first_ticket = before == nullptr ? nullptr : word(values_.slot(before->tickets));
     stages_ =
         builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared, pipeline_bytes);
     leaf_->prepare(builder_);
@@ -65,7 +66,8 @@ class RegionEmitter final : public rkernel::Emitter {
     llvm::Value *block = call(builder_, Op::Block), *blocks = call(builder_, Op::Blocks);
     const Cursor first = pipeline_->first(builder_);
     CountedLoop tickets(builder_, first_of_block(first_ticket, block, blocks),
-                        loaded(grid_.tickets), blocks, "ticket", Values{first.stage, first.parity});
+                        values_.loaded(grid_.tickets), blocks, "ticket",
+                        Values{first.stage, first.parity});
     cursor_ = {tickets.carried(0), tickets.carried(1)};
     llvm::Value* ticket = first_ticket == nullptr
                               ? tickets.index()
@@ -145,33 +147,18 @@ class RegionEmitter final : public rkernel::Emitter {
   llvm::ConstantInt* number(int value) {
     return builder_.getInt32(static_cast<std::uint32_t>(value));
   }
-  llvm::ConstantInt* wide(std::int64_t value) {
-    return builder_.getInt64(static_cast<std::uint64_t>(value));
-  }
-  llvm::Value* slot(int index) {
-    return index == codegen::SlotTable::none ? wide(0) : operands_.slot(index);
-  }
-  llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
-  llvm::Value* loaded(int slot) { return load_word(builder_, frame_.args.ints, slot); }
   llvm::Value* word(llvm::Value* value) {
     return builder_.CreateTrunc(value, builder_.getInt32Ty());
-  }
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
-    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
   }
   llvm::Value* at_byte(llvm::Value* base, llvm::Value* bytes) {
     return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
   }
-  /// Counts the existing elements among `size` from `first` on, as i32.
-  llvm::Value* existing(llvm::Value* extent, llvm::Value* first, int size) {
-    return builder_.CreateTrunc(minimum(builder_.CreateSub(extent, first), wide(size)),
-                                builder_.getInt32Ty());
-  }
   llvm::Value* after(int begin, llvm::Value* distance) {
-    return begin == codegen::SlotTable::none ? distance : builder_.CreateAdd(slot(begin), distance);
+    return begin == codegen::SlotTable::none ? distance
+                                             : builder_.CreateAdd(values_.slot(begin), distance);
   }
   llvm::Value* end(int end, int axis) {
-    return end == codegen::SlotTable::none ? extent(axis) : slot(end);
+    return end == codegen::SlotTable::none ? values_.extent(axis) : values_.slot(end);
   }
   llvm::Value* stage_at(const Cursor& cursor) {
     return at_byte(stages_, builder_.CreateMul(cursor.stage, number(tile_.a_stage_bytes() +
@@ -234,14 +221,15 @@ class RegionEmitter final : public rkernel::Emitter {
 
   // A ticket begins anywhere in a tile, goes on through others, and ends anywhere in one.
   void emit_parts(llvm::Value* ticket) {
-    llvm::Value* steps = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, steps_, number(1));
-    llvm::Value *whole = loaded(grid_.whole), *span = loaded(grid_.span);
+    llvm::Value* steps = larger(builder_, steps_, number(1));
+    llvm::Value *whole = values_.loaded(grid_.whole), *span = values_.loaded(grid_.span);
     llvm::Value* is_whole = builder_.CreateICmpSLT(ticket, whole);
     sharing_ticket_ = builder_.CreateSub(ticket, whole);
     llvm::Value* at = builder_.CreateMul(sharing_ticket_, span);
     llvm::Value* tile = builder_.CreateUDiv(at, steps);
     llvm::Value* in_tile = builder_.CreateSub(at, builder_.CreateMul(tile, steps));
-    llvm::Value* rest = minimum(span, builder_.CreateSub(loaded(grid_.shared_steps), at));
+    llvm::Value* rest =
+        smaller(builder_, span, builder_.CreateSub(values_.loaded(grid_.shared_steps), at));
     const Values first{builder_.CreateSelect(is_whole, sharing_ticket_, tile),
                        builder_.CreateSelect(is_whole, number(0), in_tile),
                        builder_.CreateSelect(is_whole, steps_, rest), cursor_.stage,
@@ -251,9 +239,9 @@ class RegionEmitter final : public rkernel::Emitter {
     sharing_tile_ = parts.carried(0);
     first_step_ = parts.carried(1);
     llvm::Value* left = parts.carried(2);
-    llvm::Value* count = minimum(builder_.CreateSub(steps_, first_step_), left);
+    llvm::Value* count = smaller(builder_, builder_.CreateSub(steps_, first_step_), left);
     end_step_ = builder_.CreateAdd(first_step_, count);
-    emit_tile(builder_.CreateAdd(loaded(grid_.whole), sharing_tile_));
+    emit_tile(builder_.CreateAdd(values_.loaded(grid_.whole), sharing_tile_));
     left = builder_.CreateSub(left, count);
     const Values after = parts.close(Values{builder_.CreateAdd(sharing_tile_, number(1)), number(0),
                                             left, cursor_.stage, cursor_.parity},
@@ -266,14 +254,17 @@ class RegionEmitter final : public rkernel::Emitter {
     llvm::Value* has_part = builder_.CreateOr(builder_.CreateICmpNE(first_step_, number(0)),
                                               builder_.CreateICmpNE(end_step_, steps_));
     codegen::Conditional sharing(builder_, has_part, "share_tile");
-    llvm::Value* span = loaded(grid_.span);
+    llvm::Value* span = values_.loaded(grid_.span);
     llvm::Value* begin = builder_.CreateMul(sharing_tile_, steps_);
     llvm::Value* first = builder_.CreateUDiv(begin, span);
     llvm::Value* last =
         builder_.CreateUDiv(builder_.CreateSub(builder_.CreateAdd(begin, steps_), number(1)), span);
     const TileParts parts{sharing_tile_, first,
                           builder_.CreateAdd(builder_.CreateSub(last, first), number(1))};
-    FixUp fix_up(builder_, shared_memory(), stages_, frame_.thread, tile_.threads());
+    const PartMemory memory(builder_,
+                            load_part_memory(builder_, frame_.args, problem_.operands.size()),
+                            stages_, frame_.thread);
+    FixUp fix_up(builder_, memory, frame_.thread, tile_.threads());
     llvm::Value* is_last = fix_up.arrive(parts, sharing_ticket_, accumulators_);
     codegen::Conditional adding(builder_, is_last, "add_parts");
     Values inside = adding.close(fix_up.total(parts, leaf_->zeros(builder_)), accumulators_);
@@ -285,14 +276,6 @@ class RegionEmitter final : public rkernel::Emitter {
     codegen::Conditional storing(builder_, stores, "store_tile");
     emit_outputs();
     storing.close();
-  }
-
-  /// The memory of the launch's blocks; its address follows those of the operands.
-  llvm::Value* shared_memory() {
-    llvm::Type* pointer = frame_.args.pointers->getType();
-    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, frame_.args.pointers,
-                                                             problem_.operands.size());
-    return builder_.CreateAlignedLoad(pointer, field, llvm::Align(8));
   }
 
   void emit_outputs() {
@@ -308,29 +291,30 @@ class RegionEmitter final : public rkernel::Emitter {
       const bool always = vector_outputs_ == VectorOutputs::Always;
       epilogue.set_vectors(
           {vector_operands_, vector_compiler_},
-          always ? nullptr : builder_.CreateICmpNE(loaded(grid_.vector_outputs), number(0)));
+          always ? nullptr
+                 : builder_.CreateICmpNE(values_.loaded(grid_.vector_outputs), number(0)));
     }
     epilogue.emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
   }
 
   void prepare_operands() {
-    llvm::Value* depth = extent(contraction_.k);
+    llvm::Value* depth = values_.extent(contraction_.k);
     // There are fewer than 2^31 steps: more could not be copied in any realistic time.
-    steps_ =
-        builder_.CreateTrunc(builder_.CreateUDiv(builder_.CreateAdd(depth, wide(tile_.block_k - 1)),
-                                                 wide(tile_.block_k)),
-                             builder_.getInt32Ty());
+    steps_ = builder_.CreateTrunc(
+        builder_.CreateUDiv(builder_.CreateAdd(depth, values_.wide(tile_.block_k - 1)),
+                            values_.wide(tile_.block_k)),
+        builder_.getInt32Ty());
     bands_.prepare(operands_);
   }
 
   void open_block(int axis) {
     llvm::Value* index = block_index_.at(axis);
     if (axis == contraction_.m) {
-      outputs_.m = after(grid_.m_begin, builder_.CreateMul(index, wide(tile_.block_m)));
-      outputs_.rows = existing(end(grid_.m_end, axis), outputs_.m, tile_.block_m);
+      outputs_.m = after(grid_.m_begin, builder_.CreateMul(index, values_.wide(tile_.block_m)));
+      outputs_.rows = values_.existing(end(grid_.m_end, axis), outputs_.m, tile_.block_m);
     } else if (axis == contraction_.n) {
-      outputs_.n = after(grid_.n_begin, builder_.CreateMul(index, wide(tile_.block_n)));
-      outputs_.columns = existing(end(grid_.n_end, axis), outputs_.n, tile_.block_n);
+      outputs_.n = after(grid_.n_begin, builder_.CreateMul(index, values_.wide(tile_.block_n)));
+      outputs_.columns = values_.existing(end(grid_.n_end, axis), outputs_.n, tile_.block_n);
     } else {
       operands_.set_index(axis, index);
       vector_operands_.set_index(axis, index);
@@ -403,6 +387,7 @@ class RegionEmitter final : public rkernel::Emitter {
   FactorBands bands_;
   const std::unique_ptr<Pipeline> pipeline_;
   codegen::Operands operands_;
+  const LaunchValues values_;
   codegen::ExprCompiler compiler_;
   codegen::Operands vector_operands_;
   codegen::ExprCompiler vector_compiler_;

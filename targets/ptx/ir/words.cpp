@@ -1,8 +1,24 @@
 #include "targets/ptx/ir/words.hpp"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include "targets/ptx/ir/device_ops.hpp"
 
 namespace dyn::ptx {
+
+llvm::Value* smaller(codegen::Builder& builder, llvm::Value* a, llvm::Value* b) {
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+}
+
+llvm::Value* larger(codegen::Builder& builder, llvm::Value* a, llvm::Value* b) {
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+}
+
+llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot) {
+  llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), ints,
+                                                            static_cast<std::uint64_t>(slot));
+  return builder.CreateAlignedLoad(builder.getInt32Ty(), address, llvm::Align(8));
+}
 
 llvm::Value* word_by_word(codegen::Builder& builder, llvm::Value* value,
                           const std::function<llvm::Value*(llvm::Value*, int)>& change) {

@@ -16,6 +16,14 @@ inline llvm::Value* at_byte(codegen::Builder& builder, llvm::Value* base, llvm::
   return builder.CreateGEP(builder.getInt8Ty(), base, bytes);
 }
 
+/// The smaller, or the larger, of two signed integers.
+llvm::Value* smaller(codegen::Builder& builder, llvm::Value* a, llvm::Value* b);
+llvm::Value* larger(codegen::Builder& builder, llvm::Value* a, llvm::Value* b);
+
+/// The low word of a slot of `ints`, i32. It is loaded where it is asked for: a number that only
+/// tickets need takes no register in their loops.
+llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot);
+
 /// Changes a value of any register type by its 32-bit words: change(word, its number, the lower
 /// one first).
 llvm::Value* word_by_word(codegen::Builder& builder, llvm::Value* value,

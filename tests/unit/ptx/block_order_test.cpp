@@ -17,6 +17,7 @@ struct Case {
   const char* name;
   const char* text;
   std::vector<std::pair<std::string, std::int64_t>> sizes;
+  bool attention_is_whole = false;
 };
 
 const Case cases[] = {
@@ -39,7 +40,7 @@ graph g(x: f32[2, H, 19, 8]) -> (y: f32[2, H, 19, 24]) {
 }
 )",
      {{"H", 11}}},
-    {"attention",
+    {"attention in three kernels",
      R"(
 dim S in 1..256
 graph g(q: f32[1, 3, S, 32], k: f32[1, 3, S, 32], v: f32[1, 3, S, 32]) -> (y: f32[1, 3, S, 32]) {
@@ -48,6 +49,16 @@ graph g(q: f32[1, 3, S, 32], k: f32[1, 3, S, 32], v: f32[1, 3, S, 32]) -> (y: f3
 }
 )",
      {{"S", 75}}},
+    {"attention of one query, whose keys blocks share",
+     R"(
+dim T in 1..5000
+graph g(q: f32[1, 1, 1, 32], k: f32[1, 1, T, 32], v: f32[1, 1, T, 32]) -> (y: f32[1, 1, 1, 32]) {
+  y = attention(q, k, v)
+  return y
+}
+)",
+     {{"T", 1999}},
+     true},
     {"loops",
      R"(
 dim S in 1..5000
@@ -69,7 +80,8 @@ constexpr BlockOrder orders[] = {{BlockOrder::Kind::Ascending, 0},
 /// The outputs in each of `orders`.
 std::vector<std::vector<Floats>> outputs_of(const Case& one, DType precision, int multiprocessors) {
   std::mt19937_64 random(dyn::testing::test_seed());
-  LoweredGraph graph = lowered(one.text);
+  LoweredGraph graph =
+      lowered(one.text, {.keep_attention = one.attention_is_whole, .attention_depth = 256});
   const Symbols symbols = graph.symbols(one.sizes);
   const auto buffers = buffers_of(graph, symbols, random);
   const std::shared_ptr<Emulator> emulator = emulator_with(multiprocessors);

@@ -12,6 +12,7 @@
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/sharing/part_memory.hpp"
 #include "tests/support/half.hpp"
 
 namespace dyn::ptx::testing {
@@ -205,6 +206,15 @@ void place_operands(AttentionCase& c, bool vectors, std::mt19937_64& random) {
 
 }  // namespace
 
+void part_keys(AttentionCase& c, std::mt19937_64& random) {
+  const std::int64_t steps = ceil_div(c.keys, c.tile.block_keys());
+  c.shares_rows = true;
+  c.parts = {};
+  if (steps < 2) return;
+  c.parts.span = static_cast<std::int64_t>(1 + random() % static_cast<std::uint64_t>(steps));
+  c.parts.count = ceil_div(steps, c.parts.span);
+}
+
 AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType dtype,
                                     std::mt19937_64& random) {
   const auto around = [&](int size) {
@@ -236,6 +246,10 @@ AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType 
   c.residual = chance(3);
   c.output = chance(3) ? dtype : DType::f32;
   c.blocks = static_cast<int>(1 + random() % 3);
+  if (tile.can_share_rows() && chance(3)) {
+    c.keys += 2 * std::int64_t{tile.block_keys()};
+    part_keys(c, random);
+  }
   place_operands(c, dtype == tile.operands && chance(2), random);
   return c;
 }
@@ -250,17 +264,17 @@ std::string to_string(const AttentionCase& c) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return fmt::format(
       "{}; {} heads in groups of {}, M {} N {} keys {} d {}; {}, mask {} form {}, output {}; "
-      "copies {}{}{}, slack {} offset {}{}{}{}{}{}{} scale {}; {} blocks",
+      "copies {}{}{}, slack {} offset {}{}{}{}{}{}{} scale {}; {} parts of {}; {} blocks",
       c.tile.to_string(), c.batch * c.group, c.group, c.m, c.n, c.keys, c.d, name_of(c.dtype),
       name_of(c.mask_dtype), static_cast<int>(c.mask), name_of(c.output), letter(c.q), letter(c.k),
       letter(c.v), c.slack, c.offset, c.causal ? " causal" : "",
       c.heads_inside ? " heads inside" : "", c.transposed_keys ? " keys transposed" : "",
       c.hides_rows ? " hidden rows" : "", c.bias ? " bias" : "", c.residual ? " residual" : "",
-      c.scale, c.blocks);
+      c.scale, c.parts.count, c.parts.span, c.blocks);
 }
 
 BuiltAttention::BuiltAttention(const AttentionCase& c) : form(c) {
-  shape_class = {c.tile, c.q, c.k, c.v, {}};
+  shape_class = {c.tile, c.q, c.k, c.v, {}, c.shares_rows};
   for (const std::int64_t extent : {c.batch, c.group, c.m, c.n}) builder.axis(extent);
   for (const std::int64_t extent : {c.keys, c.d})
     builder.axis(extent, rkernel::AxisKind::Reduction);
@@ -333,7 +347,7 @@ void BuiltAttention::add_outputs() {
 codegen::KernelSource BuiltAttention::source() const {
   const auto emit = [this](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(builder.problem);
-    const GpuAttentionSlots grid = add_gpu_attention_slots(slots);
+    const GpuAttentionSlots grid = add_gpu_attention_slots(slots, form.shares_rows);
     emit_gpu_attention(module, symbol,
                        attention_tree(builder.problem, form.tile, described_gpu("a100")), slots,
                        grid, shape_class);
@@ -344,19 +358,33 @@ codegen::KernelSource BuiltAttention::source() const {
           emit};
 }
 
+std::int64_t BuiltAttention::tickets() const {
+  return form.batch * form.group * ceil_div(form.m, form.tile.block_m) *
+         ceil_div(form.n, form.tile.width) * form.parts.count;
+}
+
+std::size_t BuiltAttention::part_memory() const {
+  if (form.parts.count == 1) return 0;
+  return PartMemory::bytes(tickets(), static_cast<std::size_t>(form.tile.part_bytes()));
+}
+
 std::vector<std::int64_t> BuiltAttention::ints() const {
   codegen::SlotTable slots(builder.problem);
-  const GpuAttentionSlots grid = add_gpu_attention_slots(slots);
+  const GpuAttentionSlots grid = add_gpu_attention_slots(slots, form.shares_rows);
   std::vector<std::int64_t> ints = slots.evaluate(builder.values);
   const auto set = [&](int slot, std::int64_t value) {
-    ints[static_cast<std::size_t>(slot)] = value;
+    if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
   };
   const std::int64_t m_blocks = ceil_div(form.m, form.tile.block_m),
                      n_blocks = ceil_div(form.n, form.tile.width);
   const double scale = form.scale == 0 ? 1 / std::sqrt(static_cast<double>(form.d)) : form.scale;
   set(grid.m_blocks, m_blocks);
   set(grid.n_blocks, n_blocks);
-  set(grid.tickets, form.batch * form.group * m_blocks * n_blocks);
+  set(grid.tickets, tickets());
+  set(grid.parts, form.parts.count);
+  set(grid.span, form.parts.count > 1
+                     ? form.parts.span
+                     : std::max<std::int64_t>(1, ceil_div(form.keys, form.tile.block_keys())));
   set(grid.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
   return ints;
 }

@@ -39,10 +39,15 @@ struct AttentionCase {
   std::int64_t slack = 0;        ///< elements after each row
   std::int64_t offset = 0;       ///< of q, k and v, elements
   bool bias = false, residual = false;
-  bool fixed_heads = false;  ///< n and d are known at load
-  int blocks = 2;            ///< of the grid
+  bool fixed_heads = false;   ///< n and d are known at load
+  bool shares_rows = false;   ///< blocks may have parts of the keys
+  choice::GpuKeyParts parts;  ///< that they do have, where `shares_rows`
+  int blocks = 2;             ///< of the grid
 };
 std::string to_string(const AttentionCase& c);
+
+/// Cuts the keys in parts of a random length.
+void part_keys(AttentionCase& c, std::mt19937_64& random);
 
 /// A case of random form and sizes, around those of its tile, whose operands are `dtype` in memory.
 AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType dtype,
@@ -70,6 +75,9 @@ struct BuiltAttention {
   /// longer than this.
   codegen::KernelSource source() const;
   std::vector<std::int64_t> ints() const;
+  std::int64_t tickets() const;
+  /// Bytes of the memory that the launch's blocks share; 0: there is none.
+  std::size_t part_memory() const;
 
   const AttentionCase form;
   dyn::testing::ProblemBuilder builder{"attention"};

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <span>
 
 #include "targets/ptx/attention/kernel.hpp"
@@ -21,6 +22,8 @@ void count_edges(const AttentionCase& c, const dyn::testing::EmulatorRun& counte
   counted.edge("grouped heads", c.group > 1);
   counted.edge("blocks of columns", c.n > c.tile.width);
   counted.edge("parts of keys", c.tile.parts > 1);
+  counted.edge("rows shared by blocks", c.parts.count > 1);
+  counted.edge("rows shared, causal", c.parts.count > 1 && c.causal);
   counted.edge("vector copies", c.q == Copy::Vectors);
   counted.edge("epilogue", c.bias || c.residual);
 }
@@ -28,6 +31,7 @@ void count_edges(const AttentionCase& c, const dyn::testing::EmulatorRun& counte
 struct GridOfRun {
   std::int64_t blocks;
   int threads, shared_bytes;
+  std::size_t part_memory;  ///< that blocks share
 };
 
 std::vector<std::uint8_t> launched(const BuiltAttention& built, const Contents& contents,
@@ -37,9 +41,13 @@ std::vector<std::uint8_t> launched(const BuiltAttention& built, const Contents& 
   std::vector<dyn::test::EmulatedBuffer> buffers;
   for (std::size_t i = 0; i < own.size(); ++i)
     buffers.push_back({own[i].data(), own[i].size(), built.operands[i].written});
+  std::vector<std::uint8_t> parts(grid.part_memory);
+  if (!parts.empty()) buffers.push_back(dyn::test::written_buffer(parts));
   const std::string faults = dyn::test::text_of(attention_device().launch(
       function, grid.blocks, grid.threads, grid.shared_bytes, buffers, ints));
   REQUIRE_MESSAGE(faults.empty(), faults);
+  const auto counters = std::span(parts).first(std::min(parts.size(), rkernel::counter_bytes));
+  CHECK(std::ranges::count(counters, 0) == std::ssize(counters));
   return own.back();
 }
 
@@ -61,7 +69,8 @@ std::vector<std::uint8_t> run_attention(const BuiltAttention& built, const Conte
   const codegen::KernelSource source = built.source();
   const void* function =
       attention_device().emulator().load(std::span(&source, 1), 1, report).front();
-  return launched(built, contents, function, {blocks, c.tile.threads(), c.tile.shared_bytes()},
+  return launched(built, contents, function,
+                  {blocks, c.tile.threads(), c.tile.shared_bytes(), built.part_memory()},
                   built.ints());
 }
 
@@ -79,7 +88,8 @@ PlannedRun run_planned(const BuiltAttention& built, const Contents& contents,
   PlannedRun run{kernel->plan({built.builder.values, 1}), {}};
   const rkernel::Grid& grid = run.launch.grid;
   run.output = launched(built, contents, grid.function,
-                        {grid.blocks, grid.threads, grid.shared_bytes}, run.launch.ints);
+                        {grid.blocks, grid.threads, grid.shared_bytes, run.launch.shared_bytes},
+                        run.launch.ints);
   return run;
 }
 

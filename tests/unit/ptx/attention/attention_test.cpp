@@ -17,7 +17,11 @@ using choice::GpuAttentionTile;
 
 namespace {
 
-/// Runs the case in two grids, which must give the same bits.
+constexpr BlockOrder orders_of_parts[] = {{BlockOrder::Kind::Descending, 0},
+                                          {BlockOrder::Kind::Shuffled, 1}};
+
+/// Runs the case in two grids and, where blocks share rows, in several orders of blocks: all must
+/// give the same bits.
 double check(const AttentionCase& c, std::mt19937_64& random) {
   INFO(to_string(c));
   const BuiltAttention built(c);
@@ -26,6 +30,13 @@ double check(const AttentionCase& c, std::mt19937_64& random) {
   const double error = worst_attention_error(built, contents, output);
   REQUIRE(error <= 1);
   REQUIRE(run_attention(built, contents, c.blocks + 1) == output);
+  if (c.parts.count == 1) return error;
+  for (const BlockOrder& order : orders_of_parts) {
+    attention_device().emulator().set_block_order(order);
+    const bool same = run_attention(built, contents, static_cast<int>(built.tickets())) == output;
+    attention_device().emulator().set_block_order({});
+    REQUIRE(same);
+  }
   return error;
 }
 
@@ -62,6 +73,34 @@ TEST_CASE("attention on the emulator: all tiles, forms and sizes against plain l
     std::printf("note: attention in %s%s: largest error %.3f of its bound\n",
                 precision.tf32 ? "tf32 from " : "",
                 std::string(name_of(precision.operands)).c_str(), worst);
+  }
+}
+
+TEST_CASE("attention on the emulator: blocks with parts of the keys merge them in their order") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  constexpr std::pair<bool, std::int64_t> cases[] = {
+      {true, 2}, {true, 5}, {false, 2}, {false, 5}, {false, 17}};
+  dyn::testing::Sweep every(std::size(cases));
+  for (const Precision& precision : precisions_of_attention) {
+    for (const GpuAttentionTile& tile : tiles_of(precision.operands, precision.tf32, 32, 32)) {
+      const std::int64_t keys = tile.block_keys();
+      // Under a causal mask no row of the first tiles sees the last part.
+      for (const auto& [causal, parts] : cases) {
+        if (!every.takes()) continue;
+        AttentionCase c;
+        c.tile = tile;
+        c.dtype = precision.operands;
+        c.causal = c.hides_rows = causal;
+        c.mask = causal ? MaskForm::Full : MaskForm::None;
+        c.m = causal ? keys + tile.block_m + 3 : 1 + static_cast<std::int64_t>(random() % 3);
+        c.n = c.d = 24;
+        c.keys = parts * keys - static_cast<std::int64_t>(random() % 7);
+        c.bias = true;
+        c.shares_rows = true;
+        c.parts = {parts, 1};
+        check(c, random);
+      }
+    }
   }
 }
 

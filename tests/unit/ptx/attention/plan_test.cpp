@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "graph/text/text.hpp"
@@ -11,6 +12,7 @@
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "targets/ptx/tile/tree.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/ptx/attention/attention_case.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 
@@ -65,10 +67,12 @@ TEST_CASE("attention is one kernel on a GPU, with no scores in memory") {
   REQUIRE(problem.attention.has_value());
   CHECK(problem.operands.size() == 4);
   const auto kernel = std::move(drafted(problem)).value().without_code();
-  const auto symbols = graph.symbols({{"S", 512}, {"T", 512}});
+  const auto symbols = graph.symbols({{"S", 4096}, {"T", 512}});
   const rkernel::Launch launch = kernel->plan({symbols, 1});
   CHECK(launch.tickets > 0);
-  CHECK(launch.tickets == 8 * ((512 + 8 * 512 / launch.tickets - 1) / (8 * 512 / launch.tickets)));
+  CHECK(launch.shared_bytes == 0);
+  CHECK(launch.tickets ==
+        8 * ((4096 + 8 * 4096 / launch.tickets - 1) / (8 * 4096 / launch.tickets)));
   CHECK(launch.grid.blocks <= launch.tickets);
   CHECK(launch.grid.shared_bytes > 0);
   const auto none = graph.symbols({{"S", 0}, {"T", 512}});
@@ -91,6 +95,71 @@ TEST_CASE("few queries of attention split the keys among warps, many do not") {
   };
   CHECK(chosen(one).find("parts") != std::string::npos);
   CHECK(chosen(many).find("parts") == std::string::npos);
+}
+
+TEST_CASE("blocks share the keys of few rows, and no others") {
+  const LoweredGraph graph = heads_of(64);
+  const auto kernel = std::move(drafted(graph.problems.front())).value().without_code();
+  const auto plan = [&](std::int64_t queries, std::int64_t keys) {
+    return kernel->plan({graph.symbols({{"S", queries}, {"T", keys}}), 1});
+  };
+  const rkernel::Launch one = plan(1, 4096), few = plan(70, 5000);
+  CHECK(one.tickets > 8 * 4);
+  CHECK(one.tickets % 8 == 0);
+  CHECK(one.grid.blocks == one.tickets);
+  CHECK(one.shared_bytes > rkernel::counter_bytes);
+  CHECK(few.shared_bytes > rkernel::counter_bytes);
+  CHECK(plan(1, 16).shared_bytes == 0);
+  CHECK(plan(1, 0).shared_bytes == 0);
+  CHECK(plan(0, 4096).shared_bytes == 0);
+  CHECK(plan(5000, 5000).shared_bytes == 0);
+  // The same kernel runs them all.
+  CHECK(plan(1, 5000).grid.function == one.grid.function);
+  CHECK(kernel->explain({graph.symbols({{"S", 1}, {"T", 4096}}), 1}).find("keys of") !=
+        std::string::npos);
+}
+
+TEST_CASE("parts of keys have all tiles of keys, and pay") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  const auto below = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  const choice::GpuMachine machine = described_gpu("h100");
+  int shared = 0;
+  for (int i = 0; i < 300; ++i) {
+    GpuAttention shape{.batch = 1 + below(40), .queries = 1 + below(100), .keys = below(20000)};
+    shape.depth = shape.width = 64;
+    shape.causal = i % 2 == 0;
+    for (const GpuAttentionTile& tile : tiles_of_heads(DType::bf16, false, 64)) {
+      const choice::GpuKeyChoice chosen = choice::choose_key_parts(machine, shape, tile, true);
+      const auto& [count, span] = chosen.parts;
+      const double whole = choice::gpu_attention_cost(machine, shape, tile);
+      CHECK(chosen.seconds ==
+            choice::gpu_attention_cost(machine, shape, tile, nullptr, chosen.parts));
+      CHECK(choice::choose_key_parts(machine, shape, tile, false).seconds == whole);
+      if (count == 1) {
+        CHECK(chosen.seconds == whole);
+        continue;
+      }
+      ++shared;
+      const std::int64_t steps = (shape.keys + tile.block_keys() - 1) / tile.block_keys();
+      CHECK(count * span >= steps);
+      CHECK((count - 1) * span < steps);
+      CHECK(chosen.seconds < 0.96 * whole);
+    }
+  }
+  CHECK(shared > 100);
+  // There is a counter for each tile of rows.
+  GpuAttention many{.batch = rkernel::most_counters + 1, .queries = 1, .keys = 1 << 20};
+  many.depth = many.width = 64;
+  choice::GpuMachine large = machine;
+  large.multiprocessors = 100000;
+  large.memory_bytes_per_second *= 1000;
+  large.l2_bytes_per_second *= 1000;
+  const GpuAttentionTile tile = tiles_of_heads(DType::bf16, false, 64).front();
+  CHECK(choice::choose_key_parts(large, many, tile, true).parts.count == 1);
+  --many.batch;
+  CHECK(choice::choose_key_parts(large, many, tile, true).parts.count > 1);
 }
 
 TEST_CASE("attention that device code lacks is refused") {

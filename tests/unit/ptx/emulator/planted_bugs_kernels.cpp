@@ -7,8 +7,10 @@
 #include <random>
 #include <stdexcept>
 
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/loop/kernel.hpp"
+#include "tests/unit/ptx/attention/attention_case.hpp"
 #include "tests/unit/ptx/contraction/matmul_data.hpp"
 #include "tests/unit/ptx/emulator/fixture.hpp"
 #include "tests/unit/ptx/loop/cases.hpp"
@@ -54,6 +56,41 @@ PlantedKernel matmul(const std::string& name, const MatmulCase& c, std::mt19937_
       bytes.pop_back();
     }
     return worst_error(c, bytes, bytes.back()) <= 1;
+  };
+  return kernel;
+}
+
+/// One query of each head and five parts of the keys, of which the last is a short one.
+PlantedKernel decoding(const std::string& name, std::mt19937_64& random) {
+  ptx::testing::AttentionCase c;
+  c.tile =
+      choice::gpu_attention_tiles(ptx::described_gpu("a100"), DType::bf16, false, 32, 32).front();
+  c.q = c.k = c.v = Copy::Vectors;
+  c.dtype = DType::bf16;
+  c.batch = 2;
+  c.n = c.d = 32;
+  c.keys = 5 * std::int64_t{c.tile.block_keys()} - 3;
+  c.shares_rows = true;
+  c.parts = {5, 1};
+  const auto built = std::make_shared<const ptx::testing::BuiltAttention>(c);
+  PlantedKernel kernel;
+  kernel.name = name;
+  kernel.blocks = 3;
+  kernel.ints = built->ints();
+  for (const std::vector<std::uint8_t>& bytes : random_operands(*built, random))
+    kernel.buffers.push_back({bytes, false});
+  kernel.buffers.back().written = true;
+  kernel.buffers.push_back({std::vector<std::uint8_t>(built->part_memory()), true});
+  kernel.emit = [built](llvm::LLVMContext& context) {
+    return ptx::emit_device_module(context, built->source(), "attention");
+  };
+  kernel.is_right = [built](const std::vector<PlantedBuffer>& after) {
+    const auto counters = std::span(after.back().bytes).first(rkernel::counter_bytes);
+    if (std::ranges::any_of(counters, [](std::uint8_t byte) { return byte != 0; })) return false;
+    ptx::testing::Contents contents;
+    for (const PlantedBuffer& buffer : after) contents.push_back(buffer.bytes);
+    contents.pop_back();
+    return worst_attention_error(*built, contents, contents.back()) <= 1;
   };
   return kernel;
 }
@@ -202,6 +239,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("windows bf16 vectors", windows, random));
   kernels.push_back(matmul("matmul of bytes", bytes, random));
   kernels.push_back(matmul("windows of bytes", byte_windows, random));
+  kernels.push_back(decoding("attention bf16, rows shared", random));
   return kernels;
 }
 
