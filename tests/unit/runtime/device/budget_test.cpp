@@ -336,6 +336,20 @@ TEST_CASE("device memory: allocations that fail under a limit give their share b
   CHECK(limited.most() <= 2 * chain_needs(64));
 }
 
+TEST_CASE("device memory: a run that got none keeps no room for it") {
+  Limited limited(chain_needs(64));
+  std::mt19937 random(device_seed());
+  CallState call(limited.model);
+  set_inputs(call, random_inputs(*limited.model, {{"S", 64}}, random));
+  RunPool& pool = dynamic_cast<const PlannedExecutable&>(limited.model->executable()).runs();
+  limited.device->fail_allocation = 1;
+  check_error(ErrorKind::device, [&] { call.run(); }, "no device memory");
+  Run* const failed = pool.take(nullptr);  // nobody can take from it what it holds
+  call.run();
+  pool.give_back(failed);
+  CHECK(limited.most() == chain_needs(64));
+}
+
 TEST_CASE("device memory: a session's runs under a limit that just holds the longest") {
   const char* const sums = R"(dyn 1
 dim S in 1..8
