@@ -62,6 +62,7 @@ struct LoadReport {
   double total = 0, parse = 0, compile = 0, measure = 0, weights = 0;
   double random_weights = 0, machine = 0;
   double weights_write = 0;  ///< part of `total`: writing prepacked weights to the cache directory
+  /// What shapes may need, and what the load has made of it: on a GPU only what it timed, if that.
   int kernels = 0, kernels_compiled = 0, kernels_from_disk = 0;
   std::size_t weight_bytes = 0;  ///< resident
   std::size_t weight_bytes_mapped =
@@ -103,11 +104,13 @@ class DYN_API Graph {
   std::vector<std::pair<std::string, Shape>> infer_shapes(
       const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
-  /// Plans for a shape ahead of the first run with it. For a model whose run decides sizes it only
-  /// checks the shapes.
+  /// Plans for a shape ahead of the first run with it, and makes the GPU's code that this shape is
+  /// the first to need: a run of it compiles nothing then. For a model whose run decides sizes it
+  /// only checks the shapes. Throws as `run` does where the GPU's driver refuses code.
   void prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
-  /// Number of kernels compiled by this process for this graph since it was loaded: 0, by design.
+  /// Number of kernels compiled by this process for this graph since it was loaded. On the CPU 0,
+  /// by design; on a GPU those that a shape was the first to need, each once.
   std::int64_t kernels_compiled_since_load() const;
   /// Number of distinct shapes planned so far.
   std::int64_t shapes_planned() const;

@@ -115,6 +115,17 @@ struct Options {
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
 
+  /// With "cuda" and "emulator": the most bytes that all runs of the graph together hold in the
+  /// device's memory; 0: no limit. Counted are intermediate tensors, sums of tiles that blocks
+  /// share, and tables of addresses, sizes and statuses: of runs in flight, and of those that are
+  /// over, whose memory is kept for the next. Not counted are weights, states of sessions, tensors
+  /// that callers have there, code, and what the driver keeps. A run that alone needs more is an
+  /// Error(device). One that needs more than is left takes it from runs that are over, then waits
+  /// for others, in the order in which they came. A run left on a stream (Call::set_stream) is over
+  /// when its work is: others may wait for this work, so nothing that the stream waits for may need
+  /// one of their results. While anybody waits, every run ends before it returns.
+  std::size_t device_memory = 0;
+
   /// Replaces all weights by seeded normal ones, 1/sqrt(fan-in); no weights file is read.
   bool random_weights = false;
   std::uint64_t seed = 0;

@@ -1,8 +1,11 @@
 // The commands, each with its flags.
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -362,6 +365,29 @@ int report(const std::exception& error) {
   return 1;
 }
 
+/// "--dims N=3 H=61": the second value stands behind no flag. Says how to give it.
+void explain_extra_values(const CLI::App& app, std::span<char*> words) {
+  const std::vector<std::string> extras = app.remaining(true);
+  std::string flag, values;
+  for (const std::string_view word : words) {
+    if (word.starts_with("--")) {
+      if (!values.empty()) break;
+      flag = word;
+    } else if (word.find('=') != std::string_view::npos &&
+               std::ranges::find(extras, word) != extras.end()) {
+      values += fmt::format(" {} {}", flag, word);
+    }
+  }
+  const std::vector<const CLI::App*> commands = app.get_subcommands(nullptr);
+  const bool repeats = std::ranges::any_of(commands, [&](const CLI::App* command) {
+    const CLI::Option* option = command->parsed() ? command->get_option_no_throw(flag) : nullptr;
+    return option != nullptr &&
+           option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  });
+  if (values.empty() || !repeats) return;
+  fmt::print(stderr, "Each value needs a {} of its own:{}\n", flag, values);
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -369,7 +395,12 @@ int run_command_line(int argc, char** argv) {
   parser.arguments.program = std::filesystem::read_symlink("/proc/self/exe").string();
   try {
     parser.app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) { return parser.app.exit(error) == 0 ? 0 : usage_error; }
+  } catch (const CLI::ParseError& error) {
+    const bool is_help = parser.app.exit(error) == 0;
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+      explain_extra_values(parser.app, {argv, static_cast<std::size_t>(argc)});
+    return is_help ? 0 : usage_error;
+  }
   try {
     parser.arguments.options.free_dims = parse_free_dims(parser.arguments.free_dims);
     parser.command(parser.arguments);

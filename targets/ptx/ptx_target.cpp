@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <variant>
 
@@ -46,6 +48,27 @@ std::unique_ptr<rkernel::Kernel> finished(Draft draft, std::vector<const void*> 
   return std::visit(finish, std::move(draft));
 }
 
+/// The code of one class: kernels plan with its address, and it is made when a plan needs it.
+class LazyCode {
+ public:
+  /// `problem`: one of those that have it, for messages. The source may refer to a kernel, which
+  /// must be there for as long as plans are made.
+  LazyCode(codegen::KernelSource source, const std::string& problem) : source_(std::move(source)) {
+    source_.problem = problem;
+  }
+
+  const codegen::KernelSource& source() const { return source_; }
+  /// The device's handle; nullptr before set_function().
+  const void* function() const { return function_.load(std::memory_order_acquire); }
+  void set_function(const void* function) const {
+    function_.store(function, std::memory_order_release);
+  }
+
+ private:
+  codegen::KernelSource source_;
+  mutable std::atomic<const void*> function_{nullptr};
+};
+
 class PtxTarget final : public rkernel::Target {
  public:
   explicit PtxTarget(const TargetOptions& options)
@@ -86,7 +109,25 @@ class PtxTarget final : public rkernel::Target {
                                              std::string(name_of(options_.precision)));
       }
     }
-    return {std::move(problems), with_code(std::move(drafts), report), report};
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels = with_code(std::move(drafts), problems);
+    report.kernels += static_cast<int>(classes_.back().size());
+    return {std::move(problems), std::move(kernels), report};
+  }
+
+  std::vector<const void*> load(std::span<const void* const> functions) const override {
+    std::vector<const LazyCode*> missing;
+    for (const void* function : functions) {
+      const auto* code = static_cast<const LazyCode*>(function);
+      if (code != nullptr && options_.device && code->function() == nullptr &&
+          std::ranges::find(missing, code) == missing.end())
+        missing.push_back(code);
+    }
+    if (!missing.empty()) make(missing);
+    std::vector<const void*> loaded;
+    for (const void* function : functions)
+      loaded.push_back(function == nullptr ? nullptr
+                                           : static_cast<const LazyCode*>(function)->function());
+    return loaded;
   }
 
   std::int64_t panel_width(DType) const override { return 1; }
@@ -99,13 +140,11 @@ class PtxTarget final : public rkernel::Target {
  private:
   /// A device that fails here keeps its predictions: what is wrong with it shows at the first run.
   void measure() {
-    const auto warn = [&](const std::string& text) {
-      if (options_.log) options_.log(LogLevel::warning, text);
-    };
     try {
       const auto clock = make_device_clock(*options_.device, options_.precision);
-      auto times = stage_times(options_.machine, tiles_, options_.device->identity(),
-                               options_.cache_dir, *clock, warn);
+      auto times =
+          stage_times(options_.machine, tiles_, options_.device->identity(), options_.cache_dir,
+                      *clock, [&](const std::string& text) { warn(text); });
       if (times)
         contraction_machine_ = choice::with_stage_times(options_.machine, *std::move(times));
       else
@@ -131,40 +170,51 @@ class PtxTarget final : public rkernel::Target {
     return made(LoopKernel::draft(problem, options_.machine, name_));
   }
 
-  /// Loads each distinct source once: problems of one structure share their code. Without a device
-  /// the functions are nullptr.
-  std::vector<std::unique_ptr<rkernel::Kernel>> with_code(std::vector<Draft> drafts,
-                                                          rkernel::CompileReport& report) {
-    std::vector<codegen::KernelSource> distinct;
-    std::unordered_map<std::string, std::size_t> index_of;
-    std::vector<std::vector<std::size_t>> indices(drafts.size());
-    for (std::size_t i = 0; i < drafts.size(); ++i) {
-      for (codegen::KernelSource& source : sources_of(drafts[i])) {
-        const auto [found, added] = index_of.emplace(source.key, distinct.size());
-        indices[i].push_back(found->second);
-        if (added) distinct.push_back(std::move(source));
-      }
-    }
-    const std::vector<const void*> handles = load(distinct, report);
+  /// Problems of one structure share their code.
+  std::vector<std::unique_ptr<rkernel::Kernel>> with_code(
+      std::vector<Draft> drafts, const std::vector<rkernel::Problem>& problems) {
+    std::deque<LazyCode>& classes = classes_.emplace_back();
+    std::unordered_map<std::string, const LazyCode*> by_key;
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (std::size_t i = 0; i < drafts.size(); ++i) {
       std::vector<const void*> functions;
-      for (const std::size_t index : indices[i]) functions.push_back(handles.at(index));
+      for (codegen::KernelSource& source : sources_of(drafts[i])) {
+        const LazyCode*& known = by_key[source.key];
+        if (known == nullptr) known = &classes.emplace_back(std::move(source), problems[i].name);
+        functions.push_back(known);
+      }
       kernels.push_back(finished(std::move(drafts[i]), std::move(functions)));
     }
     return kernels;
   }
 
-  std::vector<const void*> load(const std::vector<codegen::KernelSource>& sources,
-                                rkernel::CompileReport& report) {
-    if (!options_.device) {
-      report.kernels += static_cast<int>(sources.size());
-      return std::vector<const void*>(sources.size(), nullptr);
+  /// The device makes each once, whoever else asks for it meanwhile.
+  void make(const std::vector<const LazyCode*>& missing) const {
+    std::vector<codegen::KernelSource> sources;
+    for (const LazyCode* code : missing) sources.push_back(code->source());
+    rkernel::CompileReport report;
+    struct Count {
+      std::atomic<std::int64_t>& compiled;
+      const rkernel::CompileReport& report;
+      ~Count() { compiled += report.compiled; }  // others may be made before one fails
+    } const count{compiled_, report};
+    const std::vector<const void*> functions =
+        options_.device->load(sources, options_.threads, report);
+    for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->set_function(functions[i]);
+    for (const std::string& warning : report.warnings) warn_once(warning);
+  }
+
+  /// Each new class may find the same wrong.
+  void warn_once(const std::string& warning) const {
+    {
+      const std::lock_guard lock(warned_mutex_);
+      if (!warned_.insert(warning).second) return;
     }
-    const int before = report.compiled;
-    std::vector<const void*> handles = options_.device->load(sources, options_.threads, report);
-    compiled_ += report.compiled - before;
-    return handles;
+    warn(warning);
+  }
+
+  void warn(const std::string& text) const {
+    if (options_.log) options_.log(LogLevel::warning, text);
   }
 
   TargetOptions options_;
@@ -174,7 +224,10 @@ class PtxTarget final : public rkernel::Target {
   std::vector<choice::GpuTile> byte_tiles_;  ///< of those of integers of 8 bits; never timed
   std::once_flag measured_;
   std::string name_;
-  std::atomic<std::int64_t> compiled_{0};
+  mutable std::atomic<std::int64_t> compiled_{0};
+  std::deque<std::deque<LazyCode>> classes_;  ///< of each prepare(); they stay where they are
+  mutable std::mutex warned_mutex_;
+  mutable std::set<std::string> warned_;
 };
 
 }  // namespace

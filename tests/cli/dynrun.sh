@@ -27,6 +27,8 @@ expect "unknown dim" 1 "no dim .X.; it has B, S" run model.dyn --dims B=1 --dims
 expect "dim out of bounds" 1 "65" run model.dyn --dims B=65
 expect "malformed dims" 1 'B=1\.\.' run model.dyn --dims B=1..
 expect "several dims in one flag" 1 "a --dims of its own" run model.dyn --dims B=1,S=2
+expect "several dims after one flag" 2 "Each value needs a --dims of its own: --dims S=2 --dims C=7$" run model.dyn --dims B=1 S=2 C=7 --threads 1
+expect "a value without a flag that repeats" 2 "not expected: S=2" run model.dyn --threads 1 S=2
 expect "a dim twice" 1 "twice" run model.dyn --dims B=1 --dims B=2
 expect "several shapes for run" 1 "dynrun bench" run model.dyn --dims B=1,2
 expect "dims and shapes together" 1 "exclude each other" run model.dyn --dims B=1 --shapes ids=1x2

@@ -63,6 +63,15 @@ class LaunchGraph {
   virtual ~LaunchGraph() = default;
 };
 
+/// A place in a stream's work. Only the stream's own thread sets it.
+class StreamMark {
+ public:
+  virtual ~StreamMark() = default;
+  /// Waits for the work before it. Any thread may, while another one uses the stream. Throws
+  /// Error(device) where the device has failed; synchronise() of the stream reports it as well.
+  virtual void wait() = 0;
+};
+
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
@@ -99,6 +108,9 @@ class Stream : public MemorySource {
   /// Waits for everything; throws Error(device) for failures since the last call. The stream can be
   /// used afterwards unless the device itself is lost.
   virtual void synchronise() = 0;
+  /// Sets the mark behind all work so far; makes one where it is nullptr, and leaves that where
+  /// nothing is left to wait for. A mark is any stream's of the device. Throws Error(device).
+  virtual void mark(std::unique_ptr<StreamMark>& mark) = 0;
 };
 
 /// Thread-safe. Every call leaves the calling thread's current device context as it was.

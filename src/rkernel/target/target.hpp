@@ -46,7 +46,7 @@ using KernelFunction = void (*)(const KernelArgs* args, std::int64_t first, std:
 /// The launch of a kernel in Space::Device; KernelFunction, grain, scratch and threads of its
 /// Launch mean nothing.
 struct Grid {
-  const void* function = nullptr;  ///< from the device's loader
+  const void* function = nullptr;  ///< the target's handle; Target::load() gives the device's
   std::int64_t blocks = 0;
   int threads = 0;       ///< of one block
   int shared_bytes = 0;  ///< of one block
@@ -118,8 +118,8 @@ struct CodeListing {
   std::string hash;  ///< hash of the IR
 };
 
-/// A problem with its code: made at load, one for each problem of a model. plan() is const and
-/// thread-safe, and compiles nothing.
+/// A problem with its code, or on a device with names of it: made at load, one for each problem of
+/// a model. plan() is const and thread-safe, and compiles nothing.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -203,19 +203,28 @@ class Target {
   /// concatenation are computed in their places.
   virtual bool writes_rows_apart() const { return false; }
 
-  /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a
-  /// problem that this target cannot run. In the problems that it returns, contraction operands
-  /// that are constant may be marked as Form::Packed; the runtime then packs them with pack(). The
-  /// dtype of operands that are constant may be narrower there, and that of buffers that are no
-  /// ports and that only its own kernels touch, alike in all problems; the runtime then keeps them
-  /// so. Without problems it measures what it has to know of the machine.
+  /// Generates (or takes from the caches) all code that the problems can ever need, but for a
+  /// device's, which load() makes; nullptr for a problem that this target cannot run. In the
+  /// problems that it returns, contraction operands that are constant may be marked as
+  /// Form::Packed; the runtime then packs them with pack(). The dtype of operands that are constant
+  /// may be narrower there, and that of buffers that are no ports and that only its own kernels
+  /// touch, alike in all problems; the runtime then keeps them so. Without problems it measures
+  /// what it has to know of the machine.
   virtual Prepared prepare(std::vector<Problem> problems, const BufferFacts& buffers) = 0;
+
+  /// What the device launches (DeviceLaunch::function) for each Grid::function of this target's, in
+  /// their order; nullptr for nullptr, and where there is no device. Code that is not there yet is
+  /// made, once however many ask for it. Thread-safe. Throws Error(device) or Error(unsupported),
+  /// naming a problem, where the device refuses code: other code can be loaded afterwards.
+  virtual std::vector<const void*> load(std::span<const void* const> functions) const {
+    return {functions.begin(), functions.end()};
+  }
 
   /// The device that runs kernels of Space::Device; nullptr where there is none.
   virtual std::shared_ptr<Device> device() const { return nullptr; }
 
   /// Counts the functions that this process has compiled for this target so far. A run must never
-  /// change it.
+  /// change it, but for load().
   virtual std::int64_t functions_compiled() const { return 0; }
 
   /// The panel width of the PackedLayout of operands of this dtype.

@@ -18,7 +18,28 @@ using Kind = OperandSource::Kind;
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 static_assert(sizeof(DeviceAddress) == word_bytes && sizeof(std::int64_t) == word_bytes);
 
+std::size_t status_bytes_of(const Wiring& wiring) {
+  const std::size_t bytes = wiring.groups() * sizeof(std::int32_t);
+  return (bytes + word_bytes - 1) / word_bytes * word_bytes;
+}
+
+/// Of the tables: the operands' addresses, that of shared memory, and the launches' numbers.
+std::size_t words_of(const Plan& plan, const Wiring& wiring) {
+  std::size_t words = 0;
+  for (std::size_t group = 0; group < wiring.groups(); ++group) {
+    if (wiring.spaces[group] != Space::Device) continue;
+    words += wiring.first_operand[group + 1] - wiring.first_operand[group] +
+             plan.launches[group].ints.size() + (plan.launches[group].shared_bytes > 0 ? 1 : 0);
+  }
+  return words;
+}
+
 }  // namespace
+
+DeviceNeeds::DeviceNeeds(const Plan& plan, const Wiring& wiring)
+    : arena(std::max<std::size_t>(plan.device_arena_bytes, 1)),
+      shared(plan.device_shared_bytes),
+      tables(status_bytes_of(wiring) + words_of(plan, wiring) * word_bytes) {}
 
 void DeviceRun::use_stream(rkernel::Stream* stream) {
   rkernel::Stream* const next = stream != nullptr ? stream : own_.get();
@@ -41,7 +62,7 @@ void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what)
 void DeviceRun::replace(DeviceBlock& block, std::size_t bytes, const char* what) {
   const bool grows = block.address() != 0;
   block = DeviceBlock();  // before the new one, so that both need not fit at once
-  if (grows) {
+  if (grows && !share_.is_limited()) {
     // It will grow again, as a session's runs do step by step: with room, few of them allocate.
     try {
       block = DeviceBlock(*own_, bytes + bytes / 4, what);
@@ -100,7 +121,7 @@ void DeviceRun::fill_tables(const Plan& plan) {
     const std::size_t first = wiring_->first_operand[group],
                       end = wiring_->first_operand[group + 1];
     rkernel::DeviceLaunch& made = launches_[group];
-    made.function = launch.grid.function;
+    made.function = plan.device_functions[group];
     made.name = wiring_->group_names[group].c_str();
     made.blocks = launch.tickets > 0 ? launch.grid.blocks : 0;
     made.threads = launch.grid.threads;
@@ -134,39 +155,69 @@ void DeviceRun::reserve_statuses(std::size_t groups) {
   statuses_ = {static_cast<std::int32_t*>(status_memory_.get()), groups};
 }
 
+/// What runs that have left report stays: on the host, where the tables go.
+void DeviceRun::fetch_kept_statuses() {
+  if (!statuses_kept_ || tables_.address() == 0) return;
+  if (left_ != nullptr) left_->wait();
+  // Another thread may use the caller's stream.
+  rkernel::Stream& stream = share_.is_limited() ? *own_ : *stream_;
+  stream.download(statuses_.data(), tables_.address(), statuses_.size_bytes());
+  stream.synchronise();
+}
+
 /// Statuses come first: they stay where they are while runs that have left report there.
 void DeviceRun::reserve_tables(std::size_t bytes) {
-  const std::size_t status_bytes = statuses_.size() * sizeof(std::int32_t);
-  first_word_ = (status_bytes + word_bytes - 1) / word_bytes * word_bytes;
-  const std::size_t wanted = first_word_ + bytes;
-  const bool moves = statuses_kept_ && tables_.bytes() < wanted;
-  if (moves) {
-    stream_->download(statuses_.data(), tables_.address(), status_bytes);
-    stream_->synchronise();
+  const bool moves = statuses_kept_ && tables_.bytes() < bytes;
+  if (moves) fetch_kept_statuses();
+  reserve(tables_, bytes, "argument tables of a run");
+  if (moves) stream_->upload(tables_.address(), statuses_.data(), statuses_.size_bytes());
+}
+
+void DeviceRun::take_room(const DeviceNeeds& needs) {
+  const std::size_t grown = std::max(arena_.bytes(), needs.arena) +
+                            std::max(shared_.bytes(), needs.shared) +
+                            std::max(tables_.bytes(), needs.tables);
+  if (share_.grow_to(grown)) return;
+  naming_groups([&] { give_up(); });
+  share_.wait_for(needs.sum());
+}
+
+void DeviceRun::give_up() {
+  fetch_kept_statuses();
+  drop();
+}
+
+void DeviceRun::drop() noexcept {
+  arena_ = DeviceBlock();
+  shared_ = DeviceBlock();
+  tables_ = DeviceBlock();
+  share_.shrink_to(0);
+}
+
+void DeviceRun::reserve_memory(const Plan& plan, const DeviceNeeds& needs) {
+  try {
+    reserve(arena_, needs.arena, "intermediate tensors of a run");
+    if (plan.device_shared_bytes > shared_.bytes()) {
+      counters_are_zero_ = false;
+      reserve(shared_, needs.shared, "partial sums of a run");
+    }
+    reserve_statuses(wiring_->groups());
+    reserve_tables(needs.tables);
+  } catch (...) {
+    share_.shrink_to(bytes());
+    throw;
   }
-  reserve(tables_, wanted, "argument tables of a run");
-  if (moves) stream_->upload(tables_.address(), statuses_.data(), status_bytes);
 }
 
 void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
   wiring_ = &wiring;
-  reserve(arena_, plan.device_arena_bytes, "intermediate tensors of a run");
-  if (plan.device_shared_bytes > shared_.bytes()) {
-    counters_are_zero_ = false;
-    reserve(shared_, plan.device_shared_bytes, "partial sums of a run");
-  }
-  std::size_t words = 0;
-  for (std::size_t group = 0; group < wiring.groups(); ++group) {
-    if (wiring.spaces[group] != Space::Device) continue;
-    words += wiring.first_operand[group + 1] - wiring.first_operand[group] +
-             plan.launches[group].ints.size() + (plan.launches[group].shared_bytes > 0 ? 1 : 0);
-  }
-  reserve_statuses(wiring.groups());
-  reserve_tables(words * word_bytes);
+  const DeviceNeeds needs(plan, wiring);
+  reserve_memory(plan, needs);
+  first_word_ = status_bytes_of(wiring);
   find_ranges(plan);
   find_ports();
   launches_.assign(wiring.groups(), {});
-  words_.reserve(words);
+  words_.reserve((needs.tables - first_word_) / word_bytes);
   fill_tables(plan);
   graphs_.bind(wiring, launches_);
   words_changed_ = true;
@@ -207,7 +258,7 @@ void DeviceRun::start(bool one_by_one) {
   if (!counters_are_zero_ && shared_.address() != 0)
     stream_->clear(shared_.address(), rkernel::counter_bytes);
   counters_are_zero_ = true;
-  if (!statuses_kept_) stream_->clear(tables_.address(), statuses_.size() * sizeof(std::int32_t));
+  if (!statuses_kept_) stream_->clear(tables_.address(), statuses_.size_bytes());
 }
 
 void DeviceRun::launch(std::size_t group) {
@@ -273,10 +324,16 @@ void DeviceRun::wait() {
   first_in_flight_ = last_in_flight_ = no_group;
 }
 
+void DeviceRun::leave() {
+  statuses_kept_ = true;
+  if (share_.is_limited()) stream_->mark(left_);
+}
+
 int DeviceRun::finish() {
-  naming_groups([&] {
-    stream_->download(statuses_.data(), tables_.address(), statuses_.size() * sizeof(std::int32_t));
-  });
+  if (tables_.address() != 0) {
+    naming_groups(
+        [&] { stream_->download(statuses_.data(), tables_.address(), statuses_.size_bytes()); });
+  }
   wait();
   statuses_kept_ = false;
   const auto failed = std::find_if(statuses_.begin(), statuses_.end(),

@@ -10,6 +10,7 @@
 
 #include "src/rkernel/target/device.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/runtime/device/budget.hpp"
 #include "src/runtime/device/launch_graphs.hpp"
 #include "src/runtime/device/port_memory.hpp"
 #include "src/runtime/plan/plan.hpp"
@@ -18,20 +19,41 @@
 
 namespace dyn::runtime {
 
+/// Bytes of device memory that a run of one plan takes.
+struct DeviceNeeds {
+  std::size_t arena = 0, shared = 0, tables = 0;
+
+  DeviceNeeds(const Plan& plan, const Wiring& wiring);
+  std::size_t sum() const noexcept { return arena + shared + tables; }
+};
+
 /// Belongs to one Run. Errors are Error(device) and say which groups they are about; after one,
 /// bind() makes all ready again.
 class DeviceRun {
  public:
-  explicit DeviceRun(rkernel::Device& device)
-      : device_(device), own_(device.make_stream()), stream_(own_.get()), graphs_(device) {}
+  /// `budget`: nullptr where memory has no limit.
+  DeviceRun(rkernel::Device& device, DeviceBudget* budget)
+      : device_(device),
+        own_(device.make_stream()),
+        stream_(own_.get()),
+        share_(budget),
+        graphs_(device) {}
 
   /// Work goes there from now on; nullptr: to a stream of its own. What was queued on another one
   /// is over.
   void use_stream(rkernel::Stream* stream);
 
+  /// Gets room for a plan's memory, which is at most the limit. Where there is not enough it gives
+  /// back all that it has, and waits.
+  void take_room(const DeviceNeeds& needs);
   /// Makes ready for a plan: memory, where it is too small, and the tables. Where memory cannot be
   /// had nothing is bound, and what was there is given back, so that smaller shapes have it.
   void bind(const Plan& plan, const Wiring& wiring);
+  /// Gives back all memory when the device has done with it. Statuses that are kept go to the host.
+  /// For a run that left, any thread that has taken it may call this.
+  void give_up();
+  /// The same at once, whatever was kept there: the device has done with it, or has failed.
+  void drop() noexcept;
 
   // A run calls these in this order; none of them allocates memory.
   /// By state of the module; `states` must stay until the run has ended.
@@ -49,7 +71,7 @@ class DeviceRun {
   void wait();
   /// Returns to the caller while the device works; finish() then tells of all runs since the last
   /// one.
-  void leave() noexcept { statuses_kept_ = true; }
+  void leave();
   /// Waits for the end. Returns the first group on the device that reported a status other than Ok,
   /// or no_group.
   int finish();
@@ -66,7 +88,9 @@ class DeviceRun {
  private:
   void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
   void reserve_statuses(std::size_t groups);
+  void reserve_memory(const Plan& plan, const DeviceNeeds& needs);
   void reserve_tables(std::size_t bytes);
+  void fetch_kept_statuses();
   void replace(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
   void find_ranges(const Plan& plan);
   void find_ports();
@@ -82,6 +106,7 @@ class DeviceRun {
   std::unique_ptr<rkernel::Stream> own_;
   rkernel::Stream* stream_;  ///< `own_`, or the caller's
   const Wiring* wiring_ = nullptr;
+  DeviceBudget::Share share_;  ///< at least bytes(), where there is a limit
   rkernel::DeviceBlock arena_;
   rkernel::DeviceBlock shared_;     ///< memory that the blocks of a launch share
   bool counters_are_zero_ = false;  ///< those of shared_
@@ -119,7 +144,9 @@ class DeviceRun {
   std::span<const StateMemory> states_;
   std::shared_ptr<void> status_memory_;
   std::span<std::int32_t> statuses_;  ///< by group
-  bool statuses_kept_ = false;        ///< a run that left may have reported one
+  bool statuses_kept_ = false;        ///< a run that left may have reported one: in tables_, or,
+                                      ///< where these were given up, in statuses_
+  std::unique_ptr<rkernel::StreamMark> left_;  ///< behind the last run that left; only with a limit
   LaunchGraphs graphs_;
   int first_in_flight_ = no_group,
       last_in_flight_ = no_group;  ///< groups launched since the last wait

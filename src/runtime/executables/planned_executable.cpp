@@ -26,9 +26,10 @@ PlannedExecutable::PlannedExecutable(ModelInfo info, graph::Module module,
                                          : Binder::of_segment(compiled_.module)),
       weights_(load_weights(request, report)),
       wiring_(wire()),
-      plans_(Planner(compiled_.module, wiring_, compiled_.groups.kernels, this->info().threads),
+      plans_(Planner(compiled_.module, wiring_, compiled_.groups.kernels, *target_,
+                     this->info().threads),
              this->info().options.plan_cache_bytes, measurer_of(*this)),
-      runs_(std::make_unique<RunPool>(this->info().threads, device_)) {}
+      runs_(std::make_unique<RunPool>(this->info().threads, device_, request.device_budget)) {}
 
 ResidentWeights PlannedExecutable::load_weights(const LoadRequest& request,
                                                 LoadReport& report) const {

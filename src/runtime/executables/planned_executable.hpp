@@ -1,5 +1,5 @@
 #pragma once
-// A model that runs by plans: one for each shape, of kernels that were compiled at load.
+// A model that runs by plans: one for each shape, of kernels that were chosen at load.
 
 #include "src/runtime/executables/executable.hpp"
 #include "src/runtime/executables/resident_weights.hpp"

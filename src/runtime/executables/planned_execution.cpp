@@ -29,17 +29,23 @@ void PlannedExecution::execute(RunProfile* profile) {
   }
   if (stream_ != nullptr) stream_->begin();  // before anything changes
   RunPool& pool = executable_.runs();
-  if (!in_flight_) last_run_ = pool.take(last_run_);
   const bool was_in_flight = std::exchange(in_flight_, false);
+  if (!was_in_flight) last_run_ = pool.take(last_run_);
+  const bool leaves = this->leaves(profile);
   struct GiveBack {
     PlannedExecution& execution;
+    RunPool& pool;
     ~GiveBack() {
-      if (!execution.in_flight_) execution.executable_.runs().give_back(execution.last_run_);
+      if (execution.in_flight_)
+        pool.leave(execution.last_run_);
+      else
+        pool.give_back(execution.last_run_);
     }
-  } const give_back{*this};
+  } const give_back{*this, pool};
   try {
-    const int failed = execute_taken(profile);
-    in_flight_ = failed < 0 && leaves(profile);
+    if (was_in_flight) pool.take_back(last_run_);
+    const int failed = execute_taken(profile, leaves);
+    in_flight_ = failed < 0 && leaves;
     if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
   } catch (...) {
     if (was_in_flight) last_run_->abandon();
@@ -47,24 +53,26 @@ void PlannedExecution::execute(RunProfile* profile) {
   }
 }
 
-int PlannedExecution::execute_taken(RunProfile* profile) {
+int PlannedExecution::execute_taken(RunProfile* profile, bool leaves) {
   RunPool& pool = executable_.runs();
   last_run_->use_stream(executable_.wiring(), stream_.get());
   pool.bind(*last_run_, binding_.plan(), executable_.wiring());
   last_run_->set_ports(ports_.input_memory(), ports_.output_memory(),
                        session_ != nullptr ? session_->states() : std::span<const StateMemory>());
-  return last_run_->execute(pool.helpers(), profile, leaves(profile));
+  return last_run_->execute(pool.helpers(), profile, leaves);
 }
 
 bool PlannedExecution::leaves(const RunProfile* profile) const {
   return stream_ != nullptr && session_ == nullptr && profile == nullptr &&
+         !executable_.runs().awaited() &&
          std::ranges::all_of(ports_.output_memory(), &PortMemory::on_device);
 }
 
 PlannedExecution::~PlannedExecution() {
-  if (!in_flight_) return;
-  last_run_->abandon();
-  executable_.runs().give_back(last_run_);
+  try {
+    wait();
+  } catch (...) {  // nobody is left to hear it
+  }
 }
 
 void PlannedExecution::set_stream(std::shared_ptr<rkernel::Stream> stream) {
@@ -79,7 +87,14 @@ void PlannedExecution::wait() {
     Run* run;
     ~GiveBack() { pool.give_back(run); }
   } const give_back{executable_.runs(), last_run_};
-  const int failed = last_run_->wait();
+  int failed = no_group;
+  try {
+    executable_.runs().take_back(last_run_);
+    failed = last_run_->wait();
+  } catch (...) {
+    last_run_->abandon();
+    throw;
+  }
   if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
 }
 

@@ -20,9 +20,9 @@ class PlannedExecution final : public Execution {
 
  private:
   void execute(RunProfile* profile);
-  int execute_taken(RunProfile* profile);
+  int execute_taken(RunProfile* profile, bool leaves);
   /// A run on a caller's stream waits for nothing but outputs on the host. States are the next
-  /// run's at once.
+  /// run's at once, and its memory that of whoever waits for some.
   bool leaves(const RunProfile* profile) const;
   [[noreturn]] void refuse(rkernel::Status status, std::size_t group) const;
 

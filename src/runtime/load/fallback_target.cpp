@@ -51,6 +51,9 @@ class FallbackTarget final : public rkernel::Target {
     return left.empty() ? std::move(prepared) : with_host(std::move(prepared), left, buffers);
   }
 
+  std::vector<const void*> load(std::span<const void* const> functions) const override {
+    return first_->load(functions);
+  }
   std::shared_ptr<rkernel::Device> device() const override { return first_->device(); }
   std::int64_t functions_compiled() const override {
     return first_->functions_compiled() + (host_ ? host_->functions_compiled() : 0);

@@ -62,11 +62,14 @@ Options with_own_inputs(Options options) {
 /// An ONNX file that runs may import again.
 struct OnnxSource {
   OnnxSource(const std::string& path, const Options& load_options)
-      : files(path), options(with_own_inputs(load_options)) {}
+      : files(path),
+        options(with_own_inputs(load_options)),
+        device_budget(runtime::make_device_budget(options)) {}
 
   onnx::ModelFiles files;
   std::mutex mutex;  ///< of the files
   const Options options;
+  const std::shared_ptr<runtime::DeviceBudget> device_budget;  ///< of all imports together
 };
 
 /// The least of an ONNX model that can be loaded without these values, or the names of the inputs
@@ -114,6 +117,7 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxS
   request.source_name = source.files.path();
   request.remarks = imported.remarks;
   request.files = &files;
+  request.device_budget = source.device_budget;
   request.gives_files = source.options.device == "cpu";  // elsewhere host and device both read them
   for (const auto& [name, tensor] : imported.decided)
     request.decided.emplace(name, copy_of(tensor));

@@ -34,6 +34,11 @@ int chosen_threads(const Options& options) {
   return options.threads == 0 ? default_threads() : options.threads;
 }
 
+LoadRequest with_budget(LoadRequest request, const Options& options) {
+  if (!request.device_budget) request.device_budget = make_device_budget(options);
+  return request;
+}
+
 std::vector<PortInfo> port_infos(const graph::Module& module,
                                  const std::vector<graph::ValueId>& values,
                                  const std::vector<std::string>* names,
@@ -57,7 +62,7 @@ class Loader {
  public:
   Loader(const LoadRequest& request, const Options& options, const TargetFactory& factory,
          const std::optional<Dump>& dump)
-      : request_(request),
+      : request_(with_budget(request, options)),
         options_(options),
         factory_(factory),
         threads_(chosen_threads(options)),
@@ -179,7 +184,7 @@ class Loader {
                     static_cast<double>(report_.weight_bytes_mapped) / 1e6));
   }
 
-  const LoadRequest& request_;
+  const LoadRequest request_;
   const Options& options_;
   const TargetFactory& factory_;
   const int threads_;
@@ -200,6 +205,11 @@ std::shared_ptr<const Model> load_model(const LoadRequest& request, const Option
 }
 
 }  // namespace
+
+std::shared_ptr<DeviceBudget> make_device_budget(const Options& options) {
+  if (options.device_memory == 0) return nullptr;
+  return std::make_shared<DeviceBudget>(options.device_memory);
+}
 
 void Model::measure_machine(const Options& options) {
   if (options.device != "cpu") return;

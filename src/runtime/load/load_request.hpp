@@ -2,13 +2,18 @@
 // What a model is loaded from.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "dyn/tensor.hpp"
+#include "dyn/options.hpp"
 #include "graph/passes/segments.hpp"
+#include "src/runtime/device/budget.hpp"
 
 namespace dyn::runtime {
+
+/// nullptr where device memory has no limit.
+std::shared_ptr<DeviceBudget> make_device_budget(const Options& options);
 
 /// Where a model comes from. With `files` set, weight files are looked up there by the name that
 /// the text uses and nothing is read from the file system.
@@ -23,6 +28,9 @@ struct LoadRequest {
   /// Values of inputs that the text holds for: a run with others is refused.
   std::map<std::string, Tensor> decided = {};
   std::map<std::string, int> remarks = {};  ///< Module::remarks of what the text is made of
+  /// Of the device memory of all models that are parts or variants of one graph; nullptr: there is
+  /// one for this model, as Options::device_memory says.
+  std::shared_ptr<DeviceBudget> device_budget = nullptr;
   /// This part of the module that the text was parsed to alone; dims get their values from the
   /// whole.
   const graph::Segment* segment = nullptr;

@@ -15,10 +15,12 @@
 namespace dyn::runtime {
 
 struct Plan {
-  std::vector<std::int64_t> symbols;       ///< the key: the value of each symbol of the model
-  std::vector<Shape> output_shapes;        ///< in the model's order
-  std::vector<rkernel::Launch> launches;   ///< one for each group, in order of execution
-  std::vector<std::size_t> arena_offsets;  ///< one for each arena buffer, in bytes
+  std::vector<std::int64_t> symbols;          ///< the key: the value of each symbol of the model
+  std::vector<Shape> output_shapes;           ///< in the model's order
+  std::vector<rkernel::Launch> launches;      ///< one for each group, in order of execution
+  std::vector<const void*> device_functions;  ///< what the device launches, one for each group;
+                                              ///< none where no group runs there
+  std::vector<std::size_t> arena_offsets;     ///< one for each arena buffer, in bytes
   std::size_t arena_bytes = 0;
   std::vector<std::size_t> device_offsets,
       device_bytes;  ///< one for each buffer of the device's arena: place and length

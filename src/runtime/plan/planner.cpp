@@ -17,7 +17,8 @@ const Wiring& no_wiring() {
 std::size_t footprint(const Plan& plan) {
   std::size_t bytes = sizeof(Plan) + plan.symbols.size() * sizeof(std::int64_t);
   bytes += (plan.arena_offsets.size() + plan.device_offsets.size() + plan.device_bytes.size()) *
-           sizeof(std::size_t);
+               sizeof(std::size_t) +
+           plan.device_functions.size() * sizeof(const void*);
   for (const Shape& shape : plan.output_shapes)
     bytes += sizeof(Shape) + shape.size() * sizeof(std::int64_t);
   for (const rkernel::Launch& launch : plan.launches)
@@ -28,8 +29,9 @@ std::size_t footprint(const Plan& plan) {
 }  // namespace
 
 Planner::Planner(const graph::Module& module, const Wiring& wiring,
-                 std::span<const std::unique_ptr<rkernel::Kernel>> kernels, int threads)
-    : module_(module), wiring_(wiring), kernels_(kernels), threads_(threads) {
+                 std::span<const std::unique_ptr<rkernel::Kernel>> kernels,
+                 const rkernel::Target* target, int threads)
+    : module_(module), wiring_(wiring), kernels_(kernels), target_(target), threads_(threads) {
   for (const graph::ValueId output : module.outputs)
     outputs_.push_back(sized(output, module.value(output).type.dtype));
   for (const ArenaBuffer& buffer : wiring.arena_buffers)
@@ -38,7 +40,12 @@ Planner::Planner(const graph::Module& module, const Wiring& wiring,
     device_buffers_.push_back(sized(buffer.value, buffer.dtype));
 }
 
-Planner::Planner(const graph::Module& module) : Planner(module, no_wiring(), {}, 1) {}
+Planner::Planner(const graph::Module& module, const Wiring& wiring,
+                 std::span<const std::unique_ptr<rkernel::Kernel>> kernels,
+                 const rkernel::Target& target, int threads)
+    : Planner(module, wiring, kernels, &target, threads) {}
+
+Planner::Planner(const graph::Module& module) : Planner(module, no_wiring(), {}, nullptr, 1) {}
 
 Planner::Sized Planner::sized(graph::ValueId value, DType dtype) {
   Sized result{value, dtype, {}};
@@ -96,6 +103,16 @@ std::vector<std::size_t> Planner::bytes_of_all(std::span<const Sized> buffers,
   return bytes;
 }
 
+/// nullptr for groups on the host. Code that no plan before has used is made here.
+std::vector<const void*> Planner::device_functions(const Plan& plan) const {
+  std::vector<const void*> functions;
+  for (std::size_t group = 0; group < kernels_.size(); ++group) {
+    const bool on_device = kernels_[group]->space() == rkernel::Space::Device;
+    functions.push_back(on_device ? plan.launches[group].grid.function : nullptr);
+  }
+  return target_->load(functions);
+}
+
 PlanPtr Planner::make(std::span<const std::int64_t> symbols) const {
   auto plan = std::make_shared<Plan>();
   plan->symbols.assign(symbols.begin(), symbols.end());
@@ -124,6 +141,7 @@ PlanPtr Planner::make(std::span<const std::int64_t> symbols) const {
     plan->scratch_bytes = std::max(plan->scratch_bytes, launch.scratch_bytes);
     plan->shared_bytes = std::max(plan->shared_bytes, launch.shared_bytes);
   }
+  if (wiring_.on_device) plan->device_functions = device_functions(*plan);
   plan->footprint_bytes = footprint(*plan);
   return plan;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
 #include "src/runtime/system/fp_state.hpp"
@@ -13,8 +15,13 @@ using Kind = OperandSource::Kind;
 
 }  // namespace
 
+void Run::take_room(const PlanPtr& plan, const Wiring& wiring) {
+  if (budget_ == nullptr || !wiring.on_device) return;
+  plan_.reset();  // it may lose its memory
+  on_device().take_room({*plan, wiring});
+}
+
 void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
-  if (plan_ == plan) return;
   plan_.reset();
   arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
   scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
@@ -53,7 +60,7 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
 }
 
 DeviceRun& Run::on_device() {
-  if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
+  if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_, budget_);
   return *on_device_;
 }
 
@@ -75,9 +82,23 @@ std::size_t Run::bytes() const {
          (on_device_ ? on_device_->bytes() : 0);
 }
 
-bool Run::try_take() {
-  return !taken_.load(std::memory_order_relaxed) &&
-         !taken_.exchange(true, std::memory_order_acquire);
+bool Run::try_take(State from, State to) {
+  return state_.load() == from && state_.compare_exchange_strong(from, to);
+}
+
+void Run::drop_device_memory() noexcept {
+  plan_.reset();
+  if (on_device_) on_device_->drop();
+}
+
+void Run::end() noexcept {
+  plan_.reset();
+  try {
+    on_device_->give_up();
+  } catch (...) {
+    failure_ = std::current_exception();
+    on_device_->drop();
+  }
 }
 
 void Run::set_ports(std::span<const PortMemory> inputs, std::span<const PortMemory> outputs,
@@ -248,33 +269,103 @@ std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool 
   return group;
 }
 
-RunPool::RunPool(int threads, std::shared_ptr<rkernel::Device> device)
-    : device_(std::move(device)), helpers_(Helpers::of_process(threads)) {}
+RunPool::RunPool(int threads, std::shared_ptr<rkernel::Device> device,
+                 std::shared_ptr<DeviceBudget> budget)
+    : device_(std::move(device)),
+      budget_(std::move(budget)),
+      helpers_(Helpers::of_process(threads)) {
+  if (budget_) budget_->join(*this);
+}
 
 RunPool::~RunPool() {
+  if (budget_) budget_->leave(*this);
   for (Run* run = first_.load(); run != nullptr;) delete std::exchange(run, run->next_);
 }
 
 Run* RunPool::take(Run* preferred) {
-  if (preferred != nullptr && preferred->try_take()) return preferred;
+  const auto try_take = [](Run& run) { return run.try_take(Run::State::Idle, Run::State::Taken); };
+  if (preferred != nullptr && try_take(*preferred)) return preferred;
   for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
-    if (run->try_take()) return run;
+    if (try_take(*run)) return run;
   }
   Run* run = new Run;
   run->device_ = device_.get();
+  run->budget_ = budget_.get();
   run->next_ = first_.load(std::memory_order_relaxed);
   while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release,
                                        std::memory_order_relaxed)) {}
   return run;
 }
 
-void RunPool::give_back(Run* run) { run->taken_.store(false, std::memory_order_release); }
+void RunPool::give_back(Run* run) {
+  if (!budget_) {
+    run->state_.store(Run::State::Idle, std::memory_order_release);
+    return;
+  }
+  // Else its caller might take it again before whoever waits does, each time.
+  if (budget_->awaited()) run->drop_device_memory();
+  run->state_.store(Run::State::Idle);
+  budget_->run_is_free();
+}
+
+void RunPool::leave(Run* run) {
+  if (!budget_) return;
+  run->state_.store(Run::State::Left);
+  budget_->run_is_free();
+}
+
+void RunPool::take_back(Run* run) {
+  if (!budget_) return;
+  while (!run->try_take(Run::State::Left, Run::State::Taken)) run->state_.wait(Run::State::Ending);
+  if (run->failure_) std::rethrow_exception(std::exchange(run->failure_, nullptr));
+}
+
+bool RunPool::release_one() noexcept {
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
+    if (!run->try_take(Run::State::Idle, Run::State::Taken)) continue;
+    const bool any = run->holds_device_memory();
+    if (any) run->drop_device_memory();
+    run->state_.store(Run::State::Idle);
+    if (any) return true;
+  }
+  return false;
+}
+
+bool RunPool::end_one() noexcept {
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
+    if (!run->try_take(Run::State::Left, Run::State::Ending)) continue;
+    const bool any = run->holds_device_memory();
+    if (any) run->end();
+    run->state_.store(Run::State::Left);
+    run->state_.notify_all();
+    if (any) return true;
+  }
+  return false;
+}
+
+void RunPool::check_limit(const Plan& plan, const Wiring& wiring) const {
+  if (!budget_ || !wiring.on_device) return;
+  const DeviceNeeds needs(plan, wiring);
+  if (needs.sum() <= budget_->limit()) return;
+  throw Error(
+      ErrorKind::device,
+      fmt::format("a run of this shape needs {} bytes of the memory of {} ({} for intermediate "
+                  "tensors, {} for partial sums, {} for tables), and all runs of the graph "
+                  "together may hold {} (Options::device_memory, --device-memory): raise that, or "
+                  "run smaller shapes",
+                  needs.sum(), device_->name(), needs.arena, needs.shared, needs.tables,
+                  budget_->limit()));
+}
 
 void RunPool::bind(Run& run, const PlanPtr& plan, const Wiring& wiring) {
+  if (run.plan_ == plan) return;
+  check_limit(*plan, wiring);
+  run.take_room(plan, wiring);
   try {
     run.bind(plan, wiring);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::device || !release_idle()) throw;
+    run.take_room(plan, wiring);
     run.bind(plan, wiring);
   }
 }
@@ -282,7 +373,7 @@ void RunPool::bind(Run& run, const PlanPtr& plan, const Wiring& wiring) {
 bool RunPool::release_idle() {
   bool any = false;
   for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
-    if (!run->try_take()) continue;
+    if (!run->try_take(Run::State::Idle, Run::State::Taken)) continue;
     any = any || run->bytes() > 0;
     run->release();
     give_back(run);

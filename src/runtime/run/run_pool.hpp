@@ -2,10 +2,12 @@
 // The memory of runs in flight: one Run for each, reused.
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "src/runtime/device/budget.hpp"
 #include "src/runtime/device/run.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
@@ -19,8 +21,10 @@ namespace dyn::runtime {
 /// is taken.
 class Run {
  public:
-  /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for
-  /// no memory.
+  /// Gets room for a plan's memory on the device, where that has a limit; may wait for other runs.
+  /// Before bind(). Throws what a run that left has come to.
+  void take_room(const PlanPtr& plan, const Wiring& wiring);
+  /// Makes ready for a plan. Throws Error(device) for no memory.
   void bind(const PlanPtr& plan, const Wiring& wiring);
   /// Tells where inputs, outputs and states are this time; all stay where they are until the run
   /// has ended. Throws Error(device) where there is no memory for copies of ports on the device.
@@ -64,7 +68,17 @@ class Run {
   void copy_ports(OperandSource::Kind kind);
   void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
   void launch(std::size_t group, Helpers::InFlight& in_flight);
-  bool try_take();
+  /// Who may touch the run: nobody, so that anybody may take it; its caller; for a moment whoever
+  /// needs its memory, in place of either. One that is Left has work on the device, and belongs to
+  /// its caller still.
+  enum class State : int { Idle, Taken, Left, Ending };
+  bool try_take(State from, State to);
+  /// The device's memory alone, of a run that is over.
+  void drop_device_memory() noexcept;
+  bool holds_device_memory() const { return on_device_ && on_device_->bytes() > 0; }
+  /// The device's memory alone, of a run that is Ending: waits for its work. What this fails with
+  /// is for its caller.
+  void end() noexcept;
   /// Gives back all memory, on host and device; the next bind() takes it anew.
   void release();
   std::size_t bytes() const;
@@ -76,7 +90,7 @@ class Run {
   std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
 
   Team* team_ = nullptr;  ///< of the last run on several threads; belongs to the helpers
-  std::atomic<bool> taken_{true};
+  std::atomic<State> state_{State::Taken};
   Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
 
   PlanPtr plan_;
@@ -88,6 +102,8 @@ class Run {
   std::atomic<std::int32_t> status_{0};
 
   rkernel::Device* device_ = nullptr;  ///< the pool's
+  DeviceBudget* budget_ = nullptr;     ///< the pool's; nullptr: device memory has no limit
+  std::exception_ptr failure_;         ///< of end(), until take_back()
   const Wiring* wiring_ = nullptr;
   std::vector<PortCopy> port_copies_;
   MemoryBlock port_copies_memory_;
@@ -96,20 +112,31 @@ class Run {
 
 /// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is
 /// lock-free.
-class RunPool {
+class RunPool final : private DeviceBudget::Holder {
  public:
-  /// `threads`: of a run, its caller included. `device`: of the groups that run there.
-  explicit RunPool(int threads, std::shared_ptr<rkernel::Device> device = nullptr);
-  ~RunPool();
+  /// `threads`: of a run, its caller included. `device`: of the groups that run there. `budget`: of
+  /// device memory; nullptr: it has no limit.
+  explicit RunPool(int threads, std::shared_ptr<rkernel::Device> device = nullptr,
+                   std::shared_ptr<DeviceBudget> budget = nullptr);
+  ~RunPool() override;
   RunPool(const RunPool&) = delete;
   RunPool& operator=(const RunPool&) = delete;
 
   /// `preferred` where it is free (it has the caller's plan), else any other, else a new one.
   Run* take(Run* preferred);
   void give_back(Run* run);
+  /// The run has left work on the device: until take_back() its memory may be taken when the work
+  /// is over.
+  void leave(Run* run);
+  /// Throws what went wrong in the meantime; the run is taken all the same.
+  void take_back(Run* run);
+  /// Somebody waits for device memory: runs should end before they return.
+  bool awaited() const { return budget_ && budget_->awaited(); }
 
-  /// Makes a run that is taken ready for a plan. Where there is no memory for it, the memory of all
-  /// idle runs is released, and it is tried once more. Throws Error(device) as Run::bind does.
+  /// Makes a run that is taken ready for a plan; does nothing where it ran by the same last. Where
+  /// there is no memory for it, the memory of all idle runs is released, and it is tried once more;
+  /// beyond the limit of the device's memory it waits for other runs. Throws Error(device) as
+  /// Run::bind does, and where the plan alone needs more than the limit.
   void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
 
   /// Returns whether there was any memory of idle runs to release.
@@ -121,8 +148,13 @@ class RunPool {
   std::size_t bytes() const;
 
  private:
+  bool release_one() noexcept override;
+  bool end_one() noexcept override;
+  void check_limit(const Plan& plan, const Wiring& wiring) const;
+
   std::atomic<Run*> first_{nullptr};
   const std::shared_ptr<rkernel::Device> device_;
+  const std::shared_ptr<DeviceBudget> budget_;
   const std::shared_ptr<Helpers> helpers_;
 };
 

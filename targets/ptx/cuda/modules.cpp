@@ -108,8 +108,7 @@ void Modules::make(const std::vector<const codegen::KernelSource*>& missing, int
     kernels_.emplace(source.key, std::move(kept));
     ++counter;
   };
-  codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
-    const codegen::KernelSource& source = *missing[i];
+  const auto make_one = [&](const codegen::KernelSource& source) {
     if (const std::optional<LoadedKernel> kernel = load_from_disk(source)) {
       keep(source, *kernel, report.from_disk);
       return;
@@ -120,6 +119,14 @@ void Modules::make(const std::vector<const codegen::KernelSource*>& missing, int
     if (problem.empty()) return;
     const std::lock_guard lock(mutex);
     warning = problem;
+  };
+  codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
+    try {
+      make_one(*missing[i]);
+    } catch (const Error& error) {
+      if (missing[i]->problem.empty()) throw;
+      throw error.within(fmt::format("making the code of '{}'", missing[i]->problem));
+    }
   });
   if (!warning.empty() && !missing.empty()) report.warnings.push_back(std::move(warning));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,14 +22,36 @@ static_assert(sizeof(DeviceAddress) == sizeof(DevicePointer));
 
 /// To be used with the context current.
 struct Event {
-  explicit Event(const Context& owner) : context(owner) {
-    context.check(context.driver().cuEventCreate(&handle, 0), "making an event");
+  explicit Event(const Context& owner, unsigned flags = 0) : context(owner) {
+    context.check(context.driver().cuEventCreate(&handle, flags), "making an event");
   }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { context.driver().cuEventDestroy(handle); }
   const Context& context;
   EventHandle handle = nullptr;
+};
+
+class Mark final : public rkernel::StreamMark {
+ public:
+  explicit Mark(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+    const Context::Scope scope(*context_);
+    event_.emplace(*context_, event_disable_timing);
+  }
+  ~Mark() override {
+    const Context::Scope scope(*context_, std::nothrow);
+    event_.reset();
+  }
+  EventHandle event() const { return event_->handle; }
+  void wait() override {
+    const Context::Scope scope(*context_);
+    context_->check(context_->driver().cuEventSynchronize(event_->handle),
+                    "waiting for the work of a run");
+  }
+
+ private:
+  std::shared_ptr<const Context> context_;
+  std::optional<Event> event_;
 };
 
 class CudaStream final : public rkernel::Stream {
@@ -165,6 +188,13 @@ class CudaStream final : public rkernel::Stream {
     check(result, "waiting for the device");
     launches_ = 0;
     has_work_ = false;
+  }
+
+  void mark(std::unique_ptr<rkernel::StreamMark>& mark) override {
+    if (mark == nullptr) mark = std::make_unique<Mark>(context_);
+    const Context::Scope scope(*context_);
+    check(context_->driver().cuEventRecord(static_cast<const Mark&>(*mark).event(), stream_),
+          "recording an event");
   }
 
  private:

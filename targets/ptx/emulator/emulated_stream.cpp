@@ -67,6 +67,7 @@ class EmulatedStream final : public rkernel::Stream {
     if (const std::optional<FaultReport> failed = std::exchange(failed_, std::nullopt))
       throw Error(ErrorKind::device, to_string(*failed));
   }
+  void mark(std::unique_ptr<rkernel::StreamMark>& mark) override { mark.reset(); }
 
  private:
   std::shared_ptr<EmulatedMemory> memory_;

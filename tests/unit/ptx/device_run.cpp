@@ -59,9 +59,9 @@ std::map<graph::ValueId, Floats> buffers_of(const LoweredGraph& graph, const Sym
   return buffers;
 }
 
-DeviceRun::DeviceRun(rkernel::Target& target, const LoweredGraph& graph,
+DeviceRun::DeviceRun(const rkernel::Target& target, const LoweredGraph& graph,
                      const std::map<graph::ValueId, Floats>& initial)
-    : device_(target.device()), stream_(device_->make_stream()) {
+    : target_(target), device_(target.device()), stream_(device_->make_stream()) {
   for (const rkernel::Problem& problem : graph.problems) {
     for (const rkernel::Operand& operand : problem.operands) {
       if (blocks_.count(operand.buffer) > 0) continue;
@@ -104,7 +104,7 @@ void DeviceRun::run(const rkernel::Problem& problem, const rkernel::Kernel& kern
                   launch.ints.size() * sizeof launch.ints[0]);
   stream_->clear(status.address(), sizeof(std::int32_t));
   rkernel::DeviceLaunch call;
-  call.function = launch.grid.function;
+  call.function = target_.load({&launch.grid.function, 1}).front();
   call.name = problem.name.c_str();
   call.blocks = launch.grid.blocks;
   call.threads = launch.grid.threads;

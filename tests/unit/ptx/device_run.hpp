@@ -21,13 +21,15 @@ std::map<graph::ValueId, Floats> buffers_of(const LoweredGraph& graph, const Sym
 /// Buffers in the memory of a target's device.
 class DeviceRun {
  public:
-  DeviceRun(rkernel::Target& target, const LoweredGraph& graph,
+  /// The target must outlive it.
+  DeviceRun(const rkernel::Target& target, const LoweredGraph& graph,
             const std::map<graph::ValueId, Floats>& initial);
   /// Runs one problem and waits for it.
   void run(const rkernel::Problem& problem, const rkernel::Kernel& kernel, const Symbols& symbols);
   Floats output(graph::ValueId base);
 
  private:
+  const rkernel::Target& target_;
   std::shared_ptr<rkernel::Device> device_;
   std::unique_ptr<rkernel::Stream> stream_;
   std::map<graph::ValueId, rkernel::DeviceBlock> blocks_;

@@ -2,12 +2,9 @@
 // of other libraries.
 
 #include <algorithm>
-
-#include "src/runtime/load/fallback_target.hpp"
-#include "targets/ptx/ptx_target.hpp"
 #include "tests/support/fake_driver.hpp"
 #include "tests/unit/runtime/device/models.hpp"
-#include "tests/unit/runtime/load/fake_target.hpp"
+#include "tests/unit/runtime/device/on_driver.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
@@ -18,18 +15,6 @@ using test::FakeDriver;
 using test::ForeignContext;
 
 namespace {
-
-TargetFactory on_driver(std::shared_ptr<const ptx::cuda::Driver> driver) {
-  return [driver = std::move(driver)](const Options& options, int threads, const Dump& dump) {
-    ptx::TargetOptions target;
-    target.device = ptx::open_cuda_device("", "", driver);
-    target.machine = target.device->machine();
-    target.threads = threads;
-    return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
-      return make_fake_target(options, threads, dump);
-    });
-  };
-}
 
 ModelPtr load_chain(const FakeDriver& fake) { return load_model(chain, on_driver(fake.open())); }
 

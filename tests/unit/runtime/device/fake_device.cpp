@@ -30,6 +30,20 @@ class FakeGraph final : public rkernel::LaunchGraph {
   std::vector<const void*> functions;
 };
 
+class FakeStream;
+
+class FakeMark final : public rkernel::StreamMark {
+ public:
+  explicit FakeMark(FakeDevice& device) : device_(device) {}
+  void wait() override;
+
+  FakeStream* stream = nullptr;
+  std::int64_t place = 0;  ///< so many commands of the stream come before it
+
+ private:
+  FakeDevice& device_;
+};
+
 class FakeStream final : public rkernel::Stream {
  public:
   explicit FakeStream(FakeDevice& device) : device_(device) {}
@@ -89,13 +103,19 @@ class FakeStream final : public rkernel::Stream {
   void synchronise() override {
     const Own own(device_);
     ++device_.counts_.waits;
-    auto queue = std::move(queue_);
-    queue_.clear();
-    device_.queued_commands_ -= static_cast<int>(queue.size());
-    if (fails(device_.fail_wait))
-      throw Error(ErrorKind::device, "the fake device was asked to fail");
-    for (const auto& command : queue) command();
-    device_.release_idle();
+    run_first(queue_.size(), device_.fail_wait);
+  }
+  void mark(std::unique_ptr<rkernel::StreamMark>& mark) override {
+    const Own own(device_);
+    if (mark == nullptr) mark = std::make_unique<FakeMark>(device_);
+    auto& place = static_cast<FakeMark&>(*mark);
+    place.stream = this;
+    place.place = taken_ + static_cast<std::int64_t>(queue_.size());
+  }
+  /// With the device held.
+  void run_until(std::int64_t place) {
+    run_first(static_cast<std::size_t>(std::max<std::int64_t>(0, place - taken_)),
+              device_.fail_mark);
   }
 
  private:
@@ -119,6 +139,17 @@ class FakeStream final : public rkernel::Stream {
       kept.operands = operands;
       run(kept);
     });
+  }
+
+  void run_first(std::size_t count, int& countdown) {
+    const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(count);
+    const std::vector<std::function<void()>> commands(queue_.begin(), end);
+    queue_.erase(queue_.begin(), end);
+    taken_ += static_cast<std::int64_t>(count);
+    device_.queued_commands_ -= static_cast<int>(count);
+    if (fails(countdown)) throw Error(ErrorKind::device, "the fake device was asked to fail");
+    for (const auto& command : commands) command();
+    device_.release_idle();
   }
 
   void push(std::function<void()> command) {
@@ -151,7 +182,14 @@ class FakeStream final : public rkernel::Stream {
 
   FakeDevice& device_;
   std::vector<std::function<void()>> queue_;
+  std::int64_t taken_ = 0;  ///< commands that are no longer in the queue
 };
+
+void FakeMark::wait() {
+  const std::lock_guard lock(device_.mutex_);
+  ++device_.counts_.mark_waits;
+  stream->run_until(place);
+}
 
 DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
   const std::lock_guard lock(mutex_);
@@ -164,7 +202,10 @@ DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
   const DeviceAddress address = next_;
   constexpr DeviceAddress gap = 4096;
   next_ += (bytes + 2 * gap) / gap * gap;
-  blocks_[address] = {std::vector<std::byte>(bytes, std::byte{0xcd}), std::vector<bool>(bytes)};
+  const bool of_run = what.ends_with("of a run");
+  if (of_run) most_bytes_of_runs_ = std::max(most_bytes_of_runs_, bytes_of_runs_ += bytes);
+  blocks_[address] = {of_run, std::vector<std::byte>(bytes, std::byte{0xcd}),
+                      std::vector<bool>(bytes)};
   own_allocations_ += allocations_of_this_thread() - before;
   return address;
 }
@@ -172,6 +213,8 @@ DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
 void FakeDevice::release(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
   released_.push_back(address);
+  const Block& block = blocks_.at(address);
+  if (block.of_run) bytes_of_runs_ -= block.bytes.size();
   release_idle();
 }
 
@@ -235,6 +278,14 @@ std::size_t FakeDevice::live_bytes() const {
   std::size_t sum = 0;
   for (const auto& [address, block] : blocks_) sum += block.bytes.size();
   return sum;
+}
+std::size_t FakeDevice::most_bytes_of_runs() const {
+  const std::lock_guard lock(mutex_);
+  return most_bytes_of_runs_;
+}
+void FakeDevice::fail_next_allocation() {
+  const std::lock_guard lock(mutex_);
+  fail_allocation = 1;
 }
 int FakeDevice::live_streams() const {
   const std::lock_guard lock(mutex_);

@@ -23,6 +23,7 @@ class FakeFunction {
 struct FakeCounts {
   int allocations = 0, uploads = 0, downloads = 0, launches = 0,
       waits = 0;  ///< launches: in graphs, too
+  int mark_waits = 0;
   int graphs = 0, replays = 0;
 };
 
@@ -40,12 +41,17 @@ class FakeDevice final : public rkernel::Device {
       std::span<const rkernel::DeviceLaunch> launches) override;
 
   // Faults: the call with this number from now on (1: the next) fails; 0: none does.
-  int fail_allocation = 0, fail_launch = 0, fail_wait = 0, fail_graph = 0, fail_replay = 0;
+  int fail_allocation = 0, fail_launch = 0, fail_wait = 0, fail_graph = 0, fail_replay = 0,
+      fail_mark = 0;
+  /// The same while other threads use the device.
+  void fail_next_allocation();
   std::size_t memory_bytes = std::size_t{1} << 30;
 
   FakeCounts counts() const;
   std::size_t live_blocks() const;
   std::size_t live_bytes() const;
+  /// The most bytes "of a run" that were allocated and not yet released at one time.
+  std::size_t most_bytes_of_runs() const;
   int live_streams() const;
   int queued_commands() const;   ///< of all streams
   int dropped_commands() const;  ///< of streams that ended with work in their queue
@@ -54,7 +60,9 @@ class FakeDevice final : public rkernel::Device {
 
  private:
   friend class FakeStream;
+  friend class FakeMark;
   struct Block {
+    bool of_run = false;
     std::vector<std::byte> bytes;
     std::vector<bool> known;
   };
@@ -72,6 +80,7 @@ class FakeDevice final : public rkernel::Device {
   FakeCounts counts_;
   int live_streams_ = 0, queued_commands_ = 0, dropped_commands_ = 0;
   std::int64_t own_allocations_ = 0;
+  std::size_t bytes_of_runs_ = 0, most_bytes_of_runs_ = 0;
 };
 
 }  // namespace dyn::testing
