@@ -21,8 +21,9 @@ constexpr int tile_row_padding = 4;  ///< floats after a row of a tile on CUDA c
 constexpr double softmax_instructions = 22;
 /// Shared memory that one block should leave to another, where a smaller tile of keys can do so.
 constexpr int preferred_shared_bytes = 100 * 1024;
-/// Scores and accumulators of one thread, where fewer keys can make them fewer: 32, and 16.
-constexpr int preferred_held = 80, most_held = 140;
+/// Scores and accumulators of one thread, where fewer keys can make them fewer: 32, and 16. With 80
+/// ptxas 13.0 spills (attention/ptxas_test).
+constexpr int preferred_held = 72, most_held = 140;
 
 int aligned(int bytes) { return static_cast<int>(round_up(bytes, alignment)); }
 
@@ -168,13 +169,6 @@ int GpuAttentionTile::statistic_bytes() const {
 int GpuAttentionTile::shared_bytes() const {
   const int loop = query_bytes() + stages * (key_bytes() + value_bytes()) + share_bytes();
   return std::max(loop, output_bytes() + statistic_bytes());
-}
-
-// Where the threads of a warp have 64 keys, and accumulators for 96 columns, ptxas 13.0 spills:
-// attention/ptxas_test.
-bool GpuAttentionTile::can_share_rows() const {
-  constexpr int most_shared_keys = 32;
-  return part_keys <= most_shared_keys || held(*this) < preferred_held;
 }
 
 int GpuAttentionTile::part_bytes() const { return block_m * (width + 2) * float_size; }

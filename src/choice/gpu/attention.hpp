@@ -48,8 +48,6 @@ struct GpuAttentionTile {
   /// Bytes in the launch's memory of one block's part of the keys, where blocks share rows: maximum
   /// and sum of each row, then the outputs of all; a multiple of 16.
   int part_bytes() const;
-  /// False where threads have no registers left for sharing rows with other blocks.
-  bool can_share_rows() const;
   std::string to_string() const;  ///< "bf16 tensor cores 64 rows, 64 keys, depth 64 and 64"
 };
 

@@ -76,8 +76,7 @@ void AttentionManifest::add_classes(const GpuAttentionTile& tile) {
     const auto copy = [&](std::size_t i) {
       return known[i].value_or(vectors) ? Copy::Vectors : Copy::Elements;
     };
-    classes_.push_back(
-        {tile, copy(0), copy(1), copy(2), lanes_, shares_rows_ && tile.can_share_rows()});
+    classes_.push_back({tile, copy(0), copy(1), copy(2), lanes_, shares_rows_});
     if (!open) return;
   }
 }

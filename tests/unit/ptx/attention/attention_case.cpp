@@ -246,7 +246,7 @@ AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType 
   c.residual = chance(3);
   c.output = chance(3) ? dtype : DType::f32;
   c.blocks = static_cast<int>(1 + random() % 3);
-  if (tile.can_share_rows() && chance(3)) {
+  if (chance(3)) {
     c.keys += 2 * std::int64_t{tile.block_keys()};
     part_keys(c, random);
   }

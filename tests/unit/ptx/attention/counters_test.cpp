@@ -23,7 +23,7 @@ AttentionCase whole_block(const GpuAttentionTile& tile) {
   c.n = tile.width;
   c.d = tile.depth;
   c.keys = 3 * std::int64_t{tile.block_keys()};
-  c.shares_rows = tile.can_share_rows();
+  c.shares_rows = true;
   c.blocks = 1;
   return c;
 }
