@@ -17,8 +17,6 @@ namespace {
 constexpr int float_size = 4;
 constexpr int alignment = 128;       ///< of tiles in shared memory
 constexpr int tile_row_padding = 4;  ///< floats after a row of a tile on CUDA cores
-/// Instructions for one score between the products: scale, maximum, e^x, sum, conversion.
-constexpr double softmax_instructions = 22;
 /// Shared memory that one block should leave to another, where a smaller tile of keys can do so.
 constexpr int preferred_shared_bytes = 100 * 1024;
 /// Scores and accumulators of one thread, where fewer keys can make them fewer: 32, and 16. With 80
@@ -61,7 +59,8 @@ double seconds_of_step(const GpuMachine& machine, const GpuAttentionTile& tile, 
   const double per_warp = std::max(warps, partitions);
   const double scores = static_cast<double>(tile.warp_m) * tile.part_keys;
   const double multiply_adds = scores * (tile.depth + tile.width);
-  const double softmax = scores / warp_lanes * softmax_instructions * per_warp / partitions;
+  const double softmax =
+      scores / warp_lanes * default_calibration().gpu_softmax_instructions * per_warp / partitions;
   if (tile.engine == Engine::CudaCores) {
     const double cycles = multiply_adds * per_warp / machine.f32_fma + softmax;
     return cycles / steps_of(tile) / machine.clock_hz;

@@ -1,7 +1,11 @@
 #include "targets/ptx/attention/softmax.hpp"
 
-#include <limits>
+#include <llvm/IR/Intrinsics.h>
 
+#include <limits>
+#include <numbers>
+
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/words.hpp"
 
@@ -28,15 +32,26 @@ llvm::Value* OnlineSoftmax::across(llvm::Value* value, int distance) {
   return builder_.CreateBitCast(word, builder_.getFloatTy());
 }
 
-// The first where neither is larger: a NaN among the second ones leaves no trace here.
 llvm::Value* OnlineSoftmax::larger(llvm::Value* a, llvm::Value* b) {
-  return builder_.CreateSelect(builder_.CreateFCmpOGT(b, a), b, a);
+  return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
+}
+
+llvm::Value* OnlineSoftmax::exponent(llvm::Value* maximum) {
+  llvm::Value* seen = builder_.CreateSelect(builder_.CreateFCmpOEQ(maximum, number(minus_infinity)),
+                                            number(0), maximum);
+  return builder_.CreateFMul(seen, number(std::numbers::log2e));
 }
 
 llvm::Value* OnlineSoftmax::weight(llvm::Value* maximum, llvm::Value* of) {
-  llvm::Value* seen =
-      builder_.CreateSelect(builder_.CreateFCmpOEQ(of, number(minus_infinity)), number(0), of);
-  return math_.exp_not_positive(builder_.CreateFSub(maximum, seen));
+  llvm::Value* own = builder_.CreateFMul(maximum, number(std::numbers::log2e));
+  return approximate_exp2(builder_, builder_.CreateFSub(own, exponent(of)));
+}
+
+llvm::Value* OnlineSoftmax::share(llvm::Value* score, llvm::Value* exponent) {
+  llvm::Value* power =
+      builder_.CreateIntrinsic(llvm::Intrinsic::fma, {builder_.getFloatTy()},
+                               {score, number(std::numbers::log2e), builder_.CreateFNeg(exponent)});
+  return approximate_exp2(builder_, power);
 }
 
 llvm::Value* OnlineSoftmax::inverse(llvm::Value* sum) {
@@ -63,15 +78,16 @@ Values OnlineSoftmax::step(const Values& scores, RowState& state) {
     for (int distance = 1; distance < places.row_lanes(); distance *= 2)
       maximum = larger(maximum, across(maximum, distance));
   }
-  Values factors;
+  Values factors, exponents;
   for (std::size_t row = 0; row < maxima.size(); ++row) {
     factors.push_back(weight(state.maxima[row], maxima[row]));
+    exponents.push_back(exponent(maxima[row]));
     state.sums[row] = builder_.CreateFMul(state.sums[row], factors[row]);
   }
   scale(state.accumulators, factors);
   Values shares;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    shares.push_back(weight(scores[i], maxima[row_of(i)]));
+    shares.push_back(share(scores[i], exponents[row_of(i)]));
     state.sums[row_of(i)] = builder_.CreateFAdd(state.sums[row_of(i)], shares[i]);
   }
   state.maxima = std::move(maxima);
