@@ -152,7 +152,7 @@ void run(const Arguments& arguments) {
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
   std::fprintf(
       stderr,
-      "%lld lines, %.0f lines/s, %zu distinct shapes, %lld kernels compiled after the first line\n",
+      "%lld lines, %.0f lines/s, %zu distinct shapes, %lld kernels compiled after the load\n",
       static_cast<long long>(totals.lines),
       totals.seconds > 0 ? static_cast<double>(totals.lines) / totals.seconds : 0.0,
       totals.lengths.size(), static_cast<long long>(model.graph().kernels_compiled_since_load()));
