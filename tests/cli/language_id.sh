@@ -64,9 +64,10 @@ check "three lines on the emulator: the three languages of the CPU" bash -c "dif
 check "three lines on the emulator: the probabilities of the CPU" bash -c \
   "paste three-answers three-cpu | awk -F'\t' 'function apart(x) { return x < 0 ? -x : x } apart(\$2 - \$4) > 0.001 || \$2 + 0 < 0.5 { print; bad = 1 } END { exit bad || NR != 3 }'"
 # A GPU's code is made when a shape first needs it, and never again.
-cat three three | "$program" --device emulator 2>statistics-twice >/dev/null
-check "lines that come again compile nothing on the emulator" bash -c \
-  "diff <(grep -o '[0-9]* kernels compiled' statistics) <(grep -o '[0-9]* kernels compiled' statistics-twice)"
+compiled() { DYN_CACHE_DIR=none "$program" --device emulator 2>&1 >/dev/null | grep -o '[0-9]* kernels compiled'; }
+once=$(compiled <three)
+twice=$(cat three three | compiled)
+check "lines that come again compile nothing on the emulator" test "${once%% *}" -gt 0 -a "$once" = "$twice"
 check "an unknown device is an error" bash -c "! '$program' --device abacus three 2>/dev/null"
 check "an unknown GPU is an error" bash -c "! '$program' --device emulator --gpu abacus three 2>/dev/null"
 
