@@ -36,21 +36,12 @@ llvm::Value* OnlineSoftmax::larger(llvm::Value* a, llvm::Value* b) {
   return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
 }
 
-llvm::Value* OnlineSoftmax::exponent(llvm::Value* maximum) {
+// The difference comes first: the least number, as masks have it, has no multiple.
+llvm::Value* OnlineSoftmax::weight(llvm::Value* score, llvm::Value* maximum) {
   llvm::Value* seen = builder_.CreateSelect(builder_.CreateFCmpOEQ(maximum, number(minus_infinity)),
                                             number(0), maximum);
-  return builder_.CreateFMul(seen, number(std::numbers::log2e));
-}
-
-llvm::Value* OnlineSoftmax::weight(llvm::Value* maximum, llvm::Value* of) {
-  llvm::Value* own = builder_.CreateFMul(maximum, number(std::numbers::log2e));
-  return approximate_exp2(builder_, builder_.CreateFSub(own, exponent(of)));
-}
-
-llvm::Value* OnlineSoftmax::share(llvm::Value* score, llvm::Value* exponent) {
   llvm::Value* power =
-      builder_.CreateIntrinsic(llvm::Intrinsic::fma, {builder_.getFloatTy()},
-                               {score, number(std::numbers::log2e), builder_.CreateFNeg(exponent)});
+      builder_.CreateFMul(builder_.CreateFSub(score, seen), number(std::numbers::log2e));
   return approximate_exp2(builder_, power);
 }
 
@@ -78,16 +69,15 @@ Values OnlineSoftmax::step(const Values& scores, RowState& state) {
     for (int distance = 1; distance < places.row_lanes(); distance *= 2)
       maximum = larger(maximum, across(maximum, distance));
   }
-  Values factors, exponents;
+  Values factors;
   for (std::size_t row = 0; row < maxima.size(); ++row) {
     factors.push_back(weight(state.maxima[row], maxima[row]));
-    exponents.push_back(exponent(maxima[row]));
     state.sums[row] = builder_.CreateFMul(state.sums[row], factors[row]);
   }
   scale(state.accumulators, factors);
   Values shares;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    shares.push_back(share(scores[i], exponents[row_of(i)]));
+    shares.push_back(weight(scores[i], maxima[row_of(i)]));
     state.sums[row_of(i)] = builder_.CreateFAdd(state.sums[row_of(i)], shares[i]);
   }
   state.maxima = std::move(maxima);

@@ -22,16 +22,15 @@ class OnlineSoftmax {
 
   RowState begin() const;
   /// Brings the state up to date with one tile's scores (scaled, -inf where hidden), which become
-  /// shares e^(score - maximum), as 2^(score log2(e) - maximum log2(e)): one multiply-add and the
-  /// GPU's approximation. A share is off by 2^-22, and 2^-24 of its power, of itself. A maximum of
-  /// -inf (nothing seen yet) counts as 0, so that no -inf - -inf arises. NaN scores make the row
-  /// NaN. All lanes of a warp come here together.
+  /// shares e^(score - maximum), as 2^((score - maximum) log2(e)) by the GPU's approximation: a
+  /// share is off by 2^-22, and 2^-23 of its power, of itself. A maximum of -inf (nothing seen yet)
+  /// counts as 0, so that no -inf - -inf arises. NaN scores make the row NaN. All lanes of a warp
+  /// come here together.
   std::vector<llvm::Value*> step(const std::vector<llvm::Value*>& scores, RowState& state);
   /// Sums of whole rows, the same in all lanes of a row.
   void finish(RowState& state);
-  /// e^(maximum - of) for a row, 0 for a row that has seen nothing. Both are rounded as shares have
-  /// them, so that these stay what they were to each other.
-  llvm::Value* weight(llvm::Value* maximum, llvm::Value* of);
+  /// e^(score - maximum), of a score or of an earlier maximum; 0 where nothing was seen.
+  llvm::Value* weight(llvm::Value* score, llvm::Value* maximum);
   /// 1 / sum, 0 for 0: a row that sees nothing gives 0.
   llvm::Value* inverse(llvm::Value* sum);
   /// NaN where one is.
@@ -40,10 +39,6 @@ class OnlineSoftmax {
   void scale(std::vector<llvm::Value*>& accumulators, const std::vector<llvm::Value*>& factors);
 
  private:
-  /// maximum * log2(e), 0 for -inf.
-  llvm::Value* exponent(llvm::Value* maximum);
-  /// e^score over 2^exponent.
-  llvm::Value* share(llvm::Value* score, llvm::Value* exponent);
   /// The value of the lane whose index differs in this bit.
   llvm::Value* across(llvm::Value* value, int distance);
   llvm::Value* number(double value) const {

@@ -25,6 +25,8 @@ enum AxisOfAttention : std::size_t { in_batch, in_group, in_m, in_n, in_keys, in
 
 constexpr std::uint8_t untouched = 0xA5;
 constexpr double infinity = std::numeric_limits<double>::infinity();
+/// What exporters hide keys with.
+constexpr double least = std::numeric_limits<float>::lowest();
 
 /// Rows of `heads` matrices, each of `rows` x `columns`.
 struct Rows {
@@ -143,6 +145,7 @@ class Expectation {
       magnitude += std::fabs(product);
     }
     const double mask = c_.mask == MaskForm::None ? 0 : plain(built_.mask, index);
+    if (mask <= least) return mask;  // the sum rounds to it
     if (mask > -infinity) {
       error = std::max(error, scale * magnitude * 0x1p-20 +
                                   (std::fabs(sum * scale) + std::fabs(mask)) * 0x1p-22);
@@ -185,7 +188,8 @@ void fill_mask(const BuiltAttention& built, std::vector<std::uint8_t>& buffer,
     const bool hidden = c.hides_rows && random() % 3 == 0;
     for (index[in_keys] = 0; index[in_keys] < c.keys; ++index[in_keys]) {
       const bool nothing = hidden || random() % 5 == 0;
-      write(buffer, mask.dtype, mask.at(index), nothing ? -infinity : uniform(random));
+      const double hiding = c.hides_by_least ? least : -infinity;
+      write(buffer, mask.dtype, mask.at(index), nothing ? hiding : uniform(random));
     }
   });
 }
@@ -239,6 +243,7 @@ AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType 
   c.mask = masks[random() % std::size(masks)];
   c.hides_rows = c.mask != MaskForm::None && chance(2);
   c.mask_dtype = chance(3) ? dtype : DType::f32;
+  c.hides_by_least = c.mask_dtype == DType::f32 && chance(3);
   c.scale = chance(3) ? 0.9 : 0;
   c.heads_inside = chance(2);
   c.transposed_keys = chance(4);
@@ -264,13 +269,14 @@ std::string to_string(const AttentionCase& c) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return fmt::format(
       "{}; {} heads in groups of {}, M {} N {} keys {} d {}; {}, mask {} form {}, output {}; "
-      "copies {}{}{}, slack {} offset {}{}{}{}{}{}{} scale {}; {} parts of {}; {} blocks",
+      "copies {}{}{}, slack {} offset {}{}{}{}{}{}{}{} scale {}; {} parts of {}; {} blocks",
       c.tile.to_string(), c.batch * c.group, c.group, c.m, c.n, c.keys, c.d, name_of(c.dtype),
       name_of(c.mask_dtype), static_cast<int>(c.mask), name_of(c.output), letter(c.q), letter(c.k),
       letter(c.v), c.slack, c.offset, c.causal ? " causal" : "",
       c.heads_inside ? " heads inside" : "", c.transposed_keys ? " keys transposed" : "",
-      c.hides_rows ? " hidden rows" : "", c.bias ? " bias" : "", c.residual ? " residual" : "",
-      c.scale, c.parts.count, c.parts.span, c.blocks);
+      c.hides_rows ? " hidden rows" : "", c.hides_by_least ? " by the least number" : "",
+      c.bias ? " bias" : "", c.residual ? " residual" : "", c.scale, c.parts.count, c.parts.span,
+      c.blocks);
 }
 
 BuiltAttention::BuiltAttention(const AttentionCase& c) : form(c) {

@@ -32,7 +32,9 @@ struct AttentionCase {
   bool causal = false;
   MaskForm mask = MaskForm::None;
   bool hides_rows = false;  ///< some rows of the mask are -inf as a whole
-  double scale = 0;         ///< 0: 1 / sqrt(d)
+  bool hides_by_least =
+      false;         ///< the least f32 stands for -inf: rows that see nothing share alike
+  double scale = 0;  ///< 0: 1 / sqrt(d)
   /// Rows of one head lie `batch * group` (keys: `batch`) rows apart, as a projection leaves them.
   bool heads_inside = false;
   bool transposed_keys = false;  ///< stride 1 along the keys

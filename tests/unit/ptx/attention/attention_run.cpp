@@ -19,6 +19,7 @@ void count_edges(const AttentionCase& c, const dyn::testing::EmulatorRun& counte
   counted.edge("causal, rows that see nothing", c.causal && c.m > c.keys);
   counted.edge("mask", c.mask != MaskForm::None);
   counted.edge("hidden rows", c.hides_rows);
+  counted.edge("hidden by the least number", c.mask != MaskForm::None && c.hides_by_least);
   counted.edge("grouped heads", c.group > 1);
   counted.edge("blocks of columns", c.n > c.tile.width);
   counted.edge("parts of keys", c.tile.parts > 1);
