@@ -62,7 +62,7 @@ struct LoadReport {
   double total = 0, parse = 0, compile = 0, measure = 0, weights = 0;
   double random_weights = 0, machine = 0;
   double weights_write = 0;  ///< part of `total`: writing prepacked weights to the cache directory
-  /// What shapes may need, and what the load has made of it: on a GPU only what it timed, if that.
+  /// Shapes may need so many; the load has made the others: on a GPU only what it timed, if that.
   int kernels = 0, kernels_compiled = 0, kernels_from_disk = 0;
   std::size_t weight_bytes = 0;  ///< resident
   std::size_t weight_bytes_mapped =

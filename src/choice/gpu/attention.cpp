@@ -242,8 +242,8 @@ AttentionGrid grid_of(const GpuAttention& shape, const GpuAttentionTile& tile,
   return grid;
 }
 
-/// What a block does for others: it stores its part and counts itself; the last one reads all
-/// maxima, then all parts.
+/// A block stores its part for the others and counts itself; the last one reads all maxima, then
+/// all parts.
 double sharing_seconds(const GpuMachine& machine, const AttentionGrid& grid, int resident) {
   if (grid.parts == 1) return 0;
   const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;

@@ -75,7 +75,7 @@ struct GpuTile {
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
   int threads() const { return warp_lanes * warps(); }
   bool integers() const { return operands == DType::i8; }
-  /// What the elements of a factor of this dtype are in shared memory.
+  /// Elements of a factor of this dtype have this one in shared memory.
   DType staged(DType factor) const { return integers() ? factor : operands; }
   /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments,
   /// addresses.

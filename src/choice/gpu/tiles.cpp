@@ -21,7 +21,7 @@ struct LayerZero {
   int m, n;
 };
 
-// What a thread can hold, resp. what the instruction set multiplies (mma.m16n8 by mma_depth()).
+// A thread of CUDA cores can hold these; tensor cores multiply mma.m16n8 by mma_depth().
 std::vector<LayerZero> register_tiles(Engine engine) {
   if (engine == Engine::TensorCores) return {{16, 8}};
   return {{1, 4}, {2, 4}, {4, 4}, {8, 4}, {8, 8}};

@@ -212,10 +212,11 @@ class Target {
   /// what it has to know of the machine.
   virtual Prepared prepare(std::vector<Problem> problems, const BufferFacts& buffers) = 0;
 
-  /// What the device launches (DeviceLaunch::function) for each Grid::function of this target's, in
-  /// their order; nullptr for nullptr, and where there is no device. Code that is not there yet is
-  /// made, once however many ask for it. Thread-safe. Throws Error(device) or Error(unsupported),
-  /// naming a problem, where the device refuses code: other code can be loaded afterwards.
+  /// Gives what the device launches (DeviceLaunch::function) for each Grid::function of this
+  /// target's, in their order; nullptr for nullptr, and where there is no device. Code that is not
+  /// there yet is made, once however many ask for it. Thread-safe. Throws Error(device) or
+  /// Error(unsupported), naming a problem, where the device refuses code: other code can be loaded
+  /// afterwards.
   virtual std::vector<const void*> load(std::span<const void* const> functions) const {
     return {functions.begin(), functions.end()};
   }

@@ -25,7 +25,7 @@ class DeviceBudget {
     virtual bool end_one() noexcept = 0;
   };
 
-  /// What one run holds. Belongs to it; gives all back in the end.
+  /// One run holds this memory. Belongs to it; gives all back in the end.
   class Share {
    public:
     /// `budget`: nullptr: there is no limit, and nothing is counted.

@@ -23,7 +23,8 @@ std::size_t status_bytes_of(const Wiring& wiring) {
   return (bytes + word_bytes - 1) / word_bytes * word_bytes;
 }
 
-/// Of the tables: the operands' addresses, that of shared memory, and the launches' numbers.
+/// Counts the words of the tables: the operands' addresses, that of shared memory, and the
+/// launches' numbers.
 std::size_t words_of(const Plan& plan, const Wiring& wiring) {
   std::size_t words = 0;
   for (std::size_t group = 0; group < wiring.groups(); ++group) {
@@ -155,7 +156,7 @@ void DeviceRun::reserve_statuses(std::size_t groups) {
   statuses_ = {static_cast<std::int32_t*>(status_memory_.get()), groups};
 }
 
-/// What runs that have left report stays: on the host, where the tables go.
+/// Keeps on the host what runs that have left report, where the tables go.
 void DeviceRun::fetch_kept_statuses() {
   if (!statuses_kept_ || tables_.address() == 0) return;
   if (left_ != nullptr) left_->wait();

@@ -28,8 +28,8 @@ struct LoadRequest {
   /// Values of inputs that the text holds for: a run with others is refused.
   std::map<std::string, Tensor> decided = {};
   std::map<std::string, int> remarks = {};  ///< Module::remarks of what the text is made of
-  /// Of the device memory of all models that are parts or variants of one graph; nullptr: there is
-  /// one for this model, as Options::device_memory says.
+  /// Bounds the device memory of all models that are parts or variants of one graph; nullptr: there
+  /// is one for this model, as Options::device_memory says.
   std::shared_ptr<DeviceBudget> device_budget = nullptr;
   /// This part of the module that the text was parsed to alone; dims get their values from the
   /// whole.

@@ -56,31 +56,11 @@ bool FactorBands::asynchronous() const {
 }
 bool FactorBands::synchronous() const { return a_.copy->stores() || b_.copy->stores(); }
 
-llvm::Value* FactorBands::wide(std::int64_t value) const {
-  return builder_.getInt64(static_cast<std::uint64_t>(value));
-}
-llvm::Value* FactorBands::slot(int index) const {
-  return index == codegen::SlotTable::none ? wide(0) : operands_->slot(index);
-}
-llvm::Value* FactorBands::stride(int operand, int axis) const {
-  return slot(frame_.slots.stride(operand, axis));
-}
-llvm::Value* FactorBands::element(int operand, llvm::Value* base, llvm::Value* index) const {
-  const auto bytes = static_cast<std::int64_t>(
-      size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
-  return at_byte(builder_, base, builder_.CreateMul(index, wide(bytes)));
-}
-
-void FactorBands::prepare(codegen::Operands& operands) {
-  operands_ = &operands;
-  llvm::Value* depth = slot(frame_.slots.extent(contraction_.k));
+void FactorBands::prepare(const LaunchValues& values) {
+  values_ = &values;
+  llvm::Value* depth = values.extent(contraction_.k);
   for (Matrix* matrix : {&a_, &b_}) {
-    llvm::Type* pointer = frame_.args.pointers->getType();
-    llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(
-        pointer, frame_.args.pointers, static_cast<std::uint64_t>(matrix->operand));
-    matrix->base =
-        element(matrix->operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
-                slot(frame_.slots.offset(matrix->operand)));
+    matrix->base = values.base(matrix->operand);
     if (auto* windows = dynamic_cast<WindowCopy*>(matrix->copy.get()))
       prepare_windows(*matrix, *windows, depth);
     else
@@ -90,22 +70,29 @@ void FactorBands::prepare(codegen::Operands& operands) {
 
 void FactorBands::prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth) {
   const bool rows_along_k = &matrix == &b_ && b_rows_are_k_;
-  matrix.stride_i =
-      copy.vectors() && rows_along_k ? wide(1) : stride(matrix.operand, matrix.across);
-  llvm::Value *rows = matrix.stride_i, *columns = copy.vectors() && !rows_along_k
-                                                      ? wide(1)
-                                                      : stride(matrix.operand, contraction_.k);
+  matrix.stride_i = copy.vectors() && rows_along_k ? values_->wide(1)
+                                                   : values_->stride(matrix.operand, matrix.across);
+  llvm::Value *rows = matrix.stride_i,
+              *columns = copy.vectors() && !rows_along_k
+                             ? values_->wide(1)
+                             : values_->stride(matrix.operand, contraction_.k);
   if (rows_along_k) std::swap(rows, columns);
   copy.prepare(builder_, frame_.thread, rows, columns, depth);
 }
 
 void FactorBands::prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth) {
   const codegen::WindowSlots& slots = frame_.slots.window(matrix.operand);
-  WindowValues values{{}, slot(slots.channels), slot(slots.channel_step), depth, frame_.args.ints};
+  WindowValues values{{},
+                      values_->slot(slots.channels),
+                      values_->slot(slots.channel_step),
+                      depth,
+                      frame_.args.ints};
   for (const codegen::WindowAxisSlots& of : slots.axes)
-    values.axes.push_back({slot(of.count), slot(of.size), slot(of.stride), slot(of.dilation),
-                           slot(of.before), slot(of.extent), slot(of.step)});
-  matrix.stride_i = wide(0);
+    values.axes.push_back({values_->slot(of.count), values_->slot(of.size),
+                           values_->slot(of.stride), values_->slot(of.dilation),
+                           values_->slot(of.before), values_->slot(of.extent),
+                           values_->slot(of.step)});
+  matrix.stride_i = values_->wide(0);
   llvm::Value* table = builder_.CreateConstInBoundsGEP1_32(
       builder_.getInt8Ty(), frame_.shared,
       static_cast<unsigned>(tile_.shared_bytes() - tile_.window_table_bytes()));
@@ -118,7 +105,8 @@ llvm::Value* FactorBands::offset_of(const Matrix& matrix, llvm::Value* first,
   for (const rkernel::Loop& loop : kernel_.layers[grid_layer].loops) {
     if (loop.axis == contraction_.m || loop.axis == contraction_.n) continue;
     offset = builder_.CreateAdd(
-        offset, builder_.CreateMul(blocks.at(loop.axis), stride(matrix.operand, loop.axis)));
+        offset,
+        builder_.CreateMul(blocks.at(loop.axis), values_->stride(matrix.operand, loop.axis)));
   }
   return offset;
 }
@@ -128,7 +116,8 @@ void FactorBands::enter(const BlockOutputs& outputs, const std::map<int, llvm::V
   for (Matrix* matrix : {&a_, &b_}) {
     const bool is_a = matrix == &a_;
     llvm::Value* first = is_a ? outputs.m : outputs.n;
-    llvm::Value* origin = element(matrix->operand, matrix->base, offset_of(*matrix, first, blocks));
+    llvm::Value* origin =
+        values_->element(matrix->operand, matrix->base, offset_of(*matrix, first, blocks));
     matrix->position = matrix->copy->enter(
         builder_, {origin, is_a ? outputs.rows : outputs.columns, first, &blocks, step});
   }

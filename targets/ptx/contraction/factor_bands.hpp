@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "src/rkernel/tree/layer.hpp"
-#include "targets/llvm/problem/operands.hpp"
 #include "targets/ptx/contraction/epilogue.hpp"
 #include "targets/ptx/contraction/region.hpp"
+#include "targets/ptx/copies/launch_values.hpp"
 #include "targets/ptx/copies/moves.hpp"
 #include "targets/ptx/copies/window_copy.hpp"
 
@@ -26,8 +26,8 @@ class FactorBands {
   /// True where some copies are asynchronous, or some are not.
   bool asynchronous() const;
   bool synchronous() const;
-  /// Computes each thread's part, at the builder's place; call it once. `operands` gives slots.
-  void prepare(codegen::Operands& operands);
+  /// Computes each thread's part, at the builder's place; call it once. `values` must outlive it.
+  void prepare(const LaunchValues& values);
   /// Goes to the bands of a block's outputs. `blocks`: its index along each axis of the grid;
   /// `step`, i32: the step to begin with, nullptr: the first. All threads of the block call this
   /// together.
@@ -51,10 +51,6 @@ class FactorBands {
   std::unique_ptr<OperandCopy> copy_of(int operand, const SharedTile& tile, Copy copy,
                                        DepthAlong depth_along) const;
   DType moved_dtype(int operand, const SharedTile& tile) const;
-  llvm::Value* wide(std::int64_t value) const;
-  llvm::Value* slot(int index) const;
-  llvm::Value* stride(int operand, int axis) const;
-  llvm::Value* element(int operand, llvm::Value* base, llvm::Value* index) const;
   void prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth);
   void prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth);
   llvm::Value* offset_of(const Matrix& matrix, llvm::Value* first,
@@ -68,7 +64,7 @@ class FactorBands {
   const choice::GpuTile& tile_;
   const bool b_rows_are_k_;  ///< a row of the tile of B has one k
   Matrix a_, b_;
-  codegen::Operands* operands_ = nullptr;
+  const LaunchValues* values_ = nullptr;
 };
 
 }  // namespace dyn::ptx

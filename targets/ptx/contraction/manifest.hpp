@@ -53,7 +53,7 @@ class ContractionManifest {
  private:
   BOrder b_order(const choice::GpuTile& tile) const;
   int b_inner(const choice::GpuTile& tile) const;
-  /// What the elements of a factor, an operand, are in shared memory.
+  /// Elements of a factor, an operand, have this dtype in shared memory.
   DType staged(const choice::GpuTile& tile, int factor) const;
   void add_classes(const choice::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
   std::optional<std::size_t> find(const choice::GpuTile& tile,

@@ -304,7 +304,7 @@ class RegionEmitter final : public rkernel::Emitter {
         builder_.CreateUDiv(builder_.CreateAdd(depth, values_.wide(tile_.block_k - 1)),
                             values_.wide(tile_.block_k)),
         builder_.getInt32Ty());
-    bands_.prepare(operands_);
+    bands_.prepare(values_);
   }
 
   void open_block(int axis) {

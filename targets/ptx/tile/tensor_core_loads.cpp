@@ -172,7 +172,7 @@ class ByteLoads final : public FragmentLoads {
     const auto scaled = [&](llvm::Value* value, int by) {
       return builder.CreateMul(value, number(builder, by));
     };
-    // Of the row that the lane names: t is in bits 1 and 2, the matrix in bits 3 and 4.
+    // The row that the lane names has t in bits 1 and 2, the matrix in bits 3 and 4.
     llvm::Value* t =
         builder.CreateAnd(builder.CreateLShr(lane, number(builder, 1)), number(builder, 3));
     llvm::Value* row = builder.CreateAdd(scaled(t, 4), bit(0));
@@ -180,7 +180,7 @@ class ByteLoads final : public FragmentLoads {
     row = builder.CreateAdd(row, scaled(bit(4), half_rows));
     addresses_.prepare(builder, row, builder.CreateUDiv(first, number(builder, chunk_bytes)),
                        number(builder, 0));
-    // Of the rows that the lane gets: t is in bits 0 and 1.
+    // The rows that the lane gets have t in bits 0 and 1.
     llvm::Value* swapped = builder.CreateICmpNE(bit(1), number(builder, 0));
     for (const bool odd : {false, true}) {
       columns_of_[odd] = builder.CreateSelect(swapped, number(builder, odd ? 0x3175 : 0x2064),

@@ -131,7 +131,7 @@ void add_mmas(std::vector<RecordedKernel>& kernels, Random& random) {
   }
 }
 
-// Of bytes, each with sign or without in either factor.
+// Either factor has bytes with sign or without.
 RecordedKernel byte_mma_kernel(const std::string& kind, Random& random) {
   std::string body =
       fmt::format("  %d = call {{ i32, i32, i32, i32 }} @dyn.dev.mma.m16n8k32.{}(", kind);

@@ -163,7 +163,7 @@ class TensorCoreSum {
   }
 
  private:
-  // That of a number that is not 0; as doubles, subnormal numbers of f32 have one too.
+  // `value` is not 0; as doubles, subnormal numbers of f32 have an exponent too.
   static int exponent(double value) {
     return static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ffu) - 1023;
   }

@@ -25,7 +25,7 @@ enum AxisOfAttention : std::size_t { in_batch, in_group, in_m, in_n, in_keys, in
 
 constexpr std::uint8_t untouched = 0xA5;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// What exporters hide keys with.
+/// Exporters hide keys with this.
 constexpr double least = std::numeric_limits<float>::lowest();
 
 /// Rows of `heads` matrices, each of `rows` x `columns`.

@@ -66,7 +66,7 @@ struct MatmulCase {
 };
 std::string to_string(const MatmulCase& c);
 
-/// What the accumulators, and the bias, are: f32, or i32.
+/// The accumulators, and the bias, are f32 or i32.
 DType sum_dtype(const MatmulCase& c);
 /// sum as f32, times requantised_scale, to the nearest integer, ties to even, plus
 /// requantised_zero, within the dtype.

@@ -34,7 +34,7 @@ Words words_of(const nlohmann::json& lines) {
   return words;
 }
 
-/// What no GPU has recorded yet.
+/// No GPU has recorded these yet.
 constexpr std::string_view unrecorded[] = {"mma u8.u8", "mma u8.s8", "mma s8.u8", "mma s8.s8",
                                            "prmt"};
 
