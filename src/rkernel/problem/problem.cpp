@@ -179,6 +179,16 @@ bool Problem::has_reduction() const {
   return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });
 }
 
+std::vector<int> batch_axes(const Problem& problem) {
+  const Contraction& contraction = *problem.contraction;
+  std::vector<int> axes;
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    if (axis != contraction.m && axis != contraction.n && axis != contraction.k)
+      axes.push_back(axis);
+  }
+  return axes;
+}
+
 Group group_of(const Problem& problem) {
   if (problem.contraction) return problem.contraction->group;
   return problem.recurrence ? problem.recurrence->group : Group::None;

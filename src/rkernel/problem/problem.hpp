@@ -219,6 +219,9 @@ struct Problem {
   bool has_reduction() const;
 };
 
+/// The axes but m, n and k of its contraction, outermost first.
+std::vector<int> batch_axes(const Problem& problem);
+
 /// The group that its contraction or recurrence multiplies at once.
 Group group_of(const Problem& problem);
 

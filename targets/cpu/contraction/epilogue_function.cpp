@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
-#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 

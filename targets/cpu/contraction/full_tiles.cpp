@@ -226,16 +226,6 @@ class FullTilesEmitter {
 
 }  // namespace
 
-std::vector<int> batch_axes(const rkernel::Problem& problem) {
-  const rkernel::Contraction& contraction = *problem.contraction;
-  std::vector<int> axes;
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    if (axis != contraction.m && axis != contraction.n && axis != contraction.k)
-      axes.push_back(axis);
-  }
-  return axes;
-}
-
 codegen::KernelSource full_tiles_source(const rkernel::Problem& problem, const codegen::Isa& isa,
                                         const codegen::SlotTable& slots,
                                         const ContractionClass& shape_class, const Tile& tile) {

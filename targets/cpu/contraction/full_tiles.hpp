@@ -44,7 +44,4 @@ inline bool masks_columns(const codegen::Isa& isa, bool is_vector) {
 void call_full_tiles(codegen::Builder& builder, llvm::Value* function, llvm::Value* kernel_args,
                      const FullTiles& run, std::span<llvm::Value* const> batch);
 
-/// The axes of the batch, in their order.
-std::vector<int> batch_axes(const rkernel::Problem& problem);
-
 }  // namespace dyn::cpu

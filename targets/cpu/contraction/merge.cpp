@@ -9,7 +9,6 @@
 
 #include "targets/cpu/contraction/emitter.hpp"
 #include "targets/cpu/contraction/epilogue_function.hpp"
-#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/problem/structure_key.hpp"

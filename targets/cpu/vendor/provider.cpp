@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/contraction/launch.hpp"
 
 namespace dyn::cpu {

@@ -9,23 +9,6 @@
 #include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
-namespace {
-
-using choice::raster_rows;
-
-/// Outermost first.
-std::vector<int> batch_axes(const rkernel::Problem& problem) {
-  const rkernel::Contraction& contraction = *problem.contraction;
-  std::vector<int> axes;
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    if (axis != contraction.m && axis != contraction.n && axis != contraction.k)
-      axes.push_back(axis);
-  }
-  return axes;
-}
-
-}  // namespace
-
 RasterSlots add_raster_slots(codegen::SlotTable& slots, const rkernel::Problem& problem) {
   RasterSlots raster{};
   raster.inner_batches.resize(std::max<std::size_t>(1, batch_axes(problem).size()) - 1);
@@ -52,8 +35,8 @@ void fill_raster(const RasterSlots& raster, const rkernel::Problem& problem,
   set(raster.m_blocks, m_blocks);
   set(raster.n_blocks, n_blocks);
   set_divider(raster.batch, m_blocks * n_blocks);
-  set_divider(raster.group, raster_rows * n_blocks);
-  set_divider(raster.rest, m_blocks % raster_rows);
+  set_divider(raster.group, choice::raster_rows * n_blocks);
+  set_divider(raster.rest, m_blocks % choice::raster_rows);
   const std::vector<int> axes = batch_axes(problem);
   for (std::size_t i = 0; i < raster.inner_batches.size(); ++i)
     set_divider(raster.inner_batches[i], codegen::value_of(slots.extent(axes[i + 1]), ints));
@@ -72,7 +55,7 @@ std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder,
     return builder.CreateSub(value, builder.CreateMul(quotient, by));
   };
   llvm::Value *m_blocks = word(raster.m_blocks), *n_blocks = word(raster.n_blocks),
-              *rows_of_group = number(builder, raster_rows);
+              *rows_of_group = number(builder, choice::raster_rows);
   llvm::Value* batch = quotient(ticket, raster.batch);
   llvm::Value* block = rest(ticket, batch, builder.CreateMul(m_blocks, n_blocks));
   llvm::Value* group = quotient(block, raster.group);
