@@ -107,8 +107,7 @@ LayerTerms keys_terms(const GpuMachine& machine, const GpuAttention& shape,
                       const GpuAttentionTile& tile, int resident, double tiles) {
   LayerTerms terms{.name = "shared"};
   const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;
-  const double block_rows =
-      static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.queries));
+  const double block_rows = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.rows()));
   const double columns = static_cast<double>(std::min<std::int64_t>(tile.width, shape.width));
   const double stage = tile.block_keys() *
                        (static_cast<double>(shape.depth) * shape.key_element_bytes +
@@ -229,7 +228,7 @@ AttentionGrid grid_of(const GpuAttention& shape, const GpuAttentionTile& tile,
                       const GpuKeyParts& parts) {
   AttentionGrid grid;
   grid.tiles =
-      shape.batch * ceil_div(shape.queries, tile.block_m) * ceil_div(shape.width, tile.width);
+      shape.batch * ceil_div(shape.rows(), tile.block_m) * ceil_div(shape.width, tile.width);
   grid.steps = seen_tiles(shape, tile);
   grid.blocks = static_cast<double>(grid.tiles);
   if (parts.count == 1) return grid;
@@ -237,7 +236,7 @@ AttentionGrid grid_of(const GpuAttention& shape, const GpuAttentionTile& tile,
   grid.blocks *= std::ceil(grid.steps / span);
   grid.steps = std::min(grid.steps, span);
   grid.parts = static_cast<double>(parts.count);
-  grid.part_bytes = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.queries) *
+  grid.part_bytes = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.rows()) *
                                         (tile.width + 2) * float_size);
   return grid;
 }
@@ -280,7 +279,7 @@ double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
     seconds = layer_cost(layer, seconds, true);
     terms.costs.push_back(seconds);
   }
-  const double rows = static_cast<double>(shape.batch * shape.queries),
+  const double rows = static_cast<double>(shape.batch * shape.rows()),
                keys = static_cast<double>(shape.batch * shape.keys);
   const double queries = rows * (static_cast<double>(shape.depth) * shape.query_element_bytes +
                                  static_cast<double>(shape.width) * shape.epilogue_bytes +
@@ -288,7 +287,7 @@ double gpu_attention_cost(const GpuMachine& machine, const GpuAttention& shape,
   const double key_bytes = keys * (static_cast<double>(shape.depth) * shape.key_element_bytes +
                                    static_cast<double>(shape.width) * shape.value_element_bytes);
   const double passes =
-      static_cast<double>(ceil_div(shape.queries, tile.block_m)) * visible_share(shape);
+      static_cast<double>(ceil_div(shape.rows(), tile.block_m)) * visible_share(shape);
   const double left = 2 * blocks.blocks * blocks.part_bytes;
   for (const LayerTerms& bound :
        {traffic_terms(machine, "L2, all blocks", queries + key_bytes * passes + left,

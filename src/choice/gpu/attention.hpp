@@ -68,10 +68,15 @@ std::vector<GpuAttentionTile> gpu_attention_tiles(const GpuMachine& machine, DTy
 /// Sizes and surroundings of one attention.
 struct GpuAttention {
   std::int64_t batch = 1, queries = 0, keys = 0, depth = 0, width = 0;
+  std::int64_t heads = 1;  ///< that share the keys and values of one element of the batch: their
+                           ///< queries are rows of one tile
   bool causal = false, masked = false;
   double query_element_bytes = 4, key_element_bytes = 4, value_element_bytes = 4;
   bool vectors = true;                                 ///< all three are copied 16 bytes at a time
   double epilogue_operations = 1, epilogue_bytes = 4;  ///< for each output
+
+  /// Of one element of the batch.
+  std::int64_t rows() const { return queries * heads; }
 };
 
 /// The share of all scores that a causal mask leaves.

@@ -48,6 +48,11 @@ std::string tile_text(std::int64_t tile) {
   return tile > 0 ? fmt::format("{}", tile) : tile == 0 ? "chosen per call" : "all";
 }
 
+std::string axes_of(const Problem& problem, const Loop& loop) {
+  const auto name = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].name; };
+  return loop.inner < 0 ? name(loop.axis) : name(loop.axis) + " and " + name(loop.inner);
+}
+
 const char* name_of(Analysis analysis) {
   switch (analysis) {
     case Analysis::Empirical: return "measured";
@@ -73,8 +78,7 @@ std::string to_string(const RKernel& kernel) {
                         layer.units, layer.units == 1 ? "" : "s");
     for (const Loop& loop : layer.loops) {
       indent += "  ";
-      text += fmt::format("{}for {}: {}, tile {}\n", indent,
-                          problem.axes[static_cast<std::size_t>(loop.axis)].name,
+      text += fmt::format("{}for {}: {}, tile {}\n", indent, axes_of(problem, loop),
                           name_of(loop.kind), tile_text(loop.tile));
     }
     for (const Carried& carried : layer.carried) {

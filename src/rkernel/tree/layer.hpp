@@ -19,11 +19,13 @@ enum class LoopKind : std::uint8_t {
 
 /// One loop of a layer over one axis of the problem. One iteration covers `tile` of the axis, which
 /// is the extent that the layer below sees; 0: known only at run time (a slot of the launch), -1:
-/// all of it.
+/// all of it. With `inner` the loop counts the indices of two axes as one, those along `inner`
+/// innermost, and no other loop has that axis.
 struct Loop {
   int axis = 0;
   LoopKind kind = LoopKind::TemporalSpatial;
   std::int64_t tile = 0;
+  int inner = -1;
 };
 
 /// The layout of an operand's elements after a Move.

@@ -34,6 +34,12 @@ bool merges(const RKernel& kernel) {
   });
 }
 
+bool has_loop(const RKernel& kernel, int axis) {
+  return std::ranges::any_of(kernel.layers, [axis](const Layer& layer) {
+    return std::ranges::any_of(layer.loops, [axis](const Loop& loop) { return loop.axis == axis; });
+  });
+}
+
 void check_loops(const RKernel& kernel, Lines& found) {
   const Problem& problem = *kernel.problem;
   std::vector<std::int64_t> below(problem.axes.size(), 1);
@@ -54,6 +60,11 @@ void check_loops(const RKernel& kernel, Lines& found) {
                                     layer.name, loop.tile, axis.name, tile));
       }
       if (loop.tile > 0) tile = loop.tile;
+      if (loop.inner >= 0 && has_loop(kernel, loop.inner)) {
+        found.push_back(
+            fmt::format("layer {} counts axis {} with {}, which has loops of its own", layer.name,
+                        problem.axes[static_cast<std::size_t>(loop.inner)].name, axis.name));
+      }
     }
   }
 }

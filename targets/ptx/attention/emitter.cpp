@@ -63,7 +63,9 @@ class AttentionEmitter final : public rkernel::Emitter {
         values_(builder_, problem_, slots_, args_, operands_),
         compiler_(builder_, problem_, operands_, device_math),
         softmax_(builder_, *products_),
-        mask_(builder_, problem_, slots_, operands_, *products_),
+        query_rows_(builder_, values_, slots_, attention_.m, attention_heads_of(kernel),
+                    grid.heads),
+        mask_(builder_, problem_, slots_, operands_, *products_, query_rows_),
         shares_rows_(shape_class.shares_rows) {
     check_bytes(products_->query_tile(), tile_.query_bytes());
     check_bytes(products_->key_tile(), tile_.key_bytes());
@@ -163,9 +165,18 @@ class AttentionEmitter final : public rkernel::Emitter {
     llvm::Value* columns = matrix.copy.vectors()
                                ? static_cast<llvm::Value*>(values_.wide(1))
                                : values_.stride(matrix.operand, matrix.column_axis);
-    const bool queries = matrix.operand == attention_.q;
-    matrix.copy.prepare(builder_, thread_, values_.stride(matrix.operand, matrix.row_axis), columns,
-                        values_.extent(queries ? attention_.d : attention_.keys));
+    if (matrix.operand != attention_.q) {
+      matrix.copy.prepare(builder_, thread_, values_.stride(matrix.operand, matrix.row_axis),
+                          columns, values_.extent(attention_.keys));
+    } else if (query_rows_.has_heads()) {
+      const auto distance = [this](llvm::Value* row) {
+        return query_rows_.distance(attention_.q, query_rows_.at(row));
+      };
+      matrix.copy.prepare(builder_, thread_, distance, columns, values_.extent(attention_.d));
+    } else {
+      matrix.copy.prepare(builder_, thread_, values_.stride(attention_.q, attention_.m), columns,
+                          values_.extent(attention_.d));
+    }
   }
 
   /// Parts of one tile of rows come one after another; those that see no key do nothing. Numbers
@@ -201,9 +212,8 @@ class AttentionEmitter final : public rkernel::Emitter {
     return part;
   }
 
-  TicketRows rows_with(llvm::Value* rows, llvm::Value* keys) {
-    return ticket_rows(builder_, attention_.causal, outputs_.m,
-                       builder_.CreateZExt(outputs_.rows, builder_.getInt64Ty()), rows, keys);
+  TicketRows rows_with(llvm::Value* queries, llvm::Value* keys) {
+    return ticket_rows(builder_, attention_.causal, query_rows_, outputs_.rows, queries, keys);
   }
   llvm::Value* steps_of(const TicketRows& rows) {
     llvm::Value* seen = builder_.CreateAdd(rows.seen_by_any, values_.wide(tile_.block_keys() - 1));
@@ -222,11 +232,13 @@ class AttentionEmitter final : public rkernel::Emitter {
     index_[attention_.n] = builder_.CreateURem(rest, n_blocks);
     rest = builder_.CreateUDiv(rest, n_blocks);
     for (int axis = attention_.m - 1; axis >= 0; --axis) {
+      if (axis == query_rows_.heads_axis()) continue;
       index_[axis] = axis == 0 ? rest : builder_.CreateURem(rest, values_.extent(axis));
       if (axis > 0) rest = builder_.CreateUDiv(rest, values_.extent(axis));
     }
     outputs_.m = builder_.CreateMul(index_[attention_.m], values_.wide(tile_.block_m));
-    outputs_.rows = values_.existing(values_.extent(attention_.m), outputs_.m, tile_.block_m);
+    outputs_.rows = values_.existing(query_rows_.extent(), outputs_.m, tile_.block_m);
+    query_rows_.enter(outputs_.m);
     outputs_.n = builder_.CreateMul(index_[attention_.n], values_.wide(tile_.width));
     outputs_.columns = values_.existing(values_.extent(attention_.n), outputs_.n, tile_.width);
     rows_ = rows_with(values_.extent(attention_.m), values_.extent(attention_.keys));
@@ -239,9 +251,11 @@ class AttentionEmitter final : public rkernel::Emitter {
 
   llvm::Value* in_batch(int operand, llvm::Value* base) {
     llvm::Value* offset = values_.wide(0);
-    for (int axis = 0; axis < attention_.m; ++axis)
+    for (int axis = 0; axis < attention_.m; ++axis) {
+      if (axis == query_rows_.heads_axis()) continue;
       offset = builder_.CreateAdd(
           offset, builder_.CreateMul(index_.at(axis), values_.stride(operand, axis)));
+    }
     return values_.element(operand, base, offset);
   }
 
@@ -249,7 +263,11 @@ class AttentionEmitter final : public rkernel::Emitter {
     llvm::Value* depth = narrow(values_.extent(attention_.d));
     // Only here: nothing of the queries stays in registers while keys go by.
     prepare_matrix(q_);
-    enter(q_, builder_.CreateMul(outputs_.m, values_.stride(attention_.q, attention_.m)),
+    // With heads the copy finds each row's place, from the first element of the batch's on.
+    enter(q_,
+          query_rows_.has_heads()
+              ? values_.wide(0)
+              : builder_.CreateMul(outputs_.m, values_.stride(attention_.q, attention_.m)),
           outputs_.rows, nullptr);
     llvm::Value* first = shares_rows_ ? first_step_ : nullptr;
     enter(k_, values_.wide(0), depth, first);
@@ -318,7 +336,8 @@ class AttentionEmitter final : public rkernel::Emitter {
                        .rows = tile_.block_m,
                        .columns = tile_.width,
                        .row_floats = tile_.output_row_floats(),
-                       .threads = tile_.threads()},
+                       .threads = tile_.threads(),
+                       .counted = counted_rows()},
                       {operands_, compiler_});
     AttentionOutputs outputs(builder_, *products_, softmax_, epilogue);
     if (shares_rows_) {
@@ -329,6 +348,17 @@ class AttentionEmitter final : public rkernel::Emitter {
     } else {
       outputs.emit(state_, shared_, thread_, outputs_);
     }
+  }
+
+  OutputRows counted_rows() const {
+    if (!query_rows_.has_heads()) return {};
+    const int m = attention_.m, heads = query_rows_.heads_axis();
+    return {codegen::axis_bit(m) | codegen::axis_bit(heads),
+            [this, m, heads](codegen::Operands& operands, llvm::Value* row) {
+              const QueryRows::Index index = query_rows_.at(row);
+              operands.set_index(m, index.query);
+              operands.set_index(heads, index.head);
+            }};
   }
 
   static Values flat(const RowState& state) {
@@ -364,6 +394,7 @@ class AttentionEmitter final : public rkernel::Emitter {
   const LaunchValues values_;
   codegen::ExprCompiler compiler_;
   OnlineSoftmax softmax_;
+  QueryRows query_rows_;
   ScoreMask mask_;
 
   llvm::Value *thread_ = nullptr, *shared_ = nullptr, *stages_ = nullptr, *scale_ = nullptr;
@@ -382,10 +413,11 @@ class AttentionEmitter final : public rkernel::Emitter {
 
 }  // namespace
 
-GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots, bool shares_rows) {
+GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots, bool shares_rows, int heads) {
   GpuAttentionSlots made{};
   for (int* slot : {&made.m_blocks, &made.n_blocks, &made.tickets, &made.scale})
     *slot = slots.add_strategy_slot();
+  made.heads = add_head_slots(slots, heads);
   if (!shares_rows) return made;
   for (int* slot : {&made.parts, &made.span}) *slot = slots.add_strategy_slot();
   return made;
@@ -396,7 +428,8 @@ std::string to_string(const GpuAttentionClass& shape_class) {
   return shape_class.tile.to_string() + ", copies " + letter(shape_class.q) +
          letter(shape_class.k) + letter(shape_class.v) + ", lanes " +
          codegen::class_letters(shape_class.lanes) +
-         (shape_class.shares_rows ? ", rows shared" : "");
+         (shape_class.shares_rows ? ", rows shared" : "") +
+         (shape_class.heads < 0 ? "" : ", heads of axis " + std::to_string(shape_class.heads));
 }
 
 void emit_gpu_attention(llvm::Module& module, const std::string& symbol,

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
 
 #include "dyn/error.hpp"
 #include "src/base/rounding.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
-#include "targets/ptx/attention/grouped_heads.hpp"
 #include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
@@ -64,7 +62,7 @@ class PlannedAttention final : public GpuAttentionKernel {
         target_name_(target_name),
         slots_(*problem_),
         manifest_(*problem_, machine, compute, allow_tf32),
-        grid_(add_gpu_attention_slots(slots_, manifest_.shares_rows())) {
+        grid_(add_gpu_attention_slots(slots_, manifest_.shares_rows(), manifest_.heads())) {
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs)
       epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
@@ -82,7 +80,8 @@ class PlannedAttention final : public GpuAttentionKernel {
     for (const GpuAttentionClass& shape_class : manifest_.classes()) {
       const auto emit = [problem = problem_, machine = machine_, slots = slots_, grid = grid_,
                          shape_class](llvm::Module& module, const std::string& symbol) {
-        emit_gpu_attention(module, symbol, attention_tree(*problem, shape_class.tile, machine),
+        emit_gpu_attention(module, symbol,
+                           attention_tree(*problem, shape_class.tile, shape_class.heads, machine),
                            slots, grid, shape_class);
       };
       sources.push_back({"gpu attention " + to_string(shape_class) + " " + structure, emit});
@@ -96,7 +95,7 @@ class PlannedAttention final : public GpuAttentionKernel {
     const GpuAttention shape = sizes_of(launch.ints);
     const Chosen chosen = choose(shape, launch.ints);
     const GpuAttentionTile& tile = manifest_.classes()[chosen.index].tile;
-    const std::int64_t m_blocks = ceil_div(shape.queries, tile.block_m),
+    const std::int64_t m_blocks = ceil_div(shape.rows(), tile.block_m),
                        n_blocks = ceil_div(shape.width, tile.width);
     const choice::GpuKeyParts& parts = chosen.keys.parts;
     launch.tickets = shape.batch * m_blocks * n_blocks * parts.count;
@@ -109,6 +108,7 @@ class PlannedAttention final : public GpuAttentionKernel {
     set(grid_.m_blocks, m_blocks);
     set(grid_.n_blocks, n_blocks);
     set(grid_.tickets, launch.tickets);
+    set_head_slots(grid_.heads, shape.heads, launch.ints);
     set(grid_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
     set(grid_.parts, parts.count);
     set(grid_.span, parts.count > 1
@@ -132,11 +132,12 @@ class PlannedAttention final : public GpuAttentionKernel {
     const GpuAttention shape = sizes_of(ints);
     const std::size_t chosen = choose(shape, ints).index;
     std::string text = fmt::format(
-        "  batch {}, {} queries of {} keys, depth {} and {}{} on {} multiprocessors of {}\n"
+        "  batch {}, {} queries{} of {} keys, depth {} and {}{} on {} multiprocessors of {}\n"
         "  times: {}\n",
-        shape.batch, shape.queries, shape.keys, shape.depth, shape.width,
-        shape.causal ? ", causal" : "", machine_.multiprocessors, machine_.product,
-        choice::origin_of_times(machine_));
+        shape.batch, shape.queries,
+        manifest_.heads() < 0 ? "" : fmt::format(" in each of {} heads", shape.heads), shape.keys,
+        shape.depth, shape.width, shape.causal ? ", causal" : "", machine_.multiprocessors,
+        machine_.product, choice::origin_of_times(machine_));
     for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
       const GpuAttentionClass& shape_class = manifest_.classes()[index];
       const GpuAttentionTile& tile = shape_class.tile;
@@ -160,8 +161,8 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::string target_name() const override { return target_name_; }
 
   std::string describe() const override {
-    std::string text =
-        rkernel::to_string(attention_tree(*problem_, manifest_.classes().back().tile, machine_));
+    std::string text = rkernel::to_string(
+        attention_tree(*problem_, manifest_.classes().back().tile, manifest_.heads(), machine_));
     for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
     return text;
   }
@@ -180,10 +181,7 @@ class PlannedAttention final : public GpuAttentionKernel {
   }
 
   void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
-  std::int64_t queries(const rkernel::PlanRequest& request) const {
-    return sizes_of(slots_.evaluate(request.symbols)).queries;
-  }
-  std::size_t source_count() const { return manifest_.classes().size(); }
+  bool has_no_classes() const { return manifest_.classes().empty(); }
 
  private:
   std::string class_name(std::size_t index) const {
@@ -207,7 +205,8 @@ class PlannedAttention final : public GpuAttentionKernel {
           size_of(problem_->operands[static_cast<std::size_t>(operand)].dtype));
     };
     GpuAttention shape;
-    for (int axis = 0; axis < attention.m; ++axis) shape.batch *= extent(axis);
+    for (int axis = 0; axis < attention.m; ++axis)
+      (axis == manifest_.heads() ? shape.heads : shape.batch) *= extent(axis);
     shape.queries = extent(attention.m);
     shape.keys = extent(attention.keys);
     shape.depth = extent(attention.d);
@@ -253,7 +252,7 @@ class PlannedAttention final : public GpuAttentionKernel {
   }
 
   static void count_work(const GpuAttention& shape, rkernel::Launch& launch) {
-    const double rows = static_cast<double>(shape.batch * shape.queries),
+    const double rows = static_cast<double>(shape.batch * shape.rows()),
                  keys = static_cast<double>(shape.batch * shape.keys),
                  depth = static_cast<double>(shape.depth), width = static_cast<double>(shape.width);
     launch.flops =
@@ -272,54 +271,6 @@ class PlannedAttention final : public GpuAttentionKernel {
   std::vector<const void*> functions_;  ///< of sources()
 };
 
-/// Attention whose heads share keys and values in groups: a group's heads are rows of one tile
-/// where each has one query.
-class AttentionOfGroups final : public GpuAttentionKernel {
- public:
-  AttentionOfGroups(std::unique_ptr<PlannedAttention> heads,
-                    std::unique_ptr<PlannedAttention> groups)
-      : heads_(std::move(heads)), groups_(std::move(groups)) {}
-
-  std::vector<codegen::KernelSource> sources() const override {
-    return joined(heads_->sources(), groups_->sources());
-  }
-  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
-    return at(request).plan(request);
-  }
-  std::string explain(const rkernel::PlanRequest& request) const override {
-    const PlannedAttention& chosen = at(request);
-    return (&chosen == groups_.get() ? "  heads of a group as queries\n" : "") +
-           chosen.explain(request);
-  }
-  std::string target_name() const override { return heads_->target_name(); }
-  std::string describe() const override { return heads_->describe() + groups_->describe(); }
-  std::vector<rkernel::CodeListing> listings() const override {
-    return joined(heads_->listings(), groups_->listings());
-  }
-  std::string listings_key() const override { return codegen::joined_keys(sources()); }
-  std::vector<rkernel::CodeListing> listings_at(
-      const rkernel::PlanRequest& request) const override {
-    return at(request).listings_at(request);
-  }
-
- private:
-  void take_code(std::vector<const void*> functions) override {
-    const auto own = functions.begin() + static_cast<std::ptrdiff_t>(heads_->source_count());
-    heads_->take_code({functions.begin(), own});
-    groups_->take_code({own, functions.end()});
-  }
-  const PlannedAttention& at(const rkernel::PlanRequest& request) const {
-    return heads_->queries(request) == 1 && groups_->queries(request) > 1 ? *groups_ : *heads_;
-  }
-  template <class T>
-  static std::vector<T> joined(std::vector<T> all, std::vector<T> more) {
-    std::ranges::move(more, std::back_inserter(all));
-    return all;
-  }
-
-  std::unique_ptr<PlannedAttention> heads_, groups_;
-};
-
 }  // namespace
 
 std::optional<GpuAttentionKernel::Draft> GpuAttentionKernel::draft(const Problem& problem,
@@ -329,12 +280,8 @@ std::optional<GpuAttentionKernel::Draft> GpuAttentionKernel::draft(const Problem
   if (!can_attend(problem) || !is_float(compute)) return std::nullopt;
   auto kernel =
       std::make_unique<PlannedAttention>(problem, machine, compute, allow_tf32, target_name);
-  if (kernel->source_count() == 0) return std::nullopt;
-  const std::optional<Problem> turned = heads_as_rows(problem);
-  if (!turned) return Draft(std::move(kernel));
-  auto groups =
-      std::make_unique<PlannedAttention>(*turned, machine, compute, allow_tf32, target_name);
-  return Draft(std::make_unique<AttentionOfGroups>(std::move(kernel), std::move(groups)));
+  if (kernel->has_no_classes()) return std::nullopt;
+  return Draft(std::move(kernel));
 }
 
 }  // namespace dyn::ptx

@@ -33,7 +33,7 @@ std::vector<int> rooms_for(graph::Dim extent) {
 AttentionManifest::AttentionManifest(const rkernel::Problem& problem,
                                      const choice::GpuMachine& machine, DType compute,
                                      bool allow_tf32)
-    : problem_(problem) {
+    : problem_(problem), heads_(axis_of_shared_heads(problem)) {
   const rkernel::Attention& attention = *problem.attention;
   for (const rkernel::Operand& operand : problem.operands) {
     const auto possible =
@@ -53,13 +53,16 @@ AttentionManifest::AttentionManifest(const rkernel::Problem& problem,
   }
 }
 
-// Tiles of more rows than there can be queries never pay, where a smaller one has room for all.
+// Tiles of more rows than there can be never pay, where a smaller one has room for all.
 void AttentionManifest::add_tiles(const std::vector<GpuAttentionTile>& tiles) {
-  const std::int64_t most_rows =
-      graph::bounds(problem_.axes[static_cast<std::size_t>(problem_.attention->m)].extent).high;
+  const auto most = [&](int axis) {
+    return graph::bounds(problem_.axes[static_cast<std::size_t>(axis)].extent).high;
+  };
+  const std::int64_t queries = most(problem_.attention->m),
+                     heads = heads_ < 0 ? 1 : std::max<std::int64_t>(1, most(heads_));
   for (const GpuAttentionTile& tile : tiles) {
     add_classes(tile);
-    if (tile.block_m >= most_rows) return;
+    if (tile.block_m / heads >= queries) return;
   }
 }
 
@@ -76,7 +79,7 @@ void AttentionManifest::add_classes(const GpuAttentionTile& tile) {
     const auto copy = [&](std::size_t i) {
       return known[i].value_or(vectors) ? Copy::Vectors : Copy::Elements;
     };
-    classes_.push_back({tile, copy(0), copy(1), copy(2), lanes_, shares_rows_});
+    classes_.push_back({tile, copy(0), copy(1), copy(2), lanes_, shares_rows_, heads_});
     if (!open) return;
   }
 }

@@ -11,7 +11,9 @@
 
 namespace dyn::ptx {
 
-/// All classes that shapes of one problem can need, known before any shape. Rooms for d and n
+/// All classes that shapes of one problem can need, known before any shape. Heads that share keys
+/// are always rows of one tile: their tiles are never more than those of single heads, and see no
+/// more keys. Rooms for d and n
 /// follow from their extents; where these are symbols there are tiles of a few rooms. Where strides
 /// leave the copies of several operands open, there is one class for vectors in all of them, and
 /// one for elements.
@@ -20,6 +22,8 @@ class AttentionManifest {
   AttentionManifest(const rkernel::Problem& problem, const choice::GpuMachine& machine,
                     DType compute, bool allow_tf32);
 
+  /// Of all classes: axis_of_shared_heads().
+  int heads() const noexcept { return heads_; }
   /// True where blocks of some classes may share rows: there can be enough keys.
   bool shares_rows() const noexcept { return shares_rows_; }
   const std::vector<GpuAttentionClass>& classes() const noexcept { return classes_; }
@@ -36,6 +40,7 @@ class AttentionManifest {
 
   const rkernel::Problem& problem_;
   std::vector<codegen::StrideClass> lanes_;
+  int heads_ = -1;
   bool shares_rows_ = false;
   std::vector<GpuAttentionClass> classes_;
 };

@@ -16,13 +16,15 @@ llvm::Value* clamped(codegen::Builder& builder, llvm::Value* value, llvm::Value*
 
 }  // namespace
 
-TicketRows ticket_rows(codegen::Builder& builder, bool causal, llvm::Value* first,
-                       llvm::Value* existing, llvm::Value* rows, llvm::Value* keys) {
-  if (!causal) return {first, rows, keys, keys, keys};
-  llvm::Value* after_first = builder.CreateAdd(first, builder.CreateSub(keys, rows));
-  return {first, rows, keys,
-          clamped(builder, builder.CreateAdd(after_first, builder.getInt64(1)), keys),
-          clamped(builder, builder.CreateAdd(after_first, existing), keys)};
+TicketRows ticket_rows(codegen::Builder& builder, bool causal, const QueryRows& rows,
+                       llvm::Value* existing, llvm::Value* queries, llvm::Value* keys) {
+  if (!causal) return {existing, queries, keys, keys, keys};
+  const auto seen_by = [&](llvm::Value* row) {
+    llvm::Value* after = builder.CreateAdd(rows.at(row).query, builder.CreateSub(keys, queries));
+    return clamped(builder, builder.CreateAdd(after, builder.getInt64(1)), keys);
+  };
+  llvm::Value* last = builder.CreateSub(existing, number(builder, 1));
+  return {existing, queries, keys, seen_by(number(builder, 0)), seen_by(last)};
 }
 
 void ScoreMask::enter(const TicketRows& rows, llvm::Value* base) {
@@ -31,19 +33,16 @@ void ScoreMask::enter(const TicketRows& rows, llvm::Value* base) {
   if (base == nullptr) return;
   const rkernel::Attention& attention = *problem_.attention;
   const rkernel::Operand& mask = problem_.operands[static_cast<std::size_t>(attention.mask)];
-  const auto bytes = [&](int axis) -> llvm::Value* {
-    const int stride = slots_.stride(attention.mask, axis);
-    if (stride == codegen::SlotTable::none) return wide(0);
-    return builder_.CreateMul(operands_.slot(stride),
-                              wide(static_cast<std::int64_t>(size_of(mask.dtype))));
-  };
-  mask_step_ = bytes(attention.keys);
-  llvm::Value *row_step = bytes(attention.m), *last = builder_.CreateSub(rows.rows, wide(1));
+  llvm::Value* size = wide(static_cast<std::int64_t>(size_of(mask.dtype)));
+  const int key_stride = slots_.stride(attention.mask, attention.keys);
+  mask_step_ = key_stride == codegen::SlotTable::none
+                   ? wide(0)
+                   : builder_.CreateMul(operands_.slot(key_stride), size);
+  llvm::Value* last = builder_.CreateSub(rows.existing, number(builder_, 1));
   for (int row = 0; row < products_.places().rows(); ++row) {
-    llvm::Value* index = builder_.CreateAdd(
-        rows.first, builder_.CreateZExt(products_.row(builder_, row), builder_.getInt64Ty()));
-    mask_rows_.push_back(
-        at_byte(builder_, base, builder_.CreateMul(smaller(builder_, index, last), row_step)));
+    llvm::Value* distance = index_.distance(
+        attention.mask, index_.at(smaller(builder_, products_.row(builder_, row), last)));
+    mask_rows_.push_back(at_byte(builder_, base, builder_.CreateMul(distance, size)));
   }
 }
 
@@ -70,9 +69,8 @@ Values ScoreMask::hidden(const Values& scores, llvm::Value* first_key) {
   for (int row = 0; row < products_.places().rows(); ++row) {
     llvm::Value* seen = rows_.keys;
     if (attention.causal) {
-      llvm::Value* index = builder_.CreateZExt(products_.row(builder_, row), builder_.getInt64Ty());
-      seen = builder_.CreateAdd(builder_.CreateAdd(rows_.first, index),
-                                builder_.CreateSub(rows_.keys, rows_.rows));
+      seen = builder_.CreateAdd(index_.at(products_.row(builder_, row)).query,
+                                builder_.CreateSub(rows_.keys, rows_.queries));
       seen = smaller(builder_, builder_.CreateAdd(seen, wide(1)), rows_.keys);
     }
     limits.push_back(builder_.CreateTrunc(

@@ -16,9 +16,9 @@ using rkernel::MoveForm;
 
 constexpr int lanes_along_columns = 8, fma_depth = 4, mma_tile_rows = 16, mma_tile_columns = 8;
 
-int attention_tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
+const rkernel::Loop& attention_loop(const rkernel::RKernel& kernel, int layer, int axis) {
   for (const rkernel::Loop& loop : kernel.layers.at(static_cast<std::size_t>(layer)).loops) {
-    if (loop.axis == axis) return static_cast<int>(loop.tile);
+    if (loop.axis == axis) return loop;
   }
   throw Error(ErrorKind::internal, "layer " + std::to_string(layer) + " of the attention " +
                                        kernel.problem->name + " does not tile axis " +
@@ -44,7 +44,7 @@ std::vector<rkernel::Carried> carried_values(const rkernel::Attention& attention
 }  // namespace
 
 rkernel::RKernel attention_tree(const rkernel::Problem& problem, const GpuAttentionTile& tile,
-                                const choice::GpuMachine& machine) {
+                                int heads, const choice::GpuMachine& machine) {
   const rkernel::Attention& attention = *problem.attention;
   const bool tensor = tile.engine == Engine::TensorCores;
   const LoopKind over_lanes = tensor ? LoopKind::TemporalSpatial : LoopKind::Parallel;
@@ -56,13 +56,13 @@ rkernel::RKernel attention_tree(const rkernel::Problem& problem, const GpuAttent
   kernel.layers.push_back({"registers",
                            {{attention.d, LoopKind::TemporalReduction, depth},
                             {attention.keys, LoopKind::TemporalReduction, depth},
-                            {attention.m, LoopKind::TemporalSpatial, rows},
+                            {attention.m, LoopKind::TemporalSpatial, rows, heads},
                             {attention.n, LoopKind::TemporalSpatial, columns}},
                            {},
                            Analysis::Described,
                            1});
   kernel.layers.push_back({"warp",
-                           {{attention.m, over_lanes, rows},
+                           {{attention.m, over_lanes, rows, heads},
                             {attention.n, over_lanes, columns},
                             {attention.keys, LoopKind::TemporalReduction, depth},
                             {attention.d, LoopKind::TemporalReduction, depth}},
@@ -70,7 +70,7 @@ rkernel::RKernel attention_tree(const rkernel::Problem& problem, const GpuAttent
                            Analysis::Described,
                            choice::warp_lanes});
   kernel.layers.push_back({"block",
-                           {{attention.m, LoopKind::Parallel, tile.warp_m},
+                           {{attention.m, LoopKind::Parallel, tile.warp_m, heads},
                             {attention.keys, LoopKind::Parallel, tile.part_keys}},
                            {},
                            Analysis::Analytical,
@@ -88,9 +88,10 @@ rkernel::RKernel attention_tree(const rkernel::Problem& problem, const GpuAttent
                       {{attention.q, attention_grid, attention_shared, form, 1, tile.operands}},
                       Analysis::Analytical,
                       std::max(1, machine.multiprocessors)};
-  for (int axis = 0; axis < attention.m; ++axis)
-    grid.loops.push_back({axis, LoopKind::Parallel, 1});
-  grid.loops.push_back({attention.m, LoopKind::Parallel, tile.block_m});
+  for (int axis = 0; axis < attention.m; ++axis) {
+    if (axis != heads) grid.loops.push_back({axis, LoopKind::Parallel, 1});
+  }
+  grid.loops.push_back({attention.m, LoopKind::Parallel, tile.block_m, heads});
   grid.loops.push_back({attention.n, LoopKind::Parallel, tile.width});
   kernel.layers.push_back(std::move(grid));
   return kernel;
@@ -98,7 +99,9 @@ rkernel::RKernel attention_tree(const rkernel::Problem& problem, const GpuAttent
 
 GpuAttentionTile attention_tile_of(const rkernel::RKernel& kernel, int depth) {
   const rkernel::Attention& attention = *kernel.problem->attention;
-  const auto tile = [&](int layer, int axis) { return attention_tile_along(kernel, layer, axis); };
+  const auto tile = [&](int layer, int axis) {
+    return static_cast<int>(attention_loop(kernel, layer, axis).tile);
+  };
   const rkernel::Move& move = kernel.layers.at(attention_shared).moves.at(0);
   GpuAttentionTile made;
   made.engine = move.form == MoveForm::Swizzled ? Engine::TensorCores : Engine::CudaCores;
@@ -111,6 +114,10 @@ GpuAttentionTile attention_tile_of(const rkernel::RKernel& kernel, int depth) {
   made.width = tile(attention_grid, attention.n);
   made.stages = move.stages;
   return made;
+}
+
+int attention_heads_of(const rkernel::RKernel& kernel) {
+  return attention_loop(kernel, attention_grid, kernel.problem->attention->m).inner;
 }
 
 }  // namespace dyn::ptx

@@ -15,16 +15,18 @@ namespace dyn::ptx {
 ///   shared     keys by block_keys (TemporalReduction), with the moves of keys and values, in
 ///              `stages` buffers; carries maximum, sum and accumulator of each row
 ///   grid       batch axes by 1, m by block_m and n by width, Parallel over blocks, with the move
-///   of
-///              the queries
+///              of the queries
+/// With `heads`, a batch axis, all loops over m count its indices too, inside those of m.
 inline constexpr int attention_registers = 0, attention_warp = 1, attention_block = 2,
                      attention_shared = 3, attention_grid = 4;
 rkernel::RKernel attention_tree(const rkernel::Problem& problem,
-                                const choice::GpuAttentionTile& tile,
+                                const choice::GpuAttentionTile& tile, int heads,
                                 const choice::GpuMachine& machine);
 
 /// Reads the tiles from a tree: the inverse of attention_tree(), but for the room for d, which no
 /// loop cuts: it is `depth`.
 choice::GpuAttentionTile attention_tile_of(const rkernel::RKernel& kernel, int depth);
+/// The axis that the loops over m count with it, or -1.
+int attention_heads_of(const rkernel::RKernel& kernel);
 
 }  // namespace dyn::ptx

@@ -81,7 +81,7 @@ void Epilogue::emit_columns(const OutputLanes& lanes, llvm::Value* shared, llvm:
                             const BlockOutputs& outputs) {
   auto& [operands, compiler] = lanes;
   const int width = operands.width(), in_row = tile_.columns / width;
-  compiler.enter(codegen::axis_bit(tile_.m) | codegen::axis_bit(tile_.n), roots_of(problem_));
+  compiler.enter(row_axes() | codegen::axis_bit(tile_.n), roots_of(problem_));
   const int row_step = std::max(1, tile_.threads / in_row);
   llvm::Value *column = builder_.CreateMul(thread, number(width)), *row = number(0);
   if (tile_.threads > in_row) {
@@ -95,11 +95,17 @@ void Epilogue::emit_columns(const OutputLanes& lanes, llvm::Value* shared, llvm:
   operands.set_index(
       tile_.n,
       builder_.CreateAdd(outputs.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
-  compiler.enter(codegen::axis_bit(tile_.m), roots_of(problem_));
+  compiler.enter(row_axes(), roots_of(problem_));
   emit_rows(lanes, shared, columns.index(), row, row_step, outputs);
   compiler.leave();
   columns.close();
   compiler.leave();
+}
+
+void Epilogue::set_row(codegen::Operands& operands, const BlockOutputs& outputs, llvm::Value* row) {
+  if (tile_.counted.axes != 0) return tile_.counted.set_indices(operands, row);
+  operands.set_index(
+      tile_.m, builder_.CreateAdd(outputs.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
 }
 
 void Epilogue::emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* column,
@@ -111,8 +117,7 @@ void Epilogue::emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Va
     llvm::Value* row = builder_.CreateAdd(rows.index(), number(i * row_step));
     llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, outputs.rows);
     operands.set_mask(exists);
-    operands.set_index(
-        tile_.m, builder_.CreateAdd(outputs.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
+    set_row(operands, outputs, row);
     return exists == nullptr ? row : builder_.CreateSelect(exists, row, rows.index());
   };
   std::vector<std::vector<llvm::Value*>> values;

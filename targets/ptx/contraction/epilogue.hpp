@@ -2,6 +2,7 @@
 // Stores the outputs of a block after the reduction: through shared memory to neighbouring threads,
 // which compute the group's expressions and store.
 
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -16,6 +17,13 @@ struct BlockOutputs {
   llvm::Value *rows, *columns;  ///< how many exist, i32, no more than the block has
 };
 
+/// Rows of a block that are not indices along m alone: the axes that they count, and what sets the
+/// indices along them for a row of the block, i32, which need not exist.
+struct OutputRows {
+  codegen::AxisSet axes = 0;
+  std::function<void(codegen::Operands& operands, llvm::Value* row)> set_indices;
+};
+
 /// The tile of f32, or i32, in shared memory through which a block's outputs go.
 struct OutputTile {
   int m = 0, n = 0;           ///< axes of its rows and columns
@@ -23,6 +31,7 @@ struct OutputTile {
   int row_floats = 0;         ///< from one row to the next
   int threads = 0;            ///< of the block
   bool integers = false;      ///< of i32
+  OutputRows counted = {};    ///< without axes: rows are indices along m from the block's first on
 };
 
 /// The group's expressions and stores for so many outputs side by side: 1, or output_lanes of
@@ -58,6 +67,10 @@ class Epilogue {
   void emit_published(llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs);
 
  private:
+  codegen::AxisSet row_axes() const {
+    return tile_.counted.axes != 0 ? tile_.counted.axes : codegen::axis_bit(tile_.m);
+  }
+  void set_row(codegen::Operands& operands, const BlockOutputs& outputs, llvm::Value* row);
   llvm::Type* sum_type(int width);
   llvm::ConstantInt* number(int value) {
     return builder_.getInt32(static_cast<std::uint32_t>(value));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/code/loops.hpp"
@@ -58,6 +59,15 @@ void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_s
                                                          : walk_either_way(builder);
 }
 
+void TileCopy::prepare(Builder& builder, llvm::Value* thread, RowDistance distance,
+                       llvm::Value* column_stride, llvm::Value* depth) {
+  thread_ = thread;
+  depth_ = depth;
+  distance_ = std::move(distance);
+  column_bytes_ = builder.CreateMul(column_stride, builder.getInt64(size_of(pieces().source())));
+  along_rows_ = builder.getFalse();
+}
+
 int TileCopy::elements_walked() const { return asynchronous() ? 1 : group; }
 int TileCopy::walked_in_row() const {
   return vectors() ? units_in_row_ : units_in_row_ / elements_walked();
@@ -101,7 +111,10 @@ llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
   llvm::Value* column = vectors()
                             ? wide(builder.CreateMul(unit.column, number(builder, chunk_bytes)))
                             : builder.CreateMul(wide(unit.column), column_bytes_);
-  return builder.CreateAdd(builder.CreateMul(wide(unit.row), row_bytes_), column);
+  llvm::Value* row = distance_ ? builder.CreateMul(distance_(unit.row),
+                                                   builder.getInt64(size_of(pieces().source())))
+                               : builder.CreateMul(wide(unit.row), row_bytes_);
+  return builder.CreateAdd(row, column);
 }
 
 // Goes down a column of the tile: the permutation of a row's chunks repeats after a period of rows.

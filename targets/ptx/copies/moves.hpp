@@ -1,6 +1,7 @@
 #pragma once
 // Emits IR that copies an operand's tile from global to shared memory.
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,6 +27,12 @@ class TileCopy final : public OperandCopy {
   /// Computes the thread's part, at the builder's place. Strides of the source in elements, i64;
   /// vectors need 1 between columns. `depth`: the extent of the reduction, i64.
   void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
+               llvm::Value* column_stride, llvm::Value* depth);
+  /// Emits how far a row of the tile (i32, which need not exist) lies from the band's origin:
+  /// elements, i64.
+  using RowDistance = std::function<llvm::Value*(llvm::Value* row)>;
+  /// The same where rows are not equally far apart; the reduction runs along columns.
+  void prepare(codegen::Builder& builder, llvm::Value* thread, RowDistance distance,
                llvm::Value* column_stride, llvm::Value* depth);
   /// A position is the address of the band's tile.
   Position enter(codegen::Builder& builder, const TileBand& band) override;
@@ -89,6 +96,7 @@ class TileCopy final : public OperandCopy {
   llvm::Value* thread_ = nullptr;
   llvm::Value *row_bytes_ = nullptr,
               *column_bytes_ = nullptr;  ///< distance from one to the next in the source, i64
+  RowDistance distance_;                 ///< none: rows are row_bytes_ apart
   llvm::Value* along_rows_ = nullptr;  ///< neighbouring threads take neighbouring rows, since those
                                        ///< are neighbours in memory
   llvm::Value* depth_ = nullptr;

@@ -21,7 +21,7 @@ namespace {
 using rkernel::ExprOp;
 using Index = std::array<std::int64_t, attention_axes>;
 
-enum AxisOfAttention : std::size_t { in_batch, in_group, in_m, in_n, in_keys, in_d };
+enum AxisOfAttention : std::uint8_t { in_batch, in_group, in_m, in_n, in_keys, in_d };
 
 constexpr std::uint8_t untouched = 0xA5;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -194,6 +194,14 @@ void fill_mask(const BuiltAttention& built, std::vector<std::uint8_t>& buffer,
   });
 }
 
+/// Up to eight heads that share keys, and as many rows as before, about.
+void share_heads(AttentionCase& c, std::mt19937_64& random) {
+  c.shared_outside = random() % 4 == 0;
+  std::int64_t& heads = c.shared_outside ? c.batch : c.group;
+  heads = static_cast<std::int64_t>(1 + random() % 8);
+  c.m = std::max<std::int64_t>(1, c.m / heads + static_cast<std::int64_t>(random() % 2));
+}
+
 /// Slack and offset that allow vector copies, or odd ones.
 void place_operands(AttentionCase& c, bool vectors, std::mt19937_64& random) {
   c.slack = static_cast<std::int64_t>(random() % 4);
@@ -237,6 +245,8 @@ AttentionCase random_attention_case(const choice::GpuAttentionTile& tile, DType 
   c.d = chance(2) ? tile.depth : static_cast<std::int64_t>(1 + random() % depth);
   c.batch = static_cast<std::int64_t>(1 + random() % 2);
   c.group = static_cast<std::int64_t>(1 + random() % 3);
+  c.heads_as_rows = chance(2);
+  if (c.heads_as_rows) share_heads(c, random);
   c.causal = chance(2);
   constexpr MaskForm masks[] = {MaskForm::None, MaskForm::None, MaskForm::Keys, MaskForm::Rows,
                                 MaskForm::Full};
@@ -268,19 +278,21 @@ std::int64_t AttentionOperand::at(const Index& index) const {
 std::string to_string(const AttentionCase& c) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return fmt::format(
-      "{}; {} heads in groups of {}, M {} N {} keys {} d {}; {}, mask {} form {}, output {}; "
+      "{}; {} heads, {} by {}{}{}, M {} N {} keys {} d {}; {}, mask {} form {}, output {}; "
       "copies {}{}{}, slack {} offset {}{}{}{}{}{}{}{} scale {}; {} parts of {}; {} blocks",
-      c.tile.to_string(), c.batch * c.group, c.group, c.m, c.n, c.keys, c.d, name_of(c.dtype),
-      name_of(c.mask_dtype), static_cast<int>(c.mask), name_of(c.output), letter(c.q), letter(c.k),
-      letter(c.v), c.slack, c.offset, c.causal ? " causal" : "",
-      c.heads_inside ? " heads inside" : "", c.transposed_keys ? " keys transposed" : "",
-      c.hides_rows ? " hidden rows" : "", c.hides_by_least ? " by the least number" : "",
-      c.bias ? " bias" : "", c.residual ? " residual" : "", c.scale, c.parts.count, c.parts.span,
-      c.blocks);
+      c.tile.to_string(), c.batch * c.group, c.batch, c.group,
+      c.shared_outside ? " shared outside" : "", c.heads_as_rows ? " as rows" : "", c.m, c.n,
+      c.keys, c.d, name_of(c.dtype), name_of(c.mask_dtype), static_cast<int>(c.mask),
+      name_of(c.output), letter(c.q), letter(c.k), letter(c.v), c.slack, c.offset,
+      c.causal ? " causal" : "", c.heads_inside ? " heads inside" : "",
+      c.transposed_keys ? " keys transposed" : "", c.hides_rows ? " hidden rows" : "",
+      c.hides_by_least ? " by the least number" : "", c.bias ? " bias" : "",
+      c.residual ? " residual" : "", c.scale, c.parts.count, c.parts.span, c.blocks);
 }
 
 BuiltAttention::BuiltAttention(const AttentionCase& c) : form(c) {
-  shape_class = {c.tile, c.q, c.k, c.v, {}, c.shares_rows};
+  const int shared = c.shared_outside ? in_batch : in_group;
+  shape_class = {c.tile, c.q, c.k, c.v, {}, c.shares_rows, c.heads_as_rows ? shared : -1};
   for (const std::int64_t extent : {c.batch, c.group, c.m, c.n}) builder.axis(extent);
   for (const std::int64_t extent : {c.keys, c.d})
     builder.axis(extent, rkernel::AxisKind::Reduction);
@@ -318,10 +330,13 @@ void BuiltAttention::add_matrices() {
   const AttentionCase& c = form;
   const Rows q = rows_of(c, c.batch * c.group, c.m, c.d, false);
   add({c.dtype, c.offset, {c.group * q.head, q.head, q.row, 0, 0, q.column}, q.elements});
-  const Rows k = rows_of(c, c.batch, c.keys, c.d, c.transposed_keys);
-  add({c.dtype, c.offset, {k.head, 0, 0, 0, k.row, k.column}, k.elements});
-  const Rows v = rows_of(c, c.batch, c.keys, c.n, false);
-  add({c.dtype, c.offset, {v.head, 0, 0, v.column, v.row, 0}, v.elements});
+  const std::int64_t sets = c.shared_outside ? c.group : c.batch;
+  const Rows k = rows_of(c, sets, c.keys, c.d, c.transposed_keys),
+             v = rows_of(c, sets, c.keys, c.n, false);
+  const auto outer = [&](const Rows& rows) { return c.shared_outside ? 0 : rows.head; };
+  const auto inner = [&](const Rows& rows) { return c.shared_outside ? rows.head : 0; };
+  add({c.dtype, c.offset, {outer(k), inner(k), 0, 0, k.row, k.column}, k.elements});
+  add({c.dtype, c.offset, {outer(v), inner(v), 0, v.column, v.row, 0}, v.elements});
   const std::int64_t matrix = c.m * c.keys;
   if (c.mask == MaskForm::Keys) mask = add({c.mask_dtype, 0, {0, 0, 0, 0, 1, 0}, c.keys});
   if (c.mask == MaskForm::Rows) mask = add({c.mask_dtype, 0, {0, 0, c.keys, 0, 1, 0}, matrix});
@@ -353,10 +368,10 @@ void BuiltAttention::add_outputs() {
 codegen::KernelSource BuiltAttention::source() const {
   const auto emit = [this](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(builder.problem);
-    const GpuAttentionSlots grid = add_gpu_attention_slots(slots, form.shares_rows);
+    const GpuAttentionSlots grid = add_gpu_attention_slots(slots, form.shares_rows, heads());
     emit_gpu_attention(module, symbol,
-                       attention_tree(builder.problem, form.tile, described_gpu("a100")), slots,
-                       grid, shape_class);
+                       attention_tree(builder.problem, form.tile, heads(), described_gpu("a100")),
+                       slots, grid, shape_class);
   };
   const codegen::SlotTable slots(builder.problem);
   return {"gpu attention " + ptx::to_string(shape_class) + " " +
@@ -365,7 +380,9 @@ codegen::KernelSource BuiltAttention::source() const {
 }
 
 std::int64_t BuiltAttention::tickets() const {
-  return form.batch * form.group * ceil_div(form.m, form.tile.block_m) *
+  const std::int64_t heads = form.batch * form.group,
+                     sets = form.heads_as_rows ? heads / sharing_heads(form) : heads;
+  return sets * ceil_div(rows_of_tiles(form), form.tile.block_m) *
          ceil_div(form.n, form.tile.width) * form.parts.count;
 }
 
@@ -376,17 +393,18 @@ std::size_t BuiltAttention::part_memory() const {
 
 std::vector<std::int64_t> BuiltAttention::ints() const {
   codegen::SlotTable slots(builder.problem);
-  const GpuAttentionSlots grid = add_gpu_attention_slots(slots, form.shares_rows);
+  const GpuAttentionSlots grid = add_gpu_attention_slots(slots, form.shares_rows, heads());
   std::vector<std::int64_t> ints = slots.evaluate(builder.values);
   const auto set = [&](int slot, std::int64_t value) {
     if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
   };
-  const std::int64_t m_blocks = ceil_div(form.m, form.tile.block_m),
+  const std::int64_t m_blocks = ceil_div(rows_of_tiles(form), form.tile.block_m),
                      n_blocks = ceil_div(form.n, form.tile.width);
   const double scale = form.scale == 0 ? 1 / std::sqrt(static_cast<double>(form.d)) : form.scale;
   set(grid.m_blocks, m_blocks);
   set(grid.n_blocks, n_blocks);
   set(grid.tickets, tickets());
+  set_head_slots(grid.heads, sharing_heads(form), ints);
   set(grid.parts, form.parts.count);
   set(grid.span, form.parts.count > 1
                      ? form.parts.span

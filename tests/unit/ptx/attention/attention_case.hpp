@@ -23,12 +23,14 @@ enum class MaskForm : unsigned char {
 };
 
 /// output(b, g, m, n) = residual + bias(n) + attention; heads (b, g) of one b share keys and
-/// values.
+/// values, or those of one g.
 struct AttentionCase {
   choice::GpuAttentionTile tile;
   Copy q = Copy::Elements, k = Copy::Elements, v = Copy::Elements;
   DType dtype = DType::f32, mask_dtype = DType::f32, output = DType::f32;
   std::int64_t batch = 1, group = 1, m = 1, n = 1, keys = 1, d = 1;
+  bool shared_outside = false;  ///< heads of one g share keys and values
+  bool heads_as_rows = false;   ///< heads that share keys are rows of one tile
   bool causal = false;
   MaskForm mask = MaskForm::None;
   bool hides_rows = false;  ///< some rows of the mask are -inf as a whole
@@ -47,6 +49,15 @@ struct AttentionCase {
   int blocks = 2;             ///< of the grid
 };
 std::string to_string(const AttentionCase& c);
+
+/// How many heads share each key and value.
+inline std::int64_t sharing_heads(const AttentionCase& c) {
+  return c.shared_outside ? c.batch : c.group;
+}
+/// Rows of all tiles that have the same keys.
+inline std::int64_t rows_of_tiles(const AttentionCase& c) {
+  return c.heads_as_rows ? c.m * sharing_heads(c) : c.m;
+}
 
 /// Cuts the keys in parts of a random length.
 void part_keys(AttentionCase& c, std::mt19937_64& random);
@@ -78,6 +89,8 @@ struct BuiltAttention {
   codegen::KernelSource source() const;
   std::vector<std::int64_t> ints() const;
   std::int64_t tickets() const;
+  /// GpuAttentionClass::heads.
+  int heads() const { return shape_class.heads; }
   /// Bytes of the memory that the launch's blocks share; 0: there is none.
   std::size_t part_memory() const;
 

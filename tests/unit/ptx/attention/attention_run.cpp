@@ -12,7 +12,7 @@ namespace dyn::ptx::testing {
 namespace {
 
 void count_edges(const AttentionCase& c, const dyn::testing::EmulatorRun& counted) {
-  counted.edge("rows cut", c.m % c.tile.block_m != 0);
+  counted.edge("rows cut", rows_of_tiles(c) % c.tile.block_m != 0);
   counted.edge("keys cut", c.keys % c.tile.block_keys() != 0);
   counted.edge("no keys", c.keys == 0);
   counted.edge("causal", c.causal);
@@ -20,7 +20,15 @@ void count_edges(const AttentionCase& c, const dyn::testing::EmulatorRun& counte
   counted.edge("mask", c.mask != MaskForm::None);
   counted.edge("hidden rows", c.hides_rows);
   counted.edge("hidden by the least number", c.mask != MaskForm::None && c.hides_by_least);
-  counted.edge("grouped heads", c.group > 1);
+  const bool as_rows = c.heads_as_rows && sharing_heads(c) > 1;
+  counted.edge("heads that share keys", sharing_heads(c) > 1);
+  counted.edge("heads as rows", as_rows);
+  counted.edge("heads as rows, several queries, causal", as_rows && c.causal && c.m > 1);
+  counted.edge("heads as rows, a mask of each", as_rows && c.mask == MaskForm::Full);
+  counted.edge("heads as rows, a query cut by tiles", as_rows &&
+                                                          c.tile.block_m % sharing_heads(c) != 0 &&
+                                                          rows_of_tiles(c) > c.tile.block_m);
+  counted.edge("heads as rows, parts of keys", as_rows && c.parts.count > 1);
   counted.edge("blocks of columns", c.n > c.tile.width);
   counted.edge("parts of keys", c.tile.parts > 1);
   counted.edge("rows shared by blocks", c.parts.count > 1);

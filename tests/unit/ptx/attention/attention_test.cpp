@@ -160,32 +160,62 @@ TEST_CASE("attention on the emulator: as the target plans it") {
   }
 }
 
-TEST_CASE("attention on the emulator: heads of a group with one query each read their keys once") {
+TEST_CASE("attention on the emulator: several queries of heads that share keys, behind a cache") {
   std::mt19937_64 random(dyn::testing::test_seed());
+  const auto below = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  dyn::testing::Sweep every(12);
   for (const Precision& precision : precisions_of_attention) {
-    AttentionCase c;
-    c.tile = tiles_of(precision.operands, precision.tf32, 64, 64).front();
-    c.dtype = precision.operands;
-    c.fixed_heads = c.causal = c.hides_rows = c.bias = c.residual = true;
-    c.mask = MaskForm::Full;
-    c.batch = 3;
-    c.group = 5;
-    c.n = 40;
-    c.d = 64;
-    c.keys = 131;
-    INFO(to_string(c));
-    const BuiltAttention built(c);
-    const Contents contents = random_operands(built, random);
-    const PlannedRun planned = run_planned(built, contents, described_gpu("a100"));
-    CHECK(worst_attention_error(built, contents, planned.output) <= 1);
-    const std::int64_t tiles_of_rows = precision.operands == DType::f32 && !precision.tf32 ? 2 : 1;
-    CHECK(planned.launch.tickets <= c.batch * tiles_of_rows);
-    // Two queries of each head are no rows of one tile.
-    c.m = 2;
-    const BuiltAttention two(c);
-    const Contents of_two = random_operands(two, random);
-    const PlannedRun apart = run_planned(two, of_two, described_gpu("a100"));
-    CHECK(worst_attention_error(two, of_two, apart.output) <= 1);
-    CHECK(apart.launch.tickets == c.batch * c.group);
+    for (const GpuAttentionTile& tile : tiles_of(precision.operands, precision.tf32, 32, 32)) {
+      for (int round = 0; round < 12; ++round) {
+        if (!every.takes()) continue;
+        AttentionCase c;
+        c.tile = tile;
+        c.dtype = precision.operands;
+        c.heads_as_rows = c.bias = c.residual = true;
+        c.shared_outside = round % 4 == 3;
+        (c.shared_outside ? c.group : c.batch) = 1 + below(2);
+        (c.shared_outside ? c.batch : c.group) = 1 + below(8);
+        c.m = 1 + below(40);
+        c.keys = c.m + 2 * below(90) + 1;
+        c.n = 1 + below(40);
+        c.d = 1 + below(32);
+        c.causal = round % 3 != 0;
+        c.mask = round % 2 == 0 ? MaskForm::Full : MaskForm::None;
+        c.heads_inside = below(2) == 0;
+        if (below(3) == 0) part_keys(c, random);
+        check(c, random);
+      }
+    }
+  }
+}
+
+TEST_CASE("attention on the emulator: heads that share keys read them together, as planned") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  dyn::testing::Sweep every(3);
+  for (const Precision& precision : precisions_of_attention) {
+    for (const std::int64_t queries : {1, 3, 9}) {
+      if (!every.takes()) continue;
+      AttentionCase c;
+      c.tile = tiles_of(precision.operands, precision.tf32, 64, 64).front();
+      c.dtype = precision.operands;
+      c.fixed_heads = c.causal = c.hides_rows = c.bias = c.residual = true;
+      c.mask = MaskForm::Full;
+      c.batch = 3;
+      c.group = 5;
+      c.m = queries;
+      c.n = 40;
+      c.d = 64;
+      c.keys = 131;
+      INFO(to_string(c));
+      const BuiltAttention built(c);
+      const Contents contents = random_operands(built, random);
+      const PlannedRun planned = run_planned(built, contents, described_gpu("a100"));
+      CHECK(worst_attention_error(built, contents, planned.output) <= 1);
+      // The first tile has the fewest rows.
+      CHECK(planned.launch.tickets <=
+            c.batch * ((queries * c.group + c.tile.block_m - 1) / c.tile.block_m));
+    }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/attention/attention_run.hpp"
@@ -73,6 +75,32 @@ void check_counters(const GpuAttentionTile& tile) {
 }
 
 }  // namespace
+
+TEST_CASE("heads of attention that are rows of one tile read their keys once, others each") {
+  for (const GpuAttentionTile& tile :
+       choice::gpu_attention_tiles(described_gpu("a100"), DType::bf16, false, 64, 64)) {
+    INFO(tile.to_string());
+    AttentionCase c = whole_block(tile);
+    c.group = 4;
+    c.m = tile.block_m / c.group;
+    c.causal = true;
+    c.mask = MaskForm::Full;
+    const auto sectors = [&](bool heads_as_rows) {
+      c.heads_as_rows = heads_as_rows;
+      const KernelCounters counters = counters_of_attention(c);
+      std::array<std::int64_t, 3> units{};
+      for (std::size_t operand = 0; operand < units.size(); ++operand)
+        units.at(operand) = counters.operands.at(operand).traffic.units;
+      return units;
+    };
+    const auto together = sectors(true), apart = sectors(false);
+    CHECK(together[0] == apart[0]);
+    CHECK(apart[1] == c.group * together[1]);
+    CHECK(apart[2] == c.group * together[2]);
+    CHECK(together[1] * 32 == c.keys * c.d * 2);
+    CHECK(together[2] * 32 == c.keys * c.n * 2);
+  }
+}
 
 TEST_CASE("attention of all tiles meets no bank twice, and reads keys and values once") {
   dyn::testing::Sweep sweep(4);

@@ -203,6 +203,7 @@ TEST_CASE("everything that changes the code of attention is in its key, and no l
 }
 
 TEST_CASE("trees of attention are legal, and give their tiles back") {
+  std::mt19937_64 random(dyn::testing::test_seed());
   const LoweredGraph graph = heads_of(64);
   for (const bool tf32 : {false, true}) {
     for (const DType operands : {DType::f32, DType::bf16}) {
@@ -210,11 +211,13 @@ TEST_CASE("trees of attention are legal, and give their tiles back") {
         const std::vector<GpuAttentionTile> tiles = tiles_of_heads(operands, tf32, room);
         CHECK_FALSE(tiles.empty());
         for (const GpuAttentionTile& tile : tiles) {
+          const int heads = random() % 2 == 0 ? 0 : -1;
           CAPTURE(tile.to_string());
           const rkernel::RKernel tree =
-              attention_tree(graph.problems.front(), tile, described_gpu("a100"));
+              attention_tree(graph.problems.front(), tile, heads, described_gpu("a100"));
           CHECK(rkernel::illegalities(tree, architecture_limits()).empty());
           CHECK(attention_tile_of(tree, tile.depth) == tile);
+          CHECK(attention_heads_of(tree) == heads);
           CHECK(rkernel::threads_below_top(tree) == tile.threads());
           CHECK(tile.shared_bytes() <= described_gpu("a100").shared_bytes_per_block);
         }

@@ -22,7 +22,7 @@ using choice::GpuAttentionTile;
 
 namespace {
 
-AttentionCase heaviest(const GpuAttentionTile& tile, ptx::Copy copy) {
+AttentionCase heaviest(const GpuAttentionTile& tile, ptx::Copy copy, bool heads_as_rows) {
   AttentionCase c;
   c.tile = tile;
   c.q = c.k = c.v = copy;
@@ -32,6 +32,7 @@ AttentionCase heaviest(const GpuAttentionTile& tile, ptx::Copy copy) {
   c.mask = MaskForm::Full;
   c.bias = c.residual = true;
   c.shares_rows = true;
+  c.heads_as_rows = heads_as_rows;
   return c;
 }
 
@@ -81,16 +82,18 @@ TEST_SUITE("full") {
       "tiles") {
     if (dyn::test::ptxas_is_missing()) return;
     int kernels = 0;
-    dyn::testing::Sweep sweep(12);
+    dyn::testing::Sweep sweep(24);
     for (const GpuAttentionTile& tile : all_attention_tiles()) {
-      for (const ptx::Copy copy : {ptx::Copy::Vectors, ptx::Copy::Elements}) {
+      for (const int form : {0, 1, 2, 3}) {
         if (!sweep.takes()) continue;
         ++kernels;
+        const ptx::Copy copy = form % 2 == 0 ? ptx::Copy::Vectors : ptx::Copy::Elements;
+        const bool heads_as_rows = form > 1;
         std::string registers;
-        const int most = registers_of(heaviest(tile, copy), registers);
-        std::printf("%s, %s: registers%s, %d predicted\n", tile.to_string().c_str(),
-                    copy == ptx::Copy::Vectors ? "vectors" : "elements", registers.c_str(),
-                    tile.registers());
+        const int most = registers_of(heaviest(tile, copy, heads_as_rows), registers);
+        std::printf("%s, %s%s: registers%s, %d predicted\n", tile.to_string().c_str(),
+                    copy == ptx::Copy::Vectors ? "vectors" : "elements",
+                    heads_as_rows ? ", heads as rows" : "", registers.c_str(), tile.registers());
         CHECK_MESSAGE(most <= tile.registers(), tile.to_string());
       }
     }

@@ -60,8 +60,8 @@ PlantedKernel matmul(const std::string& name, const MatmulCase& c, std::mt19937_
   return kernel;
 }
 
-/// One query of each head and five parts of the keys, of which the last is a short one.
-PlantedKernel decoding(const std::string& name, std::mt19937_64& random) {
+/// Heads of 32.
+ptx::testing::AttentionCase small_heads() {
   ptx::testing::AttentionCase c;
   c.tile =
       choice::gpu_attention_tiles(ptx::described_gpu("a100"), DType::bf16, false, 32, 32).front();
@@ -69,9 +69,31 @@ PlantedKernel decoding(const std::string& name, std::mt19937_64& random) {
   c.dtype = DType::bf16;
   c.batch = 2;
   c.n = c.d = 32;
+  return c;
+}
+
+/// One query of each head and five parts of the keys, of which the last is a short one.
+ptx::testing::AttentionCase decoding() {
+  ptx::testing::AttentionCase c = small_heads();
   c.keys = 5 * std::int64_t{c.tile.block_keys()} - 3;
   c.shares_rows = true;
   c.parts = {5, 1};
+  return c;
+}
+
+/// Queries of five heads that share keys, behind a cache: two tiles of rows cut a query in two.
+ptx::testing::AttentionCase shared_heads() {
+  ptx::testing::AttentionCase c = small_heads();
+  c.heads_as_rows = c.causal = c.residual = true;
+  c.mask = ptx::testing::MaskForm::Full;
+  c.group = 5;
+  c.m = 5;
+  c.keys = std::int64_t{c.tile.block_keys()} + 3;
+  return c;
+}
+
+PlantedKernel attention(const std::string& name, const ptx::testing::AttentionCase& c,
+                        std::mt19937_64& random) {
   const auto built = std::make_shared<const ptx::testing::BuiltAttention>(c);
   PlantedKernel kernel;
   kernel.name = name;
@@ -80,16 +102,19 @@ PlantedKernel decoding(const std::string& name, std::mt19937_64& random) {
   for (const std::vector<std::uint8_t>& bytes : random_operands(*built, random))
     kernel.buffers.push_back({bytes, false});
   kernel.buffers.back().written = true;
-  kernel.buffers.push_back({std::vector<std::uint8_t>(built->part_memory()), true});
+  if (built->part_memory() > 0)
+    kernel.buffers.push_back({std::vector<std::uint8_t>(built->part_memory()), true});
   kernel.emit = [built](llvm::LLVMContext& context) {
     return ptx::emit_device_module(context, built->source(), "attention");
   };
   kernel.is_right = [built](const std::vector<PlantedBuffer>& after) {
-    const auto counters = std::span(after.back().bytes).first(rkernel::counter_bytes);
-    if (std::ranges::any_of(counters, [](std::uint8_t byte) { return byte != 0; })) return false;
     ptx::testing::Contents contents;
     for (const PlantedBuffer& buffer : after) contents.push_back(buffer.bytes);
-    contents.pop_back();
+    if (built->part_memory() > 0) {
+      const auto counters = std::span(contents.back()).first(rkernel::counter_bytes);
+      if (std::ranges::any_of(counters, [](std::uint8_t byte) { return byte != 0; })) return false;
+      contents.pop_back();
+    }
     return worst_attention_error(*built, contents, contents.back()) <= 1;
   };
   return kernel;
@@ -239,7 +264,8 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("windows bf16 vectors", windows, random));
   kernels.push_back(matmul("matmul of bytes", bytes, random));
   kernels.push_back(matmul("windows of bytes", byte_windows, random));
-  kernels.push_back(decoding("attention bf16, rows shared", random));
+  kernels.push_back(attention("attention bf16, rows shared", decoding(), random));
+  kernels.push_back(attention("attention bf16, heads as rows", shared_heads(), random));
   return kernels;
 }
 
