@@ -13,7 +13,6 @@
 #include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/attention/tree.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
-#include "targets/ptx/lowering/listing.hpp"
 #include "targets/ptx/sharing/part_memory.hpp"
 
 namespace dyn::ptx {
@@ -57,9 +56,9 @@ class PlannedAttention final : public GpuAttentionKernel {
  public:
   PlannedAttention(const Problem& problem, const GpuMachine& machine, DType compute,
                    bool allow_tf32, const std::string& target_name)
-      : problem_(std::make_shared<const Problem>(problem)),
+      : GpuAttentionKernel(target_name),
+        problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
-        target_name_(target_name),
         slots_(*problem_),
         manifest_(*problem_, machine, compute, allow_tf32),
         grid_(add_gpu_attention_slots(slots_, manifest_.shares_rows(), manifest_.heads())) {
@@ -117,7 +116,7 @@ class PlannedAttention final : public GpuAttentionKernel {
     if (parts.count > 1)
       launch.shared_bytes =
           PartMemory::bytes(launch.tickets, static_cast<std::size_t>(tile.part_bytes()));
-    launch.grid.function = functions_.at(chosen.index);
+    launch.grid.function = function_at(chosen.index);
     launch.grid.blocks = std::min(
         launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
     launch.grid.threads = tile.threads();
@@ -158,33 +157,21 @@ class PlannedAttention final : public GpuAttentionKernel {
     return text;
   }
 
-  std::string target_name() const override { return target_name_; }
-
   std::string describe() const override {
     std::string text = rkernel::to_string(
         attention_tree(*problem_, manifest_.classes().back().tile, manifest_.heads(), machine_));
-    for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
-    return text;
+    return text + class_keys();
   }
 
-  std::vector<rkernel::CodeListing> listings() const override {
-    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
-  }
-
-  std::string listings_key() const override { return codegen::joined_keys(sources()); }
-
-  std::vector<rkernel::CodeListing> listings_at(
-      const rkernel::PlanRequest& request) const override {
-    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    const std::size_t index = choose(sizes_of(ints), ints).index;
-    return {list_code(class_name(index), sources().at(index))};
-  }
-
-  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
   bool has_no_classes() const { return manifest_.classes().empty(); }
 
  private:
-  std::string class_name(std::size_t index) const {
+  std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    return choose(sizes_of(ints), ints).index;
+  }
+
+  std::string class_name(std::size_t index) const override {
     const GpuAttentionClass& shape_class = manifest_.classes()[index];
     const GpuAttentionTile& tile = shape_class.tile;
     const bool tf32 = tile.engine == choice::Engine::TensorCores && tile.operands == DType::f32;
@@ -263,12 +250,10 @@ class PlannedAttention final : public GpuAttentionKernel {
 
   std::shared_ptr<const Problem> problem_;
   GpuMachine machine_;
-  std::string target_name_;
   codegen::SlotTable slots_;
   AttentionManifest manifest_;
   GpuAttentionSlots grid_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
-  std::vector<const void*> functions_;  ///< of sources()
 };
 
 }  // namespace

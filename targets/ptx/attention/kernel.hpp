@@ -9,10 +9,11 @@
 #include "src/choice/gpu/attention.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_draft.hpp"
+#include "targets/ptx/lowering/device_kernel.hpp"
 
 namespace dyn::ptx {
 
-class GpuAttentionKernel : public rkernel::Kernel {
+class GpuAttentionKernel : public DeviceKernel {
  public:
   using Draft = codegen::KernelDraft<GpuAttentionKernel, const void*>;
   /// `compute`, `allow_tf32`: what multiplies (gpu_attention_tiles()). Nothing where device code
@@ -21,13 +22,9 @@ class GpuAttentionKernel : public rkernel::Kernel {
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine, DType compute,
                                     bool allow_tf32, const std::string& target_name);
-  virtual std::vector<codegen::KernelSource> sources() const = 0;
-  rkernel::Space space() const override { return rkernel::Space::Device; }
 
- private:
-  friend Draft;
-  /// Handles from PtxDevice::load() for sources(), in that order.
-  virtual void take_code(std::vector<const void*> functions) = 0;
+ protected:
+  using DeviceKernel::DeviceKernel;
 };
 
 }  // namespace dyn::ptx

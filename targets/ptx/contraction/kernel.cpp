@@ -1,5 +1,4 @@
 #include "targets/ptx/contraction/kernel.hpp"
-#include "targets/ptx/lowering/listing.hpp"
 
 #include <fmt/format.h>
 
@@ -119,11 +118,11 @@ class GpuContractionKernel final : public ContractionKernel {
   GpuContractionKernel(const Problem& problem, const GpuMachine& machine,
                        const Candidates& candidates, Policy policy, bool shares,
                        const std::string& target_name)
-      : problem_(std::make_shared<const Problem>(problem)),
+      : ContractionKernel(target_name),
+        problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
         policy_(TilePolicies::acting(policy)),
         shares_(shares),
-        target_name_(target_name),
         manifest_(*problem_, candidates.tiles,
                   useful_pairs(*problem_, machine, candidates.tiles, candidates.pairs)),
         slots_(*problem_),
@@ -218,34 +217,21 @@ class GpuContractionKernel final : public ContractionKernel {
                                remembered_choice(ints).regions);
   }
 
-  std::string target_name() const override { return target_name_; }
-
   std::string describe() const override {
     std::string text =
         rkernel::to_string(contraction_tree(*problem_, manifest_.tiles().back(), machine_));
-    for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
-    return text;
-  }
-
-  std::vector<rkernel::CodeListing> listings() const override {
-    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
-  }
-
-  std::string listings_key() const override { return codegen::joined_keys(sources()); }
-
-  std::vector<rkernel::CodeListing> listings_at(
-      const rkernel::PlanRequest& request) const override {
-    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    const GpuProgram choice = remembered_choice(ints);
-    if (choice.regions.empty()) return {};
-    const std::size_t index = class_of(choice.regions, ints);
-    return {list_code(class_name(index), sources().at(index))};
+    return text + class_keys();
   }
 
  private:
-  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+  std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuProgram choice = remembered_choice(ints);
+    if (choice.regions.empty()) return std::nullopt;
+    return class_of(choice.regions, ints);
+  }
 
-  std::string class_name(std::size_t index) const {
+  std::string class_name(std::size_t index) const override {
     return listing_name(problem_->name, manifest_.classes()[index]);
   }
 
@@ -412,7 +398,7 @@ class GpuContractionKernel final : public ContractionKernel {
     launch.ints = std::move(ints);
     const GpuContraction shape = sizes_of(launch.ints);
     if (shape.windows) refuse_huge_windows(shape, launch.ints);
-    launch.grid.function = functions_.at(class_of(program.regions, launch.ints));
+    launch.grid.function = function_at(class_of(program.regions, launch.ints));
     launch.tickets = place_regions(program.regions, shape, launch.ints);
     refuse_more("blocks", launch.tickets, most_tickets);
     launch.shared_bytes = sums_bytes(program.regions.front(), shape);
@@ -438,7 +424,6 @@ class GpuContractionKernel final : public ContractionKernel {
   GpuMachine machine_;
   Policy policy_;
   bool shares_;
-  std::string target_name_;
   ContractionManifest manifest_;
   codegen::SlotTable slots_;
   GridSlots grid_;
@@ -446,7 +431,6 @@ class GpuContractionKernel final : public ContractionKernel {
       pair_slots_;  ///< for programs of two regions: the problem's slots are the same
   PairSlots pair_grid_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
-  std::vector<const void*> functions_;
   TilePolicies policies_;
   mutable ProgramMemory memory_{memory_bytes};
 };

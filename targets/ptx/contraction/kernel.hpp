@@ -9,6 +9,7 @@
 #include "src/choice/gpu/programs.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_draft.hpp"
+#include "targets/ptx/lowering/device_kernel.hpp"
 
 namespace dyn::ptx {
 
@@ -16,7 +17,7 @@ namespace dyn::ptx {
 /// whatever the precision of others.
 bool multiplies_bytes(const rkernel::Problem& problem);
 
-class ContractionKernel : public rkernel::Kernel {
+class ContractionKernel : public DeviceKernel {
  public:
   using Draft = codegen::KernelDraft<ContractionKernel, const void*>;
   /// Programs of one region. `compute`: the dtype that the contraction multiplies in, a float or
@@ -34,13 +35,9 @@ class ContractionKernel : public rkernel::Kernel {
                                     rkernel::Policy policy = rkernel::Policy::Dyn,
                                     const std::vector<choice::GpuPair>& pairs = {},
                                     bool shares = true);
-  virtual std::vector<codegen::KernelSource> sources() const = 0;
-  rkernel::Space space() const override { return rkernel::Space::Device; }
 
- private:
-  friend Draft;
-  /// Handles from PtxDevice::load() for sources(), in that order.
-  virtual void take_code(std::vector<const void*> functions) = 0;
+ protected:
+  using DeviceKernel::DeviceKernel;
 };
 
 }  // namespace dyn::ptx

@@ -9,7 +9,6 @@
 #include "src/choice/calibration/calibration.hpp"
 #include "targets/ptx/function/code.hpp"
 #include "targets/ptx/function/device_function.hpp"
-#include "targets/ptx/lowering/listing.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -18,10 +17,10 @@ class GpuFunctionKernel final : public FunctionKernel {
  public:
   GpuFunctionKernel(std::string name, std::shared_ptr<const DeviceFunction> function,
                     const choice::GpuMachine& machine, const std::string& target_name)
-      : name_(std::move(name)),
+      : FunctionKernel(target_name),
+        name_(std::move(name)),
         function_(std::move(function)),
-        machine_(machine),
-        target_name_(target_name) {}
+        machine_(machine) {}
 
   std::vector<codegen::KernelSource> sources() const override {
     std::vector<codegen::KernelSource> sources;
@@ -39,7 +38,7 @@ class GpuFunctionKernel final : public FunctionKernel {
     const FunctionClass& chosen = function_->classes()[from.chosen];
     rkernel::Launch launch;
     launch.ints = std::move(from.ints);
-    launch.grid.function = functions_.at(from.chosen);
+    launch.grid.function = function_at(from.chosen);
     launch.grid.blocks = std::min(from.tickets, resident_blocks(machine_, chosen.shared_bytes) *
                                                     choice::default_calibration().gpu_loop_waves);
     launch.grid.threads = function_threads;
@@ -57,35 +56,20 @@ class GpuFunctionKernel final : public FunctionKernel {
                        launch.tickets, function_threads);
   }
 
-  std::string target_name() const override { return target_name_; }
-
-  std::string describe() const override {
-    std::string text;
-    for (const FunctionClass& one : function_->classes()) text += "class " + one.key + "\n";
-    return text;
-  }
-
-  std::vector<rkernel::CodeListing> listings() const override {
-    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
-  }
-  std::string listings_key() const override { return codegen::joined_keys(sources()); }
-  std::vector<rkernel::CodeListing> listings_at(
-      const rkernel::PlanRequest& request) const override {
-    const std::size_t index = function_->launch(request.symbols, machine_).chosen;
-    return {list_code(class_name(index), sources().at(index))};
-  }
+  std::string describe() const override { return class_keys(); }
 
  private:
-  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
-  std::string class_name(std::size_t index) const {
+  std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const override {
+    return function_->launch(request.symbols, machine_).chosen;
+  }
+
+  std::string class_name(std::size_t index) const override {
     return name_ + "-" + function_->classes()[index].name;
   }
 
   std::string name_;
   std::shared_ptr<const DeviceFunction> function_;
   choice::GpuMachine machine_;
-  std::string target_name_;
-  std::vector<const void*> functions_;  ///< of sources()
 };
 
 std::unique_ptr<DeviceFunction> function_of(const rkernel::HostCall& call) {

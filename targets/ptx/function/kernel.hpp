@@ -9,23 +9,20 @@
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_draft.hpp"
+#include "targets/ptx/lowering/device_kernel.hpp"
 
 namespace dyn::ptx {
 
-class FunctionKernel : public rkernel::Kernel {
+class FunctionKernel : public DeviceKernel {
  public:
   using Draft = codegen::KernelDraft<FunctionKernel, const void*>;
   /// Nothing where no device code computes the problem's HostCall.
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine,
                                     const std::string& target_name);
-  virtual std::vector<codegen::KernelSource> sources() const = 0;
-  rkernel::Space space() const override { return rkernel::Space::Device; }
 
- private:
-  friend Draft;
-  /// Handles from PtxDevice::load() for sources(), in that order.
-  virtual void take_code(std::vector<const void*> functions) = 0;
+ protected:
+  using DeviceKernel::DeviceKernel;
 };
 
 }  // namespace dyn::ptx

@@ -18,7 +18,6 @@
 #include "targets/ptx/loop/class.hpp"
 #include "targets/ptx/loop/emitter.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
-#include "targets/ptx/lowering/listing.hpp"
 
 namespace dyn::ptx {
 
@@ -49,10 +48,10 @@ class GpuLoopKernel final : public LoopKernel {
  public:
   GpuLoopKernel(const rkernel::Problem& problem, const choice::GpuMachine& machine,
                 const std::string& target_name)
-      : loop_(std::make_shared<LoopProblem>(problem)),
+      : LoopKernel(target_name),
+        loop_(std::make_shared<LoopProblem>(problem)),
         classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
-        machine_(machine),
-        target_name_(target_name) {
+        machine_(machine) {
     const std::vector<codegen::StrideClass>& lanes = classes_->back().lane_classes;
     const codegen::LoopPasses passes =
         codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
@@ -78,7 +77,7 @@ class GpuLoopKernel final : public LoopKernel {
     const std::size_t chosen = class_for(launch.ints);
     const LoopClass& loop_class = (*classes_)[chosen];
     const LoopSize size = size_of_launch(loop_class, launch.ints);
-    launch.grid.function = functions_.at(chosen);
+    launch.grid.function = function_at(chosen);
     launch.grid.blocks = size.blocks;
     launch.grid.threads = loop_threads;
     launch.grid.shared_bytes = shared_bytes(loop_class);
@@ -111,8 +110,6 @@ class GpuLoopKernel final : public LoopKernel {
     return text;
   }
 
-  std::string target_name() const override { return target_name_; }
-
   std::string describe() const override {
     std::string text;
     for (const LoopClass& loop_class : *classes_)
@@ -120,22 +117,12 @@ class GpuLoopKernel final : public LoopKernel {
     return text;
   }
 
-  std::vector<rkernel::CodeListing> listings() const override {
-    return list_all(sources(), [&](std::size_t index) { return class_name(index); });
-  }
-
-  std::string listings_key() const override { return codegen::joined_keys(sources()); }
-
-  std::vector<rkernel::CodeListing> listings_at(
-      const rkernel::PlanRequest& request) const override {
-    const std::size_t index = class_for(loop_->slots.evaluate(request.symbols));
-    return {list_code(class_name(index), sources().at(index))};
-  }
-
  private:
-  void take_code(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+  std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const override {
+    return class_for(loop_->slots.evaluate(request.symbols));
+  }
 
-  std::string class_name(std::size_t index) const {
+  std::string class_name(std::size_t index) const override {
     return loop_->problem.name + "-" + (*classes_)[index].name;
   }
 
@@ -255,8 +242,6 @@ class GpuLoopKernel final : public LoopKernel {
   std::shared_ptr<const LoopProblem> loop_;
   std::shared_ptr<const std::vector<LoopClass>> classes_;
   choice::GpuMachine machine_;
-  std::string target_name_;
-  std::vector<const void*> functions_;  ///< of sources()
   int reductions_ = 0;       ///< reductions of all passes; classes differ in threads alone
   double instructions_ = 0;  ///< of arithmetic, for one element in one pass
   double passes_ = 1;        ///< values that several passes need are computed in each pass

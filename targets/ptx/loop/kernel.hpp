@@ -10,12 +10,13 @@
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_draft.hpp"
+#include "targets/ptx/lowering/device_kernel.hpp"
 
 namespace dyn::ptx {
 
 /// One problem with all its shape classes. plan() evaluates the slots, picks the class, and sizes
 /// the grid.
-class LoopKernel : public rkernel::Kernel {
+class LoopKernel : public DeviceKernel {
  public:
   using Draft = codegen::KernelDraft<LoopKernel, const void*>;
   /// Nothing where the problem uses something that device code lacks (the caller then gives it to
@@ -24,14 +25,8 @@ class LoopKernel : public rkernel::Kernel {
                                     const choice::GpuMachine& machine,
                                     const std::string& target_name);
 
-  /// The manifest: one source for each class that a shape can need.
-  virtual std::vector<codegen::KernelSource> sources() const = 0;
-  rkernel::Space space() const override { return rkernel::Space::Device; }
-
- private:
-  friend Draft;
-  /// Handles from PtxDevice::load() for sources(), in that order.
-  virtual void take_code(std::vector<const void*> functions) = 0;
+ protected:
+  using DeviceKernel::DeviceKernel;
 };
 
 }  // namespace dyn::ptx

@@ -28,12 +28,4 @@ rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSou
   return listing;
 }
 
-std::vector<rkernel::CodeListing> list_all(const std::vector<codegen::KernelSource>& sources,
-                                           const std::function<std::string(std::size_t)>& name_at) {
-  std::vector<rkernel::CodeListing> listings;
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    listings.push_back(list_code(name_at(i), sources[i]));
-  return listings;
-}
-
 }  // namespace dyn::ptx

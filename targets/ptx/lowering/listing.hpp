@@ -1,10 +1,7 @@
 #pragma once
 // The code of a kernel, for people to read.
 
-#include <cstddef>
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_source.hpp"
@@ -14,8 +11,5 @@ namespace dyn::ptx {
 /// PTX of one source, the device IR that it was lowered from, and that module's hash. Of the name,
 /// characters that file names should not have become '_'.
 rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSource& source);
-/// The same of all sources, in their order.
-std::vector<rkernel::CodeListing> list_all(const std::vector<codegen::KernelSource>& sources,
-                                           const std::function<std::string(std::size_t)>& name_at);
 
 }  // namespace dyn::ptx
