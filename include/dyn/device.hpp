@@ -36,9 +36,10 @@ class DYN_API Stream {
   std::shared_ptr<rkernel::Stream> stream_;
 };
 
-/// The device that a graph's kernels run on. Graphs on one GPU have one; each graph on the emulator
-/// has its own. A tensor there is an input or an output of a Call without a copy where only kernels
-/// of the device touch it. Thread-safe; copies are the same device, and keep it open.
+/// The device that a graph's kernels run on, with all parts and structures of the graph. Graphs on
+/// one GPU have one; each graph on the emulator has its own. A tensor there is an input or an
+/// output of a Call without a copy where only kernels of the device touch it. Thread-safe; copies
+/// are the same device, and keep it open.
 class DYN_API Device {
  public:
   /// Throws Error(user) where no kernel of the graph runs on a device that is there.

@@ -153,7 +153,8 @@ class DYN_API Call {
   /// nothing but outputs on the host: where all are on the device it returns while the device
   /// works, and what would have been its Error comes from a later `run` or from `wait`. Until then
   /// the tensors that are bound must stay, and so must the stream. A call in a session waits in
-  /// `run`. Waits for runs on the former stream. Error(user): a stream of another device.
+  /// `run`; so does one for inputs on the device whose values decide the structure of the model.
+  /// Waits for runs on the former stream. Error(user): a stream of another device.
   void set_stream(const Stream& stream);
   /// Waits for runs that have returned before their end. Same errors as Graph::run.
   void wait();

@@ -107,6 +107,54 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a scatter without elements finds an index out of range") {
+    struct Empty {
+      const char *ports, *statement;
+      Shape x, i, u;
+    };
+    const Empty cases[] = {
+        {"x: f32[A, B], i: i64[R, 1], u: f32[R, B]", "scatter_nd(x, i, u)", {4, 0}, {3, 1}, {3, 0}},
+        {"x: f32[4, B, C], i: i64[R, 1], u: f32[R, B, C]",
+         "scatter_nd(x, i, u) reduction=add",
+         {4, 0, 5},
+         {300, 1},
+         {300, 0, 5}},
+        {"x: f32[A, 4, B], i: i64[2, R, 2], u: f32[2, R, B]",
+         "scatter_nd(x, i, u)",
+         {5, 4, 0},
+         {2, 3, 2},
+         {2, 3, 0}}};
+    for (const std::string device : {"cpu", "emulator", "reference"}) {
+      for (const Empty& empty : cases) {
+        const std::string ports = empty.ports;
+        CAPTURE(device);
+        CAPTURE(ports);
+        Options options = test_options();
+        options.device = device;
+        std::string text = "dyn 1\n";
+        for (const char* dim : {"A", "B", "C", "R"}) {
+          if (ports.find(dim) != std::string::npos) text += fmt::format("dim {} in 0..400\n", dim);
+        }
+        const std::string x = ports.substr(3, ports.find(']') - 2);
+        const Graph graph = Graph::from_text(
+            text + fmt::format("graph g({}) -> (r: {}) {{\n  r = {}\n  return r\n}}\n", ports, x,
+                               empty.statement),
+            options);
+        Tensor i(DType::i64, empty.i);
+        const auto run = [&] {
+          return graph.run({{"x", Tensor(DType::f32, empty.x)},
+                            {"i", i},
+                            {"u", Tensor(DType::f32, empty.u)}})[0];
+        };
+        CHECK(run().shape() == empty.x);
+        for (const std::int64_t bad : {std::int64_t{4}, std::int64_t{-5}, INT64_MAX}) {
+          i.mutable_data<std::int64_t>().back() = bad;
+          CHECK_THROWS_WITH_AS(run(), doctest::Contains("out of range"), Error);
+        }
+      }
+    }
+  }
+
   TEST_CASE("a fully masked row gives 0, and leaves the other rows alone") {
     const Subject subject(
         text_of({"r = attention(q, k, v, m)",

@@ -36,12 +36,20 @@ Tensor new_host_tensor(rkernel::Device* device, DType dtype, Shape shape) {
   return Tensor::of_memory(std::move(memory), dtype, std::move(shape));
 }
 
+Tensor downloaded(rkernel::Device& device, rkernel::Stream& stream, const Tensor& tensor) {
+  Tensor copy = new_host_tensor(&device, tensor.dtype(), tensor.shape());
+  if (copy.bytes() > 0)
+    stream.download(copy.raw(), reinterpret_cast<rkernel::DeviceAddress>(tensor.raw()),
+                    copy.bytes());
+  stream.synchronise();
+  return copy;
+}
+
 template <class Work>
 void OpenDevice::with_stream(const Work& work) {
   const std::lock_guard lock(mutex_);
   if (stream_ == nullptr) stream_ = device_->make_stream();
   work(*stream_);
-  stream_->synchronise();
 }
 
 Tensor OpenDevice::upload(const Tensor& tensor) {
@@ -50,6 +58,7 @@ Tensor OpenDevice::upload(const Tensor& tensor) {
   with_stream([&](rkernel::Stream& stream) {
     stream.upload(reinterpret_cast<rkernel::DeviceAddress>(copy.raw()), tensor.raw(),
                   tensor.bytes());
+    stream.synchronise();
   });
   return copy;
 }
@@ -57,11 +66,8 @@ Tensor OpenDevice::upload(const Tensor& tensor) {
 Tensor OpenDevice::download(const Tensor& tensor) {
   if (!tensor.on_device() || !device_->shares_memory_with(*tensor.device()))
     user_error(fmt::format("Device::download takes a tensor in the memory of {}", device_->name()));
-  Tensor copy = new_host_tensor(device_.get(), tensor.dtype(), tensor.shape());
-  with_stream([&](rkernel::Stream& stream) {
-    stream.download(copy.raw(), reinterpret_cast<rkernel::DeviceAddress>(tensor.raw()),
-                    tensor.bytes());
-  });
+  Tensor copy;
+  with_stream([&](rkernel::Stream& stream) { copy = downloaded(*device_, stream, tensor); });
   return copy;
 }
 

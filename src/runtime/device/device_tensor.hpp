@@ -16,4 +16,8 @@ Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType d
 /// `device`: nullptr: none.
 Tensor new_host_tensor(rkernel::Device* device, DType dtype, Shape shape);
 
+/// The values of a tensor in the device's memory, on the host: copied behind the work of the
+/// stream, and waited for. Throws Error(device).
+Tensor downloaded(rkernel::Device& device, rkernel::Stream& stream, const Tensor& tensor);
+
 }  // namespace dyn::runtime

@@ -166,12 +166,18 @@ void DeviceRun::fetch_kept_statuses() {
   stream.synchronise();
 }
 
-/// Statuses come first: they stay where they are while runs that have left report there.
+/// Statuses come first: they stay where they are while runs that have left report there. Without
+/// tables they are on the host.
 void DeviceRun::reserve_tables(std::size_t bytes) {
   const bool moves = statuses_kept_ && tables_.bytes() < bytes;
   if (moves) fetch_kept_statuses();
-  reserve(tables_, bytes, "argument tables of a run");
-  if (moves) stream_->upload(tables_.address(), statuses_.data(), statuses_.size_bytes());
+  try {
+    reserve(tables_, bytes, "argument tables of a run");
+    if (moves) stream_->upload(tables_.address(), statuses_.data(), statuses_.size_bytes());
+  } catch (...) {
+    if (moves) tables_ = DeviceBlock();
+    throw;
+  }
 }
 
 void DeviceRun::take_room(const DeviceNeeds& needs) {
@@ -342,14 +348,19 @@ int DeviceRun::finish() {
   return failed == statuses_.end() ? no_group : static_cast<int>(failed - statuses_.begin());
 }
 
-void DeviceRun::abandon() noexcept {
+void DeviceRun::settle() noexcept {
   try {
     stream_->synchronise();
   } catch (...) {  // the failure that is being handled is the one to report
+    statuses_kept_ = false;
   }
-  statuses_kept_ = false;
   first_in_flight_ = last_in_flight_ = no_group;
   counters_are_zero_ = false;  // a launch may have ended in the middle
+}
+
+void DeviceRun::abandon() noexcept {
+  settle();
+  statuses_kept_ = false;
 }
 
 }  // namespace dyn::runtime

@@ -72,6 +72,7 @@ class DeviceRun {
   /// Returns to the caller while the device works; finish() then tells of all runs since the last
   /// one.
   void leave();
+  bool has_left() const noexcept { return statuses_kept_; }
   /// Waits for the end. Returns the first group on the device that reported a status other than Ok,
   /// or no_group.
   int finish();
@@ -80,7 +81,9 @@ class DeviceRun {
   }
 
   /// After an error: waits until the device no longer touches memory of this run; errors of this
-  /// wait are dropped.
+  /// wait are dropped. What runs that left have reported is kept unless this wait fails.
+  void settle() noexcept;
+  /// The same, but that is dropped as well.
   void abandon() noexcept;
 
   std::size_t bytes() const noexcept { return arena_.bytes() + shared_.bytes() + tables_.bytes(); }

@@ -26,6 +26,8 @@ class Execution {
   virtual void set_stream(std::shared_ptr<rkernel::Stream>) {}
   /// Waits for runs that returned while the device worked; throws what they reported.
   virtual void wait() {}
+  /// There are such runs.
+  virtual bool in_flight() const { return false; }
 
   /// Runs by this plan for as long as shapes are those that it was made for. All inputs are bound.
   /// Throws Error(user) where they have other shapes, or no plan covers a whole run.

@@ -48,7 +48,8 @@ void PlannedExecution::execute(RunProfile* profile) {
     in_flight_ = failed < 0 && leaves;
     if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
   } catch (...) {
-    if (was_in_flight) last_run_->abandon();
+    // What runs that left have reported is still to be told.
+    in_flight_ = was_in_flight && last_run_->has_left();
     throw;
   }
 }
@@ -87,14 +88,8 @@ void PlannedExecution::wait() {
     Run* run;
     ~GiveBack() { pool.give_back(run); }
   } const give_back{executable_.runs(), last_run_};
-  int failed = no_group;
-  try {
-    executable_.runs().take_back(last_run_);
-    failed = last_run_->wait();
-  } catch (...) {
-    last_run_->abandon();
-    throw;
-  }
+  executable_.runs().take_back(last_run_);
+  const int failed = last_run_->wait();
   if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
 }
 

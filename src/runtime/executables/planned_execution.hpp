@@ -15,6 +15,7 @@ class PlannedExecution final : public Execution {
   void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
   void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
   void wait() override;
+  bool in_flight() const override { return in_flight_; }
   void use_plan(PlanPtr plan) override { binding_.use(std::move(plan)); }
   PlanPtr plan() const override { return binding_.plan(); }
 

@@ -63,13 +63,21 @@ Options with_own_inputs(Options options) {
 struct OnnxSource {
   OnnxSource(const std::string& path, const Options& load_options)
       : files(path),
-        options(with_own_inputs(load_options)),
+        options(with_own_inputs(runtime::with_usable_device(load_options))),
         device_budget(runtime::make_device_budget(options)) {}
+
+  /// The device of all imports; nullptr: none.
+  std::shared_ptr<rkernel::Device> open_device() {
+    try {
+      return targets.device(options);
+    } catch (const Error& error) { throw error.within(fmt::format("loading '{}'", files.path())); }
+  }
 
   onnx::ModelFiles files;
   std::mutex mutex;  ///< of the files
   const Options options;
   const std::shared_ptr<runtime::DeviceBudget> device_budget;  ///< of all imports together
+  runtime::GraphTargets targets;                               ///< of all imports
 };
 
 /// The least of an ONNX model that can be loaded without these values, or the names of the inputs
@@ -109,7 +117,7 @@ std::shared_ptr<const Model> loaded(const Load& load) {
 
 /// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is
 /// from, which errors name.
-std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxSource& source) {
+std::shared_ptr<const Model> load_imported(onnx::Imported& imported, OnnxSource& source) {
   const std::string weights = imported.weights.take_file();
   const std::map<std::string, std::string_view> files{{onnx_weights, weights}};
   LoadRequest request;
@@ -121,7 +129,10 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, const OnnxS
   request.gives_files = source.options.device == "cpu";  // elsewhere host and device both read them
   for (const auto& [name, tensor] : imported.decided)
     request.decided.emplace(name, copy_of(tensor));
-  return Model::load(request, source.options);
+  return Model::load(request, source.options,
+                     [&](const Options& options, int threads, const Dump& dump) {
+                       return source.targets.make(options, threads, dump);
+                     });
 }
 
 LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::ImportOptions& facts);
@@ -241,10 +252,12 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
     runtime::call_with_stack([&] { again = try_load(source, more); });
     return {std::move(again.model), deciding(again.imported)};
   };
-  runtime::ModelInfo info{options, 1, std::move(first.inputs), std::move(first.outputs), {}};
-  return std::make_shared<const Model>(std::make_unique<runtime::UndecidedExecutable>(
-                                           std::move(info), deciding(first), std::move(load)),
-                                       LoadReport());
+  runtime::ModelInfo info{
+      source->options, 1, std::move(first.inputs), std::move(first.outputs), {}};
+  return std::make_shared<const Model>(
+      std::make_unique<runtime::UndecidedExecutable>(std::move(info), deciding(first),
+                                                     std::move(load), source->open_device()),
+      LoadReport());
 }
 
 }  // namespace

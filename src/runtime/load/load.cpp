@@ -221,7 +221,7 @@ void Model::measure_machine(const Options& options) {
 }
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options) {
-  return load(request, with_usable_device(options), make_target);
+  return load(request, with_usable_device(options), GraphTargets::factory());
 }
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options,

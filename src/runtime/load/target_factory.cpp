@@ -97,27 +97,6 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   return cpu::make_cpu_target(target);
 }
 
-/// The device, and the machine that kernels are chosen for. A described GPU on device "cuda" is a
-/// machine without a device.
-void choose_gpu(const Options& options, ptx::TargetOptions& target) {
-  constexpr const char* emulated_by_default = "a100";
-  if (options.device == "emulator") {
-    ptx::EmulatorOptions emulator;
-    emulator.machine =
-        ptx::gpu_by_name_or_file(options.gpu.empty() ? emulated_by_default : options.gpu);
-    emulator.cache_dir = resolve_cache_dir(options.cache_dir);
-    target.device = ptx::make_emulator(emulator);
-  } else if (is_index(options.gpu)) {
-    target.cache_dir = resolve_cache_dir(options.cache_dir);
-    target.device = ptx::open_cuda_device(options.gpu, target.cache_dir);
-    target.measures = !options.deterministic;
-  } else {
-    target.machine = ptx::gpu_by_name_or_file(options.gpu);
-    return;
-  }
-  target.machine = target.device->machine();
-}
-
 }  // namespace
 
 void check_device_options(const Options& options) {
@@ -151,8 +130,49 @@ void check_device_options(const Options& options) {
   if (options.device == "cpu") weights_of(options);
 }
 
-std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads,
-                                             const Dump& dump) {
+/// The device, and the machine that kernels are chosen for. A described GPU on device "cuda" is a
+/// machine without a device.
+struct GraphTargets::Gpu {
+  explicit Gpu(const Options& options);
+
+  std::string cache_dir = {};  ///< of figures that are measured
+  bool measures = false;
+  std::shared_ptr<ptx::PtxDevice> device;
+  choice::GpuMachine machine;
+};
+
+GraphTargets::Gpu::Gpu(const Options& options) {
+  constexpr const char* emulated_by_default = "a100";
+  if (options.device == "emulator") {
+    ptx::EmulatorOptions emulator;
+    emulator.machine =
+        ptx::gpu_by_name_or_file(options.gpu.empty() ? emulated_by_default : options.gpu);
+    emulator.cache_dir = resolve_cache_dir(options.cache_dir);
+    device = ptx::make_emulator(emulator);
+  } else if (is_index(options.gpu)) {
+    cache_dir = resolve_cache_dir(options.cache_dir);
+    device = ptx::open_cuda_device(options.gpu, cache_dir);
+    measures = !options.deterministic;
+  } else {
+    machine = ptx::gpu_by_name_or_file(options.gpu);
+    return;
+  }
+  machine = device->machine();
+}
+
+std::shared_ptr<const GraphTargets::Gpu> GraphTargets::gpu(const Options& options) {
+  const std::lock_guard lock(mutex_);
+  if (!gpu_) gpu_ = std::make_shared<const Gpu>(options);
+  return gpu_;
+}
+
+std::shared_ptr<rkernel::Device> GraphTargets::device(const Options& options) {
+  check_device_options(options);
+  return is_gpu(options.device) ? gpu(options)->device : nullptr;
+}
+
+std::shared_ptr<rkernel::Target> GraphTargets::make(const Options& options, int threads,
+                                                    const Dump& dump) {
   if (options.device == "cpu")
     return make_cpu(options, threads, checked_precision(options.precision).dtype,
                     weights_of(options), dump);
@@ -160,9 +180,13 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
     throw Error(ErrorKind::user, fmt::format("there is no device '{}'; this build has {}",
                                              options.device, listed(devices(), all)));
   }
-  ptx::TargetOptions target;
-  choose_gpu(options, target);
+  const std::shared_ptr<const Gpu> gpu = this->gpu(options);
   const PrecisionInfo& precision = checked_precision(options.precision);
+  ptx::TargetOptions target;
+  target.device = gpu->device;
+  target.machine = gpu->machine;
+  target.measures = gpu->measures;
+  target.cache_dir = gpu->cache_dir;
   target.precision = precision.dtype;
   target.allow_tf32 = precision.allow_tf32;
   target.policy = find_policy(options.policy);
@@ -171,6 +195,18 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
     return make_cpu(options, threads, DType::f32, DType::f32, dump);
   });
+}
+
+TargetFactory GraphTargets::factory() {
+  return [targets = std::make_shared<GraphTargets>()](const Options& options, int threads,
+                                                      const Dump& dump) {
+    return targets->make(options, threads, dump);
+  };
+}
+
+std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads,
+                                             const Dump& dump) {
+  return GraphTargets().make(options, threads, dump);
 }
 
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "dyn/options.hpp"
 #include "graph/passes/pipeline.hpp"
@@ -14,6 +15,26 @@ namespace dyn::runtime {
 /// Makes the target that Options ask for; `dump`: what it writes of its code.
 using TargetFactory =
     std::function<std::shared_ptr<rkernel::Target>(const Options&, int threads, const Dump& dump)>;
+
+/// Makes the targets of one graph's parts, structures and variants, all on one device: whoever
+/// needs it first opens it. Thread-safe.
+class GraphTargets {
+ public:
+  /// As make_target(). `options` name the same device and GPU in all calls.
+  std::shared_ptr<rkernel::Target> make(const Options& options, int threads, const Dump& dump);
+  /// nullptr: targets are the host's, or of a GPU that is only described. Throws what opening
+  /// throws.
+  std::shared_ptr<rkernel::Device> device(const Options& options);
+  /// make() of new ones that all copies of the factory share.
+  static TargetFactory factory();
+
+ private:
+  struct Gpu;
+  std::shared_ptr<const Gpu> gpu(const Options& options);
+
+  std::mutex mutex_;
+  std::shared_ptr<const Gpu> gpu_;
+};
 
 /// The target for Options::device, with the CPU for what a GPU has no kernel for. Throws
 /// Error(user) for an unknown device, GPU or ISA, Error(unsupported) for one that this machine

@@ -100,7 +100,13 @@ void CallPorts::set_input(std::size_t index, Tensor tensor) {
                               ? std::move(tensor)
                               : as_declared(std::move(tensor), info_.inputs[index]);
   inputs_[index].bound = true;
+  inputs_[index].copy = Tensor();
   changed_ = true;
+}
+
+void CallPorts::share_input(std::size_t index, const CallPorts& from) {
+  set_input(index, from.inputs_[index].tensor);
+  inputs_[index].copy = from.inputs_[index].copy;
 }
 
 void CallPorts::set_output(std::size_t index, Tensor tensor) {
@@ -144,12 +150,37 @@ void CallPorts::check_inputs() const {
   }
 }
 
-void CallPorts::check_decided() const {
+Tensor CallPorts::read(const Tensor& on_device) {
+  if (stream_ == nullptr && own_stream_ == nullptr) own_stream_ = device_->make_stream();
+  rkernel::Stream& stream = stream_ != nullptr ? *stream_ : *own_stream_;
+  stream.begin();
+  return downloaded(*device_, stream, on_device);
+}
+
+const Tensor& CallPorts::host_values(std::size_t input) {
+  Port& port = inputs_[input];
+  if (!port.tensor.on_device()) return port.tensor;
+  if (port.copy.empty()) port.copy = read(port.tensor);
+  return port.copy;
+}
+
+void CallPorts::drop_copies() {
+  for (Port& input : inputs_) input.copy = Tensor();
+}
+
+/// Copies that are made here are not kept: memory of a device may hold other values in the next
+/// run.
+void CallPorts::check_decided() {
+  const auto is_same = [&](const Port& port, const Tensor& value) {
+    if (port.tensor.shape() != value.shape()) return false;
+    if (value.bytes() == 0) return true;
+    const Tensor given = !port.tensor.on_device() ? port.tensor
+                         : port.copy.empty()      ? read(port.tensor)
+                                                  : port.copy;
+    return std::memcmp(given.raw(), value.raw(), value.bytes()) == 0;
+  };
   for (const auto& [name, value] : info_.decided) {
-    const Tensor& given = inputs_[input_index(name)].tensor;
-    if (given.shape() == value.shape() &&
-        (value.bytes() == 0 || std::memcmp(given.raw(), value.raw(), value.bytes()) == 0))
-      continue;
+    if (is_same(inputs_[input_index(name)], value)) continue;
     user_error(
         fmt::format("input '{}' differs from the value that the model was loaded with, which "
                     "decided its structure; load the model again for this one",

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/runtime/device/port_memory.hpp"
@@ -29,6 +30,9 @@ class CallPorts {
   void set_output(std::size_t index, Tensor tensor);
   /// Nobody binds it; it is allocated in the memory of this device.
   void set_output(std::size_t index, const std::shared_ptr<rkernel::Device>& device);
+  /// Binds the input as other ports of the same device have it, with the copy on the host that was
+  /// made there.
+  void share_input(std::size_t index, const CallPorts& from);
   std::size_t input_index(std::string_view name) const;
   std::size_t output_index(std::string_view name) const;
 
@@ -49,8 +53,17 @@ class CallPorts {
   bool changed() const noexcept { return changed_; }
   /// Every input is there, with the model's element type.
   void check_inputs() const;
-  /// Inputs whose values decided the model's structure have these values.
-  void check_decided() const;
+  /// Inputs whose values decided the model's structure have these values. Those on the device are
+  /// copied as host_values() does, where share_input() has brought no copy.
+  void check_decided();
+  /// Values of inputs on the device are read behind the work of this stream from now on; nullptr:
+  /// on a stream of their own.
+  void read_behind(std::shared_ptr<rkernel::Stream> stream) { stream_ = std::move(stream); }
+  /// The values of an input that is bound and checked: the tensor itself, or a copy of one on the
+  /// device, which is made in the first call since the input was bound, or drop_copies(). Throws
+  /// Error(device) where work on the stream failed, and what Stream::begin() throws.
+  const Tensor& host_values(std::size_t input);
+  void drop_copies();
   /// Outputs that the caller has bound have memory of their own. A run whose outputs' shapes are
   /// known only in its end asks before it begins.
   void check_bound_overlaps() const;
@@ -79,15 +92,19 @@ class CallPorts {
     Tensor tensor;
     bool bound = false;
     bool on_device = false;  ///< where it is allocated
+    Tensor copy = {};        ///< an input's values on the host; empty: there is no copy
   };
   void check_place(const Tensor& tensor, const char* what, const PortInfo& port) const;
   Tensor new_output(std::size_t index, const Shape& shape) const;
+  Tensor read(const Tensor& on_device);
   void check_output(std::size_t index, const Shape& shape) const;
   void check_overlaps_of(std::size_t output) const;
 
   const ModelInfo& info_;
   std::vector<Port> inputs_, outputs_;
   const std::shared_ptr<rkernel::Device> device_;
+  std::shared_ptr<rkernel::Stream> stream_;      ///< the caller's
+  std::unique_ptr<rkernel::Stream> own_stream_;  ///< made when it is first needed
   std::vector<PortMemory> input_memory_, output_memory_;
   bool changed_ = true;
 };

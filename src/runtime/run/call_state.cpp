@@ -36,10 +36,13 @@ void CallState::run(RunProfile* profile, std::span<const std::int64_t> symbols) 
 }
 
 void CallState::set_stream(std::shared_ptr<rkernel::Stream> stream) {
-  execution_->set_stream(std::move(stream));
+  execution_->set_stream(stream);
+  ports_.read_behind(std::move(stream));
 }
 
 void CallState::wait() { execution_->wait(); }
+
+bool CallState::in_flight() const { return execution_->in_flight(); }
 
 void CallState::use_plan(PlanPtr plan) { execution_->use_plan(std::move(plan)); }
 

@@ -24,6 +24,8 @@ class CallState {
   CallState& operator=(const CallState&) = delete;
 
   void set_input(std::size_t index, Tensor tensor) { ports_.set_input(index, std::move(tensor)); }
+  /// As CallPorts'.
+  void share_input(std::size_t index, const CallPorts& from) { ports_.share_input(index, from); }
   void set_output(std::size_t index, Tensor tensor) { ports_.set_output(index, std::move(tensor)); }
   void set_output(std::size_t index, const std::shared_ptr<rkernel::Device>& device) {
     ports_.set_output(index, device);
@@ -42,6 +44,8 @@ class CallState {
   /// As dyn::Call's; the stream is the device's.
   void set_stream(std::shared_ptr<rkernel::Stream> stream);
   void wait();
+  /// A run has returned while the device worked, and nobody has waited for it yet.
+  bool in_flight() const;
   /// Runs by this plan of the model's, for as long as shapes are those that it was made for; all
   /// inputs are set. Asks the model for no plan. Throws Error(user) where it was made for other
   /// shapes.

@@ -218,6 +218,11 @@ void Run::abandon() noexcept {
   plan_.reset();
 }
 
+void Run::settle() noexcept {
+  on_device_->settle();
+  plan_.reset();
+}
+
 int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves) {
   try {
     on_device_->start(profile != nullptr);
@@ -228,7 +233,7 @@ int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool l
     on_device_->leave();
     return no_group;
   } catch (...) {
-    abandon();
+    settle();
     throw;
   }
 }
@@ -317,30 +322,32 @@ void RunPool::leave(Run* run) {
 void RunPool::take_back(Run* run) {
   if (!budget_) return;
   while (!run->try_take(Run::State::Left, Run::State::Taken)) run->state_.wait(Run::State::Ending);
-  if (run->failure_) std::rethrow_exception(std::exchange(run->failure_, nullptr));
+  if (!run->failure_) return;
+  run->abandon();
+  std::rethrow_exception(std::exchange(run->failure_, nullptr));
 }
 
-bool RunPool::release_one() noexcept {
+/// `take` gets a run that holds device memory, and that nobody else touches meanwhile.
+template <class Take>
+bool RunPool::take_memory_of_one(Run::State from, Run::State meanwhile, const Take& take) noexcept {
   for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
-    if (!run->try_take(Run::State::Idle, Run::State::Taken)) continue;
+    if (!run->try_take(from, meanwhile)) continue;
     const bool any = run->holds_device_memory();
-    if (any) run->drop_device_memory();
-    run->state_.store(Run::State::Idle);
-    if (any) return true;
-  }
-  return false;
-}
-
-bool RunPool::end_one() noexcept {
-  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
-    if (!run->try_take(Run::State::Left, Run::State::Ending)) continue;
-    const bool any = run->holds_device_memory();
-    if (any) run->end();
-    run->state_.store(Run::State::Left);
+    if (any) take(*run);
+    run->state_.store(from);
     run->state_.notify_all();
     if (any) return true;
   }
   return false;
+}
+
+bool RunPool::release_one() noexcept {
+  return take_memory_of_one(Run::State::Idle, Run::State::Taken,
+                            [](Run& run) { run.drop_device_memory(); });
+}
+
+bool RunPool::end_one() noexcept {
+  return take_memory_of_one(Run::State::Left, Run::State::Ending, [](Run& run) { run.end(); });
 }
 
 void RunPool::check_limit(const Plan& plan, const Wiring& wiring) const {

@@ -41,7 +41,10 @@ class Run {
   /// wait() tells what became of it: until then the run stays its caller's.
   int execute(Helpers& helpers, RunProfile* profile, bool leaves);
   int wait();
-  /// Waits until the device no longer touches memory of this run, whatever became of it.
+  /// Runs have left of which wait() is to tell.
+  bool has_left() const { return on_device_ && on_device_->has_left(); }
+  /// Waits until the device no longer touches memory of this run, whatever became of it and of
+  /// those that left.
   void abandon() noexcept;
   rkernel::Status status() const {
     return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed));
@@ -85,6 +88,8 @@ class Run {
   int execute_host(Helpers::InFlight& in_flight, RunProfile* profile);
   int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves);
   int finish(int failed_on_host);
+  /// As DeviceRun's.
+  void settle() noexcept;
   DeviceRun& on_device();
   int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
   std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
@@ -128,7 +133,8 @@ class RunPool final : private DeviceBudget::Holder {
   /// The run has left work on the device: until take_back() its memory may be taken when the work
   /// is over.
   void leave(Run* run);
-  /// Throws what went wrong in the meantime; the run is taken all the same.
+  /// Throws what went wrong in the meantime, which is all that is told of it; the run is taken all
+  /// the same.
   void take_back(Run* run);
   /// Somebody waits for device memory: runs should end before they return.
   bool awaited() const { return budget_ && budget_->awaited(); }
@@ -150,6 +156,8 @@ class RunPool final : private DeviceBudget::Holder {
  private:
   bool release_one() noexcept override;
   bool end_one() noexcept override;
+  template <class Take>
+  bool take_memory_of_one(Run::State from, Run::State meanwhile, const Take& take) noexcept;
   void check_limit(const Plan& plan, const Wiring& wiring) const;
 
   std::atomic<Run*> first_{nullptr};

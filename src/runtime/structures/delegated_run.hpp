@@ -1,8 +1,10 @@
 #pragma once
-// Runs of another model on one caller's tensors.
+// Runs of other models on one caller's tensors.
 
+#include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "src/runtime/run/call_ports.hpp"
 #include "src/runtime/run/call_state.hpp"
@@ -12,23 +14,33 @@ namespace dyn::runtime {
 /// Not thread-safe.
 class DelegatedRun {
  public:
-  /// The ports must outlive it.
-  explicit DelegatedRun(CallPorts& ports) : ports_(ports) {}
+  /// The ports must outlive it. `kept`: of how many models runs may be in flight, at least 1.
+  DelegatedRun(CallPorts& ports, int kept)
+      : ports_(ports), kept_(kept > 1 ? static_cast<std::size_t>(kept) : 1) {}
 
   /// The model has the ports' names, in their order. All inputs are bound; the outputs are in the
-  /// ports afterwards.
+  /// ports afterwards. Runs of other models that are in flight stay so; beyond so many models the
+  /// oldest are waited for, and what they throw is thrown before anything runs.
   void run(std::shared_ptr<const Model> model, RunProfile* profile,
            std::span<const std::int64_t> symbols);
-  /// As Execution's.
+  /// As Execution's, of all models.
   void set_stream(std::shared_ptr<rkernel::Stream> stream);
   void wait();
+  bool in_flight() const;
   /// The last run's; nullptr where no plan covered it, or there was none.
-  PlanPtr plan() const { return call_ ? call_->plan_or_null() : nullptr; }
+  PlanPtr plan() const { return calls_.empty() ? nullptr : calls_.back().call->plan_or_null(); }
 
  private:
+  struct CallOfModel {
+    std::shared_ptr<const Model> model;
+    std::unique_ptr<CallState> call;
+  };
+  CallState& call_of(std::shared_ptr<const Model> model);
+  void bind(CallState& call) const;
+
   CallPorts& ports_;
-  std::shared_ptr<const Model> model_;  ///< of the last run; nullptr before it
-  std::unique_ptr<CallState> call_;     ///< of it
+  const std::size_t kept_;
+  std::vector<CallOfModel> calls_;  ///< that of the last run behind those with runs in flight
   std::shared_ptr<rkernel::Stream> stream_;
 };
 

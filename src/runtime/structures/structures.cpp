@@ -11,14 +11,29 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+/// Another thread may have found the same.
 void append(std::vector<std::string>& names, const std::vector<std::string>& more) {
-  names.insert(names.end(), more.begin(), more.end());
+  for (const std::string& name : more) {
+    if (!contains(names, name)) names.push_back(name);
+  }
+}
+
+Structures::Facts facts_of(const Structures::Deciding& deciding, const std::vector<PortInfo>& ports,
+                           std::span<const Tensor> inputs, const Structures::Values& values) {
+  Structures::Facts facts;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const std::string& name = ports[i].name;
+    if (contains(deciding.values, name)) facts.values.emplace(name, values(i));
+    if (contains(deciding.ranks, name))
+      facts.ranks.emplace(name, static_cast<int>(inputs[i].shape().size()));
+  }
+  return facts;
 }
 
 }  // namespace
 
 Structures::Structures(Deciding deciding, int kept, Load load)
-    : deciding_(std::move(deciding)), load_(std::move(load)), models_(kept) {}
+    : load_(std::move(load)), deciding_(std::move(deciding)), models_(kept) {}
 
 Structures::Deciding Structures::deciding() const {
   const std::lock_guard lock(mutex_);
@@ -36,32 +51,32 @@ std::string Structures::key_of(const Facts& facts) {
   return key;
 }
 
-Structures::Facts Structures::facts_of(const std::vector<PortInfo>& ports,
-                                       std::span<const Tensor> inputs) const {
-  Facts facts;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const std::string& name = ports[i].name;
-    if (contains(deciding_.values, name)) facts.values.emplace(name, inputs[i]);
-    if (contains(deciding_.ranks, name))
-      facts.ranks.emplace(name, static_cast<int>(inputs[i].shape().size()));
-  }
-  return facts;
+std::shared_ptr<const Model> Structures::find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  return models_.find(key);
+}
+
+/// nullptr: more inputs decide, and are known now.
+std::shared_ptr<const Model> Structures::load(const Facts& facts, const std::string& key) {
+  const std::lock_guard one_at_a_time(loading_);
+  if (std::shared_ptr<const Model> known = find(key)) return known;
+  Loaded loaded = load_(facts);
+  const std::lock_guard lock(mutex_);
+  append(deciding_.values, loaded.undecided.values);
+  append(deciding_.ranks, loaded.undecided.ranks);
+  if (loaded.model) models_.keep(key, loaded.model);
+  return loaded.model;
 }
 
 std::shared_ptr<const Model> Structures::model_for(const std::vector<PortInfo>& ports,
-                                                   std::span<const Tensor> inputs) {
-  const std::lock_guard lock(mutex_);
-  Facts facts = facts_of(ports, inputs);
-  if (std::shared_ptr<const Model> known = models_.find(key_of(facts))) return known;
-  Loaded loaded = load_(facts);
-  while (loaded.model == nullptr) {
-    append(deciding_.values, loaded.undecided.values);
-    append(deciding_.ranks, loaded.undecided.ranks);
-    facts = facts_of(ports, inputs);
-    loaded = load_(facts);
+                                                   std::span<const Tensor> inputs,
+                                                   const Values& values) {
+  for (;;) {
+    const Facts facts = facts_of(deciding(), ports, inputs, values);
+    const std::string key = key_of(facts);
+    if (std::shared_ptr<const Model> known = find(key)) return known;
+    if (std::shared_ptr<const Model> made = load(facts, key)) return made;
   }
-  models_.keep(key_of(facts), loaded.model);
-  return loaded.model;
 }
 
 }  // namespace dyn::runtime

@@ -15,7 +15,8 @@
 namespace dyn::runtime {
 
 /// Makes the model for the values and ranks of all inputs that decide it, and keeps those that were
-/// used last. Thread-safe; one model is made at a time.
+/// used last. Thread-safe; one model is made at a time, and who needs a known one does not wait for
+/// that.
 class Structures {
  public:
   /// Names of inputs whose values, or whose ranks alone, decide.
@@ -33,6 +34,8 @@ class Structures {
     Deciding undecided;
   };
   using Load = std::function<Loaded(const Facts&)>;
+  /// The values of the input of this number, on the host, which stay until the model is there.
+  using Values = std::function<const Tensor&(std::size_t input)>;
 
   /// `deciding`: the inputs that are known to decide; `kept`: how many models, at least 1.
   Structures(Deciding deciding, int kept, Load load);
@@ -40,18 +43,22 @@ class Structures {
   /// The deciding inputs found so far: other values of these may need others too.
   Deciding deciding() const;
 
-  /// `inputs` are the model's, with their names. Throws what loading throws.
+  /// `inputs` are the model's, with their names. Asks for the values of those alone whose values
+  /// decide, and while it holds no lock: they may come from other callers' work. Throws what
+  /// loading and `values` throw.
   std::shared_ptr<const Model> model_for(const std::vector<PortInfo>& ports,
-                                         std::span<const Tensor> inputs);
+                                         std::span<const Tensor> inputs, const Values& values);
 
  private:
   static std::string key_of(const Facts& facts);
-  Facts facts_of(const std::vector<PortInfo>& ports, std::span<const Tensor> inputs) const;
+  std::shared_ptr<const Model> find(const std::string& key);
+  std::shared_ptr<const Model> load(const Facts& facts, const std::string& key);
 
+  const Load load_;
+  std::mutex loading_;        ///< before the other
+  mutable std::mutex mutex_;  ///< of the rest; not held while a model is made
   Deciding deciding_;
-  Load load_;
   KeptModels models_;
-  mutable std::mutex mutex_;
 };
 
 }  // namespace dyn::runtime

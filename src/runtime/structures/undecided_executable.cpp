@@ -11,8 +11,10 @@
 namespace dyn::runtime {
 
 UndecidedExecutable::UndecidedExecutable(ModelInfo info, Structures::Deciding deciding,
-                                         Structures::Load load)
+                                         Structures::Load load,
+                                         std::shared_ptr<rkernel::Device> device)
     : Executable(std::move(info)),
+      device_(std::move(device)),
       structures_(std::move(deciding), this->info().options.structures, std::move(load)) {}
 
 std::unique_ptr<Execution> UndecidedExecutable::make_execution(CallPorts& ports,

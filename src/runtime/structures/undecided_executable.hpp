@@ -8,9 +8,12 @@ namespace dyn::runtime {
 
 class UndecidedExecutable final : public Executable {
  public:
-  UndecidedExecutable(ModelInfo info, Structures::Deciding deciding, Structures::Load load);
+  /// `device`: which all structures share; nullptr: they are the host's.
+  UndecidedExecutable(ModelInfo info, Structures::Deciding deciding, Structures::Load load,
+                      std::shared_ptr<rkernel::Device> device);
 
   std::string device_name() const override { return info().options.device; }
+  std::shared_ptr<rkernel::Device> device() const override { return device_; }
   /// A session makes no difference: whoever makes one asks for the module, which throws.
   std::unique_ptr<Execution> make_execution(CallPorts& ports, SessionState* session) const override;
 
@@ -25,6 +28,7 @@ class UndecidedExecutable final : public Executable {
  private:
   [[noreturn]] void refuse() const;
 
+  const std::shared_ptr<rkernel::Device> device_;
   mutable Structures structures_;
 };
 

@@ -11,15 +11,21 @@ class UndecidedExecution final : public Execution {
  public:
   UndecidedExecution(const UndecidedExecutable& executable, CallPorts& ports);
 
-  /// Throws also what loading throws.
+  /// Throws also what loading throws. Waits for the stream where inputs on the device decide.
   void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
+  void wait() override { decided_.wait(); }
+  bool in_flight() const override { return decided_.in_flight(); }
   void use_plan(PlanPtr plan) override;
   PlanPtr plan() const override;
 
  private:
+  const Tensor& values(std::size_t input);
+
   const UndecidedExecutable& executable_;
   CallPorts& ports_;
   DelegatedRun decided_;  ///< by the run's values
+  std::shared_ptr<rkernel::Stream> stream_;
 };
 
 }  // namespace dyn::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/runtime/system/first_error.hpp"
 #include "src/runtime/system/fp_state.hpp"
 
 namespace dyn::runtime {
@@ -12,7 +13,7 @@ VariantExecution::VariantExecution(const VariantExecutable& executable,
     : executable_(executable),
       ports_(ports),
       usual_(std::move(usual)),
-      run_of_variant_(ports),
+      run_of_variant_(ports, executable.info().options.structures),
       shapes_(ports.input_count()) {}
 
 void VariantExecution::choose() {
@@ -38,13 +39,16 @@ void VariantExecution::run(RunProfile* profile, std::span<const std::int64_t> sy
 }
 
 void VariantExecution::set_stream(std::shared_ptr<rkernel::Stream> stream) {
+  wait();
   usual_->set_stream(stream);
   run_of_variant_.set_stream(std::move(stream));
 }
 
 void VariantExecution::wait() {
-  usual_->wait();
-  run_of_variant_.wait();
+  FirstError error;
+  error.attempt([&] { usual_->wait(); });
+  error.attempt([&] { run_of_variant_.wait(); });
+  error.rethrow();
 }
 
 void VariantExecution::use_plan(PlanPtr plan) { usual_->use_plan(std::move(plan)); }

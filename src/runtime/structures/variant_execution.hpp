@@ -20,6 +20,7 @@ class VariantExecution final : public Execution {
   void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
   void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
   void wait() override;
+  bool in_flight() const override { return usual_->in_flight() || run_of_variant_.in_flight(); }
   void use_plan(PlanPtr plan) override;
   PlanPtr plan() const override;
 

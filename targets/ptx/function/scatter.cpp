@@ -118,12 +118,17 @@ class Scatter final : public DeviceFunction {
                         const choice::GpuMachine& machine) const override {
     FunctionLaunch launch;
     launch.ints = scatter_.slots.evaluate(symbols);
-    const std::int64_t lines = set_axes(launch, scatter_.lines, symbols),
-                       places = set_axes(launch, scatter_.places, symbols),
-                       rows = set_axes(launch, scatter_.rows, symbols),
-                       lanes = set_axes(launch, scatter_.lane, symbols);
+    std::int64_t lines = set_axes(launch, scatter_.lines, symbols),
+                 places = set_axes(launch, scatter_.places, symbols),
+                 lanes = set_axes(launch, scatter_.lane, symbols);
+    const std::int64_t rows = set_axes(launch, scatter_.rows, symbols);
     require_short(name_, lines * places * lanes);
     require_short(name_, lines * rows * lanes);
+    if (scatter_.component_stride >= 0 && lines * lanes == 0) {
+      set_one_element(launch);
+      lines = lanes = 1;
+      places = 0;
+    }
     if (scatter_.lane.empty()) at(launch, scatter_.lane_bound) = 1;
     at(launch, scatter_.lane_extent) = lanes;
     at(launch, scatter_.place_count) = places;
@@ -148,6 +153,14 @@ class Scatter final : public DeviceFunction {
       elements *= extent;
     }
     return elements;
+  }
+
+  /// Rows of empty slices have indices all the same: as if a slice had one element, and there were
+  /// no place for it, they are read, and change nothing.
+  void set_one_element(FunctionLaunch& launch) const {
+    for (const ScatterAxis& axis : scatter_.lines) set_digit(axis.digit, 1, launch.ints);
+    for (const int bound : scatter_.line_bounds) at(launch, bound) = 1;
+    at(launch, scatter_.lane_bound) = 1;
   }
 
   /// Places are parted where there are fewer lines than blocks: each part reads all of its lines'

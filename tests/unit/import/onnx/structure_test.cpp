@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "dyn/device.hpp"
 #include "dyn/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/values.hpp"
@@ -102,6 +103,73 @@ TEST_CASE("axes that an input holds are those of each run") {
                        doctest::Contains("ReduceSum"), Error);
   CHECK_THROWS_WITH_AS(graph.infer_shapes({{"x", {2, 3, 5}}, {"axes", {1}}}),
                        doctest::Contains("axes decide the structure"), Error);
+}
+
+TEST_CASE("structures of a file share the device that its load opens: tensors and streams there") {
+  const testing::TemporaryFolder folder;
+  Options options;
+  options.device = "emulator";
+  options.cache_dir = "none";
+  options.device_memory = 1 << 16;
+  const Graph graph = load(sum_over_axes(), folder, options);
+  const Device device(graph);
+  const Stream stream = device.make_stream();
+  const std::vector<float> x = random_floats(30);
+  Call call(graph);
+  call.set_input("x", device.upload(Tensor::view(x, {2, 3, 5})));
+  call.set_output("y", device);
+  const auto check_axes = [&](std::vector<std::int64_t> axes, std::array<bool, 3> reduced,
+                              const Shape& shape) {
+    call.set_input("axes", device.upload(integers(std::move(axes))));
+    call.run();
+    call.wait();
+    check_sums(device.download(call.output("y")), x, reduced, shape);
+  };
+  check_axes({1}, {false, true, false}, {2, 5});
+  call.set_stream(stream);
+  check_axes({0, -1}, {true, false, true}, {3});
+  check_axes({1}, {false, true, false}, {2, 5});
+  CHECK_THROWS_WITH_AS(
+      Call(load(sum_over_axes(), folder, options)).set_input("x", device.allocate(DType::f32, {1})),
+      doctest::Contains("input 'x' is on another device (emulated a100) than the graph"), Error);
+}
+
+TEST_CASE("a file's model and its variants share a device") {
+  const testing::TemporaryFolder folder;
+  OnnxFile file;
+  file.input("x", {"A", "B"}).output("y");
+  file.node("Add", {"x", "x"}, {"z"});
+  file.node("Squeeze", {"z"}, {"y"});
+  Options options;
+  options.device = "emulator";
+  options.cache_dir = "none";
+  const Graph graph = load(file, folder, options);
+  const Device device(graph);
+  const std::vector<float> x = random_floats(15);
+  Call call(graph);
+  call.set_output("y", device);
+  call.set_stream(device.make_stream());
+  for (const std::int64_t rows : {3, 1, 3}) {
+    call.set_input("x", device.upload(Tensor::view(x.data(), {rows, 5})));
+    call.run();
+    call.wait();
+    const Tensor y = device.download(call.output("y"));
+    CHECK(y.shape() == (rows == 1 ? Shape{5} : Shape{rows, 5}));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows * 5); ++i)
+      CHECK(y.data<float>()[i] == 2 * x[i]);
+  }
+}
+
+TEST_CASE("a GPU that is not there is an error of the load, whatever decides the structure") {
+  const testing::TemporaryFolder folder;
+  Options options;
+  options.device = "emulator";
+  options.gpu = "abacus";
+  CHECK_THROWS_WITH_AS(load(sum_over_axes(), folder, options), doctest::Contains("abacus"), Error);
+  options.gpu = "";
+  options.precision = "i8";
+  CHECK_THROWS_WITH_AS(load(sum_over_axes(), folder, options),
+                       doctest::Contains("has no kernels for precision 'i8'"), Error);
 }
 
 TEST_CASE("a model whose runs decide its structure needs the names of its files at load alone") {

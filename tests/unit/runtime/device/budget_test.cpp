@@ -111,6 +111,60 @@ int wrong_of_threads(const Limited& limited, int threads, int rounds, const char
   return wrong;
 }
 
+/// The ways in which a run of 40 rows fails behind one of 2 that left: there is no memory for it,
+/// also where the left run's was given up for it; a launch is refused; or it needs more than the
+/// limit.
+enum class Fault { Memory, MemoryGivenUp, Launch, Limit };
+
+/// A call on a stream, of rows of a table.
+struct RowsCall {
+  explicit RowsCall(const Limited& limited)
+      : device(limited.device), open(device), call(limited.model) {
+    call.set_stream(device->make_stream());
+  }
+  void bind(std::int64_t count, std::int64_t first) {
+    Tensor ids(DType::i64, {count});
+    ids.mutable_data<std::int64_t>()[0] = first;
+    call.set_input(0, open.upload(ids));
+    call.set_output(0, open.upload(Tensor(DType::f32, {count, 3})));
+  }
+  void run(std::int64_t count, std::int64_t first) {
+    bind(count, first);
+    call.run();
+  }
+
+  std::shared_ptr<FakeDevice> device;
+  OpenDevice open;
+  CallState call;
+};
+
+void check_left_run_is_told(Fault fault, std::size_t limit, bool runs_again) {
+  CAPTURE(static_cast<int>(fault));
+  CAPTURE(limit);
+  CAPTURE(runs_again);
+  const Limited limited(limit, gathered);
+  FakeDevice& device = *limited.device;
+  RowsCall first(limited), other(limited);
+  first.run(2, 7);
+  if (fault == Fault::MemoryGivenUp) other.run(20, 1);
+  other.call.wait();
+  first.bind(40, 1);
+  const std::size_t memory = device.memory_bytes;
+  if (fault == Fault::Launch) device.fail_launch = 1;
+  if (fault == Fault::Memory || fault == Fault::MemoryGivenUp) device.memory_bytes = 0;
+  check_error(
+      ErrorKind::device, [&] { first.call.run(); },
+      fault == Fault::Launch  ? "launching 'gather_0'"
+      : fault == Fault::Limit ? "all runs of the graph together may hold"
+                              : "no device memory");
+  device.memory_bytes = memory;
+  CHECK(first.call.in_flight());
+  if (runs_again) first.run(3, 1);
+  check_error(ErrorKind::user, [&] { first.call.wait(); }, "an index is out of range", "gather_0");
+  first.run(2, 6);
+  first.call.wait();
+}
+
 }  // namespace
 
 TEST_CASE("device memory: threads at random shapes stay below the limit, and all are right") {
@@ -234,16 +288,8 @@ TEST_CASE("device memory: calls left on one stream, or on two, by one thread wai
 }
 
 TEST_CASE("device memory: statuses of a run that another one ended are told by its own call") {
-  const char* const gather = R"(dyn 1
-dim S in 1..16
-weight table: f32[7, 3] = random 5
-graph g(ids: i64[S]) -> (y: f32[S, 3]) {
-  y = gather(table, ids) axis=0
-  return y
-}
-)";
-  const std::size_t limit = needed(*Limited(0, gather).model, {{"S", 2}});
-  Limited limited(limit, gather);
+  const std::size_t limit = needed(*Limited(0, gathered).model, {{"S", 2}});
+  Limited limited(limit, gathered);
   OpenDevice open(limited.device);
   const Tensor good = open.upload(Tensor::from<std::int64_t>({1, 6}, {2})),
                bad = open.upload(Tensor::from<std::int64_t>({1, 7}, {2}));
@@ -267,6 +313,20 @@ graph g(ids: i64[S]) -> (y: f32[S, 3]) {
     first.set_input(0, good);
     first.run();
     first.wait();
+  }
+}
+
+TEST_CASE("what a left run reports is told though the next run of its call fails") {
+  const auto needs = [](std::int64_t count) {
+    return needed(*Limited(0, gathered).model, {{"S", count}});
+  };
+  for (const bool runs_again : {false, true}) {
+    for (const std::size_t limit : {std::size_t{0}, 2 * needs(40)}) {
+      check_left_run_is_told(Fault::Memory, limit, runs_again);
+      check_left_run_is_told(Fault::Launch, limit, runs_again);
+    }
+    check_left_run_is_told(Fault::Limit, needs(40) - 1, runs_again);
+    check_left_run_is_told(Fault::MemoryGivenUp, needs(2) + needs(20), runs_again);
   }
 }
 

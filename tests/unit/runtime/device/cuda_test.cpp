@@ -18,11 +18,6 @@ namespace {
 
 ModelPtr load_chain(const FakeDriver& fake) { return load_model(chain, on_driver(fake.open())); }
 
-void bind(CallState& call, const Model& model, std::int64_t length) {
-  std::mt19937 random(1);
-  set_inputs(call, random_inputs(model, {{"S", length}}, random));
-}
-
 }  // namespace
 
 TEST_CASE("a model on a GPU behind the driver: all is given back at the end") {
@@ -31,7 +26,7 @@ TEST_CASE("a model on a GPU behind the driver: all is given back at the end") {
     const ModelPtr model = load_chain(fake);
     CallState call(model);
     for (const std::int64_t length : {5, 64, 0, 1}) {
-      bind(call, *model, length);
+      set_chain(call, *model, length);
       call.run();
       CHECK(call.output(0).shape() == Shape{length, 3});
     }
@@ -52,7 +47,7 @@ TEST_CASE(
     const ModelPtr model = load_model(chain, on_driver(foreign.driver()));
     CHECK(fake.current_device() == 1);
     CallState call(model);
-    bind(call, *model, 5);
+    set_chain(call, *model, 5);
     fake.fail("cuLaunchKernel", Result::LaunchOutOfResources);
     CHECK_THROWS_AS(call.run(), Error);
     CHECK(fake.current_device() == 1);
@@ -68,7 +63,7 @@ TEST_CASE(
   const FakeDriver fake;
   const ModelPtr model = load_chain(fake);
   CallState call(model);
-  bind(call, *model, 5);
+  set_chain(call, *model, 5);
   fake.fail("cuLaunchKernel", Result::LaunchOutOfResources, 2);
   check_error(
       ErrorKind::device, [&] { call.run(); }, "launching matmul_1 (",
@@ -88,11 +83,11 @@ TEST_CASE("out of the GPU's memory: at load, and at a large shape, after which s
   fake->memory_bytes = 2048;
   const ModelPtr model = load_chain(fake);
   CallState call(model);
-  bind(call, *model, 64);
+  set_chain(call, *model, 64);
   check_error(
       ErrorKind::device, [&] { call.run(); }, "out of device memory", "intermediate tensors",
       "of 2048 bytes free");
-  bind(call, *model, 4);
+  set_chain(call, *model, 4);
   call.run();
 }
 
@@ -104,7 +99,7 @@ TEST_CASE(
   {
     const ModelPtr model = load_model(chain, on_driver(driver));
     CallState call(model);
-    bind(call, *model, 5);
+    set_chain(call, *model, 5);
     fake->asynchronous_failure = Result::IllegalAddress;
     check_error(
         ErrorKind::device, [&] { call.run(); }, "CUDA_ERROR_ILLEGAL_ADDRESS", "the device is lost",
@@ -113,7 +108,7 @@ TEST_CASE(
   }
   const ModelPtr model = load_model(chain, on_driver(driver));
   CallState call(model);
-  bind(call, *model, 5);
+  set_chain(call, *model, 5);
   call.run();
 }
 
@@ -123,14 +118,14 @@ TEST_CASE(
   const FakeDriver fake;
   const ModelPtr model = load_chain(fake);
   CallState call(model);
-  bind(call, *model, 5);
+  set_chain(call, *model, 5);
   call.run();
   const char* const functions[] = {"cuGraphCreate", "cuGraphAddKernelNode",
                                    "cuGraphInstantiateWithFlags", "cuGraphLaunch"};
   int runs = 1;
   for (const char* function : functions) {
     CAPTURE(function);
-    bind(call, *model, 5 + runs);
+    set_chain(call, *model, 5 + runs);
     fake.fail(function, Result::OutOfMemory);
     call.run();
     CHECK(fake->counts.launches == 3 * ++runs);
@@ -140,10 +135,10 @@ TEST_CASE(
     CHECK(fake->counts.graphs.even());
     CHECK(fake->counts.executables.even());
   }
-  bind(call, *model, 64);
+  set_chain(call, *model, 64);
   call.run();
   CHECK(fake->counts.graph_launches == 1);
-  bind(call, *model, 63);
+  set_chain(call, *model, 63);
   fake.fail("cuGraphExecKernelNodeSetParams", Result::OutOfMemory);
   call.run();
   CHECK(fake->counts.graph_launches + fake->counts.launches / 3 == runs + 2);
@@ -158,7 +153,7 @@ TEST_CASE("a run's memory is allocated in the order of its stream, where the GPU
       const ModelPtr model = load_chain(fake);
       CallState call(model);
       for (const std::int64_t length : {1, 64, 2}) {
-        bind(call, *model, length);
+        set_chain(call, *model, length);
         call.run();
       }
       CHECK((fake->counts.ordered_allocations > 0) == pools);
@@ -186,7 +181,7 @@ TEST_CASE("a caller's stream that was destroyed, is captured, or is another GPU'
   {
     CallState call(model);
     call.set_stream(device->use_stream(handle));
-    bind(call, *model, 5);
+    set_chain(call, *model, 5);
     call.run();
     call.set_output(0, device);
     call.run();  // leaves
@@ -213,7 +208,7 @@ TEST_CASE("a run on a caller's stream with all outputs on the GPU waits for noth
     const std::shared_ptr<rkernel::Device> device = model->executable().device();
     CallState call(model);
     call.set_stream(device->make_stream());
-    bind(call, *model, 5);
+    set_chain(call, *model, 5);
     call.set_output(0, device);
     fake->user = &executed;
     fake->on_launch = [](const test::FakeLaunch&, void* user) { ++*static_cast<int*>(user); };
@@ -238,7 +233,7 @@ TEST_CASE(
     const ModelPtr model = load_chain(fake);
     CallState call(model);
     for (const std::int64_t length : {5, 64, 7, 63, 5, 64}) {
-      bind(call, *model, length);
+      set_chain(call, *model, length);
       const int before = fake->counts.downloads;
       call.run();
       CHECK(fake->counts.downloads == before + 2);  // the output and the statuses
@@ -261,10 +256,10 @@ TEST_CASE("a page-locked output outlives its call, its graph and its device") {
   {
     const ModelPtr model = load_chain(fake);
     CallState call(model);
-    bind(call, *model, 5);
+    set_chain(call, *model, 5);
     call.run();
     kept = call.output(0);
-    bind(call, *model, 6);
+    set_chain(call, *model, 6);
     call.run();
     CHECK(call.output(0).raw() != kept.raw());
     gone = call.output(0);
@@ -281,11 +276,11 @@ TEST_CASE("where no pages can be locked, outputs lie in ordinary memory") {
   const FakeDriver fake;
   const ModelPtr model = load_chain(fake);
   CallState call(model);
-  bind(call, *model, 5);
+  set_chain(call, *model, 5);
   call.run();
   fake->host_memory_bytes = 0;
   const Tensor held = call.output(0);
-  bind(call, *model, 64);
+  set_chain(call, *model, 64);
   call.run();
   CHECK(fake->counts.pageable == 1);
   CHECK(call.output(0).shape() == Shape{64, 3});

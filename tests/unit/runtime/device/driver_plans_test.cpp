@@ -16,15 +16,6 @@ using namespace dyn::testing;
 using ptx::cuda::Result;
 using test::FakeDriver;
 
-namespace {
-
-void set_chain(CallState& call, const Model& model, std::int64_t length) {
-  std::mt19937 random(1);
-  set_inputs(call, random_inputs(model, {{"S", length}}, random));
-}
-
-}  // namespace
-
 TEST_CASE("code is assembled when a plan is the first to need it, or prepare, and then no more") {
   const FakeDriver fake;
   const ModelPtr model = load_model(attention_like, on_driver(fake.open()));

@@ -129,15 +129,7 @@ TEST_CASE("a caller's stream: runs follow each other there, and nobody waits bef
 
 TEST_CASE("a caller's stream: an index out of range is reported by wait, or by the next run") {
   const auto device = std::make_shared<FakeDevice>();
-  const auto model = load_model(R"(dyn 1
-dim S in 1..16
-weight table: f32[7, 3] = random 5
-graph g(ids: i64[S]) -> (y: f32[S, 3]) {
-  y = gather(table, ids) axis=0
-  return y
-}
-)",
-                                fake_gpu(with_mask(device, all_groups)));
+  const auto model = load_model(gathered, fake_gpu(with_mask(device, all_groups)));
   OpenDevice open(device);
   CallState call(model);
   call.set_stream(device->make_stream());

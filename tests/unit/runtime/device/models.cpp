@@ -61,6 +61,15 @@ graph g(x: f32[S, 3]) -> (y: f32[S, 3]) {
 }
 )";
 
+const char* const gathered = R"(dyn 1
+dim S in 1..64
+weight table: f32[7, 3] = random 5
+graph g(ids: i64[S]) -> (y: f32[S, 3]) {
+  y = gather(table, ids) axis=0
+  return y
+}
+)";
+
 ModelPtr load_model(const std::string& text, const TargetFactory& factory, const Options& options) {
   LoadRequest request;
   request.text = text;
@@ -97,6 +106,11 @@ std::vector<Tensor> random_inputs(const Model& model,
 
 void set_inputs(CallState& call, const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
+}
+
+void set_chain(CallState& call, const Model& model, std::int64_t length) {
+  std::mt19937 random(1);
+  set_inputs(call, random_inputs(model, {{"S", length}}, random));
 }
 
 double difference(const Model& model, const CallState& a, const CallState& b) {

@@ -20,6 +20,8 @@ extern const char* const
 extern const char* const joined;  ///< an output that several groups write parts of
 /// x -> matmul_0 -> a -> matmul_1 -> b -> matmul_2 -> y, [S, 3] each: groups that stay apart.
 extern const char* const chain;
+/// Rows of a table of 7 x 3: ids [S] -> y [S, 3], S in 1..64.
+extern const char* const gathered;
 
 ModelPtr load_model(const std::string& text, const runtime::TargetFactory& factory,
                     const Options& options = {});
@@ -33,6 +35,8 @@ std::vector<Tensor> random_inputs(const runtime::Model& model,
                                   const std::map<std::string, std::int64_t>& dims,
                                   std::mt19937& random);
 void set_inputs(runtime::CallState& call, const std::vector<Tensor>& inputs);
+/// Random inputs of `chain` for this S, each time the same.
+void set_chain(runtime::CallState& call, const runtime::Model& model, std::int64_t length);
 /// The largest difference of all outputs of two calls that have run; NaN where there is one.
 double difference(const runtime::Model& model, const runtime::CallState& a,
                   const runtime::CallState& b);

@@ -73,9 +73,10 @@ ModelPtr undecided(int& loads) {
         std::to_string(n) + "\n  return y\n}\n";
     return {load(text.c_str(), options), {}};
   };
-  return std::make_shared<const Model>(std::make_unique<runtime::UndecidedExecutable>(
-                                           std::move(info), Structures::Deciding{}, load_for),
-                                       LoadReport());
+  return std::make_shared<const Model>(
+      std::make_unique<runtime::UndecidedExecutable>(std::move(info), Structures::Deciding{},
+                                                     load_for, nullptr),
+      LoadReport());
 }
 
 /// A model of x + 1, which at one row is x + 2 without the axis of rows.
