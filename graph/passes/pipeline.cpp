@@ -11,6 +11,7 @@
 #include "graph/passes/products/narrow_products.hpp"
 #include "graph/passes/products/narrow_windows.hpp"
 #include "graph/passes/products/quantize_products.hpp"
+#include "graph/passes/products/share_heads.hpp"
 #include "graph/passes/widen_halves.hpp"
 
 namespace dyn::graph {
@@ -29,7 +30,10 @@ constexpr Pass passes[] = {
      }},
     {"decompose", "attention is found in its parts, other compound operators become primitives",
      [](Module& module, Fusion&, const PipelineOptions& options) {
-       if (options.decompose.keep_attention) find_attention(module);
+       if (options.decompose.keep_attention) {
+         find_attention(module);
+         share_heads(module);
+       }
        decompose(module, options.decompose);
      }},
     {"simplify", "constants fold, identities and duplicates go",

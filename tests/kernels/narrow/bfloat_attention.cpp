@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -92,9 +94,84 @@ WholeAttention random_attention(Random& random) {
   return made;
 }
 
+/// Attention whose keys and values are repeated for groups of heads, by the graph, or before it.
+struct RepeatedHeads {
+  std::int64_t heads, group, keys, depth;
+  bool by_graph = true;
+  std::string mask = {};  ///< dims
+
+  std::string text() const {
+    const auto input = [&](const char* name) {
+      return fmt::format("{}: f32[B, {}, K, {}]", name, by_graph ? heads : heads * group, depth);
+    };
+    const auto repeated = [&](const char* name) {
+      if (!by_graph) return std::string(name);
+      return fmt::format(
+          "reshape(expand(reshape({0}) shape=[B, {1}, 1, K, {3}]) shape=[B, {1}, {2}, K, {3}]) "
+          "shape=[B, {4}, K, {3}]",
+          name, heads, group, depth, heads * group);
+    };
+    return fmt::format(
+        "dyn 1\ndim B in 1..9\ndim Q in 1..999\ndim K in 1..999\n"
+        "graph g(q: f32[B, {0}, Q, {1}], {2}, {3}, m: f32[{4}]) -> (y: f32[B, {0}, Q, {1}]) {{\n"
+        "  a = {5}\n  b = {6}\n  y = attention(q, a, b, m) scale=0.03125\n  return y\n}}\n",
+        heads * group, depth, input("k"), input("v"), mask, repeated("k"), repeated("v"));
+  }
+
+  /// Every head `group` times.
+  Tensor repeat(const Tensor& x) const {
+    const std::int64_t batch = x.shape()[0], matrix = keys * depth;
+    Tensor all(DType::f32, {batch, heads * group, keys, depth});
+    for (std::int64_t head = 0; head < batch * heads * group; ++head)
+      std::copy_n(x.data<float>().begin() + head / group * matrix, matrix,
+                  all.mutable_data<float>().begin() + head * matrix);
+    return all;
+  }
+};
+
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("attention whose keys are repeated for groups of heads") {
+    Random random("repeated heads");
+    for_each_isa(test_rounds(60, 5), [&](const codegen::Isa& isa) {
+      Options options = test_options(isa.name);
+      options.threads = static_cast<int>(random.integer(1, 3));
+      RepeatedHeads heads{random.integer(1, 3), random.integer(1, 5), random.pick(pair_keys),
+                          random.pick(pair_depths)};
+      const std::int64_t batch = random.integer(1, 2), queries = random.pick(pair_queries),
+                         all = heads.heads * heads.group;
+      const auto made = [&](std::vector<std::int64_t> dims) {
+        Tensor tensor(DType::f32, std::move(dims));
+        fill(tensor, eighths, random);
+        return tensor;
+      };
+      const std::pair<std::string, std::vector<std::int64_t>> masks[] = {
+          {"Q, K", {queries, heads.keys}},
+          {fmt::format("{}, Q, K", all), {all, queries, heads.keys}},
+          {"B, 1, Q, K", {batch, 1, queries, heads.keys}},
+          {fmt::format("B, {}, 1, K", all), {batch, all, 1, heads.keys}}};
+      const auto& [mask, mask_dims] = random.pick(masks);
+      heads.mask = mask;
+      CAPTURE(heads.text());
+      NamedTensors inputs{{"q", made({batch, all, queries, heads.depth})},
+                          {"k", made({batch, heads.heads, heads.keys, heads.depth})},
+                          {"v", made({batch, heads.heads, heads.keys, heads.depth})},
+                          {"m", made(mask_dims)}};
+      const Tensor found = Graph::from_text(heads.text(), options).run(inputs)["y"];
+      heads.by_graph = false;
+      for (auto& [name, tensor] : inputs) {
+        if (name == "k" || name == "v") tensor = heads.repeat(tensor);
+      }
+      const Tensor expected =
+          Graph::from_text(heads.text(), on_reference(options)).run(inputs)["y"];
+      const auto values = found.data<float>(), wanted = expected.data<float>();
+      REQUIRE(values.size() == wanted.size());
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        REQUIRE(std::abs(double{values[i]} - double{wanted[i]}) <= 1e-4);
+    });
+  }
+
   TEST_CASE("attention by bf16: only shares are rounded where all else is whole") {
     Random random("bfloat attention");
     for_each_isa(test_rounds(80, 4), [&](const codegen::Isa& isa) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "graph/passes/products/share_heads.hpp"
 #include "graph/text/text.hpp"
 #include "src/rkernel/problem/lower.hpp"
 #include "targets/ptx/attention/kernel.hpp"
@@ -81,6 +82,38 @@ TEST_CASE("attention is one kernel on a GPU, with no scores in memory") {
   CHECK(text.find("chosen") != std::string::npos);
   CHECK(text.find("predicted from the description of") != std::string::npos);
   CHECK(kernel->describe().find("measured") == std::string::npos);
+}
+
+TEST_CASE("keys and values that are repeated for groups of heads are read as they lie") {
+  const auto lowered = [](const std::string& mask, const std::string& values) {
+    const std::string text =
+        "dyn 1\ndim S in 1..99\ndim T in 1..99\n"
+        "graph g(q: f32[2, 12, S, 64], k: f32[2, 3, T, 64], v: f32[2, 3, T, 64], w: f32[2, 12, T, "
+        "64], m: " +
+        mask +
+        ") -> (y: f32[2, 12, S, 64]) {\n"
+        "  a = reshape(expand(reshape(k) shape=[2, 3, 1, T, 64]) shape=[2, 3, 4, T, 64]) "
+        "shape=[2, 12, T, 64]\n"
+        "  b = reshape(expand(reshape(v) shape=[2, 3, 1, T, 64]) shape=[2, 3, 4, T, 64]) "
+        "shape=[2, 12, T, 64]\n"
+        "  y = attention(q, a, " +
+        values + ", m)\n  return y\n}\n";
+    graph::Module module = graph::parse(text);
+    graph::share_heads(module);
+    graph::decompose(module, {.keep_attention = true, .attention_depth = 256});
+    graph::simplify(module);
+    return rkernel::lower(module, graph::fuse(module));
+  };
+  for (const char* mask : {"f32[S, T]", "f32[12, S, T]", "f32[2, 1, S, T]", "f32[2, 12, 1, T]"}) {
+    CAPTURE(mask);
+    const std::vector<rkernel::Problem> problems = lowered(mask, "b");
+    REQUIRE(problems.size() == 1);
+    const int heads = axis_of_shared_heads(problems.front());
+    REQUIRE(heads >= 0);
+    CHECK(problems.front().axes[static_cast<std::size_t>(heads)].extent.constant() == 4);
+    CHECK(heads + 1 == problems.front().attention->m);
+  }
+  CHECK(lowered("f32[S, T]", "w").size() > 1);
 }
 
 TEST_CASE("few queries of attention split the keys among warps, many do not") {
