@@ -240,6 +240,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("matmul of bytes", bytes, random));
   kernels.push_back(matmul("windows of bytes", byte_windows, random));
   kernels.push_back(decoding("attention bf16, rows shared", random));
+  for (PlantedKernel& kernel : planted_functions(random)) kernels.push_back(std::move(kernel));
   return kernels;
 }
 
