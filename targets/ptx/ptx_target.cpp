@@ -98,7 +98,10 @@ class PtxTarget final : public rkernel::Target {
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems) own.push_back(!is_none(draft_of(problem)));
     rkernel::narrow_buffers(
-        problems, [&](std::size_t problem, int) { return own[problem] && !problems[problem].host; },
+        problems,
+        [&](std::size_t problem, int) {
+          return own[problem] && !problems[problem].host && !problems[problem].recurrence;
+        },
         buffers, options_.precision);
     std::vector<Draft> drafts;
     for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -156,8 +159,8 @@ class PtxTarget final : public rkernel::Target {
 
   Draft draft_of(const rkernel::Problem& problem) const {
     const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
-    if (problem.recurrence) return {};
-    if (problem.host) return made(FunctionKernel::draft(problem, options_.machine, name_));
+    if (problem.host || problem.recurrence)
+      return made(FunctionKernel::draft(problem, options_.machine, name_));
     if (problem.contraction && multiplies_bytes(problem))
       return made(ContractionKernel::draft(problem, contraction_machine_, DType::i8, byte_tiles_,
                                            name_, options_.policy));

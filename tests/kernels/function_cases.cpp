@@ -50,6 +50,92 @@ void add_sums(std::vector<Case>& cases) {
                    exact});
 }
 
+/// Rows of all ways, many equal elements, some that are no numbers; the reference takes the first
+/// ones of a stable sort.
+void add_choices(std::vector<Case>& cases) {
+  const auto add = [&](const std::string& dtype, const std::string& flags, const Fill& fill,
+                       const std::vector<Sizes>& sizes) {
+    cases.push_back({"r, i = topk(x) k=K axis=1" + flags,
+                     fmt::format("x: {}[A, N, B], t: u8[K]", dtype),
+                     fmt::format("r: {}[A, K, B], i: i64[A, K, B]", dtype),
+                     sizes,
+                     exact,
+                     {fill}});
+  };
+  const std::vector<Sizes> few = product_of(
+                               {{"A", {1, 11}}, {"N", {128}}, {"B", {1}}, {"K", {0, 1, 8, 128}}}),
+                           some = product_of(
+                               {{"A", {2}}, {"N", {3, 200, 1000}}, {"B", {1, 3}}, {"K", {3}}}),
+                           many = product_of(
+                               {{"A", {2}}, {"N", {1800}}, {"B", {1}}, {"K", {1, 50, 700, 1800}}});
+  const Fill values[] = {normal_fill, uniform(-3, 3), special_fill};
+  int next = 0;
+  for (const char* dtype : {"f32", "i64", "i32", "f16", "bf16", "u8", "i16", "f64", "u32"}) {
+    for (const char* flags : {"", " largest=false"}) {
+      for (const auto& sizes : {few, some, many}) add(dtype, flags, values[next++ % 3], sizes);
+    }
+  }
+  cases.push_back({"r, i = topk(transpose(x) perm=[1, 0]) k=5 axis=-1", "x: f32[B, A]",
+                   "r: f32[A, 5], i: i64[A, 5]", product_of({{"A", {1, 70}}, {"B", {5, 45, 3000}}}),
+                   exact});
+  // Every element is one of the first for a while.
+  cases.push_back({"r, i = topk(cumsum(x) axis=0) k=700",
+                   "x: i32[A]",
+                   "r: i32[700], i: i64[700]",
+                   {{{"A", 700}}, {{"A", 5000}}},
+                   exact,
+                   {uniform(0, 1)}});
+}
+
+/// All steps of a layer; lengths stay within them.
+void add_layers(std::vector<Case>& cases) {
+  const std::vector<Sizes> sizes = product_of({{"S", {3, 5}}, {"B", {1, 6, 300}}, {"H", {5, 40}}});
+  const auto add = [&](const std::string& statement, int gates, const std::string& more) {
+    cases.push_back(
+        {statement,
+         fmt::format("x: f32[S, B, 2 * {0} * H], w: f32[2, H, {0} * H], b: f32[2, {0} * "
+                     "H], l: i32[B], h: f32[2, B, H]{1}",
+                     gates, more),
+         "r: f32[S, 2, B, H], e: f32[2, B, H]",
+         sizes,
+         {Scale::Unit, 400},
+         {uniform(-1, 1.2), uniform(-0.2, 0.3), uniform(-1, 1), uniform(0, 3)}});
+  };
+  add("r, e, m = lstm(x, w, b, l, h, c, p) direction=bidirectional", 4,
+      ", c: f32[2, B, H], p: f32[2, 3 * H]");
+  for (const char* linear : {"false", "true"})
+    add(fmt::format("r, e = gru(x, w, b, l, h) direction=bidirectional clip=2 "
+                    "linear_before_reset={}",
+                    linear),
+        3, "");
+  add("r, e = rnn(x, w, b, l, h) direction=bidirectional f=tanh", 1, "");
+}
+
+/// Decays and rates of one head, or of all.
+void add_linear_attention(std::vector<Case>& cases) {
+  const std::vector<Sizes> sizes = product_of({{"B", {1, 3}}, {"T", {0, 1, 9}}, {"V", {5, 130}}});
+  const auto add = [&](const std::string& rule, const std::string& dtype, const std::string& more,
+                       const std::string& parameters, double tolerance) {
+    cases.push_back(
+        {fmt::format("r, s = linear_attention(q, k, v, t{}) rule={} scale=0.5", more, rule),
+         fmt::format("q: {0}[B, T, 4, 6], k: {0}[B, T, 2, 6], v: {0}[B, T, 2, V], "
+                     "t: {0}[B, 2, 6, V]",
+                     dtype) +
+             parameters,
+         fmt::format("r: {0}[B, T, 4, V], s: {0}[B, 2, 6, V]", dtype),
+         sizes,
+         {Scale::Largest, tolerance},
+         {uniform(-0.5, 0.7), uniform(-0.4, 0.6), uniform(-1, 1.3), uniform(-1, 1),
+          uniform(-1.5, 0), uniform(0, 1)}});
+  };
+  add("linear", "f32", "", "", 16);
+  add("linear", "f16", "", "", 2);
+  add("gated", "f32", ", d", ", d: f32[B, T, 2, 6]", 16);
+  add("gated", "f32", ", d", ", d: f32[B, T, 1, 1]", 16);
+  add("delta", "f32", ", d", ", d: f32[B, T, 1]", 16);
+  add("gated_delta", "f32", ", d, b", ", d: f32[B, T, 2, 1], b: f32[B, T, 2]", 16);
+}
+
 /// Dims R and C of indices stay within the data's.
 void add_elements(std::vector<Case>& cases) {
   const std::vector<Sizes> sizes =
@@ -106,6 +192,9 @@ std::vector<Case> with_slices() {
 std::vector<Case> function_cases() {
   std::vector<Case> cases;
   add_sums(cases);
+  add_choices(cases);
+  add_layers(cases);
+  add_linear_attention(cases);
   add_elements(cases);
   for (Case& item : with_slices()) cases.push_back(std::move(item));
   const Fill places = uniform(-4, 3);

@@ -20,11 +20,9 @@ std::string sizes_text(const Sizes& sizes) {
   return text;
 }
 
-/// A GPU leaves to the host what computes in f64, and operators over whole tensors that it has no
-/// kernel for.
+/// A GPU leaves to the host what computes in f64.
 bool may_be_on_host(const rkernel::Problem& problem) {
   const auto is_double = [](const auto& part) { return part.dtype == DType::f64; };
-  if (problem.host && problem.host->node.op->id == graph::OpId::Topk) return true;
   return std::ranges::any_of(problem.operands, is_double) ||
          std::ranges::any_of(problem.exprs, is_double);
 }

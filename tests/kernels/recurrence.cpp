@@ -11,6 +11,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
+#include "src/runtime/load/model.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/kernels/recurrence_layer.hpp"
@@ -275,6 +276,22 @@ bool is_shaken(const Run& run) {
   return false;
 }
 
+/// Compares with the layer in double, unless it is shaken; false then.
+bool is_compared(Run& run, const Outputs& outputs) {
+  const Layer& layer = run.layer;
+  if (layer.constant) {
+    const auto given = outputs["given"].data<float>();
+    run.floats["r"].assign(given.begin(), given.end());
+  }
+  run.expect();
+  if (is_shaken(run)) return false;
+  const double tolerance = tolerance_of(layer, run.steps);
+  check_close(outputs["y"], run.y, tolerance);
+  check_close(outputs["last"], run.last, tolerance);
+  if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance);
+  return true;
+}
+
 /// Returns how many runs were compared with the layer in double: all but the shaken ones.
 int check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::string& isa,
                 Random& random) {
@@ -293,16 +310,8 @@ int check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::strin
     CAPTURE(steps);
     Run run = random_run(layer, batch, steps, random);
     const Outputs outputs = outputs_of(graphs[0], run);
-    if (layer.constant) {
-      const auto given = outputs["given"].data<float>();
-      run.floats["r"].assign(given.begin(), given.end());
-    }
-    run.expect();
-    if (!is_shaken(run)) {
+    if (is_compared(run, outputs)) {
       ++compared;
-      check_close(outputs["y"], run.y, tolerance_of(layer, steps));
-      check_close(outputs["last"], run.last, tolerance_of(layer, steps));
-      if (layer.kind == "lstm") check_close(outputs["cell"], run.cell, tolerance_of(layer, steps));
       if (batch <= 3)
         check_close(outputs_of(reference, run)["y"], run.y, tolerance_of(layer, steps));
     }
@@ -317,6 +326,38 @@ int check_layer(const Layer& layer, const BatchAndSteps& sizes, const std::strin
     CHECK(last_of_row(outputs_of(graphs[0], alone), alone, 0) == last_of_row(outputs, run, row));
   }
   CHECK(graphs[0].kernels_compiled_since_load() == 0);
+  return compared;
+}
+
+void check_all_on_device(const Graph& graph) {
+  const runtime::Model& model = *graph.model();
+  for (std::size_t group = 0; group < model.problems().size(); ++group) {
+    INFO(model.problems()[group].name);
+    CHECK(model.kernel(group).space() == rkernel::Space::Device);
+  }
+}
+
+/// As check_layer(), on the emulator, in f32.
+int check_on_gpu(const Layer& layer, const BatchAndSteps& sizes, Random& random) {
+  const std::string text = text_of(layer);
+  CAPTURE(text);
+  CAPTURE(layer.hidden);
+  Options options = options_of(layer, "", 2);
+  options.device = "emulator";
+  const Graph graph = Graph::from_text(text, options);
+  check_all_on_device(graph);
+  int compared = 0;
+  for (const auto& [batch, steps] : sizes) {
+    CAPTURE(batch);
+    CAPTURE(steps);
+    Run run = random_run(layer, batch, steps, random);
+    const Outputs outputs = outputs_of(graph, run);
+    compared += is_compared(run, outputs) ? 1 : 0;
+    if (batch < 2) continue;
+    const std::int64_t row = random.integer(0, batch - 1);
+    const Run alone = row_of(run, row);
+    CHECK(last_of_row(outputs_of(graph, alone), alone, 0) == last_of_row(outputs, run, row));
+  }
   return compared;
 }
 
@@ -339,6 +380,29 @@ TEST_SUITE("fast") {
                                 isa.name, random);
       CHECK(compared >= 2 * count);  // runs without rows or steps are always
     }
+  }
+
+  TEST_CASE("recurrent layers of random options and sizes on a GPU") {
+    Random random("recurrence on a GPU");
+    int compared = 0;
+    const int count = test_rounds(40, 6);
+    for (int i = 0; i < count; ++i)
+      compared += check_on_gpu(random_layer(random),
+                               {{1, 5}, {0, 3}, {3, 0}, {random.integer(2, 40), 7}}, random);
+    // More columns than threads, and more rows than one block has.
+    for (const char* kind : {"lstm", "gru", "rnn"}) {
+      Layer layer;
+      layer.kind = kind;
+      layer.direction = "bidirectional";
+      layer.hidden = 259;
+      compared += check_on_gpu(layer, {{2, 3}}, random);
+      layer.hidden = 3;
+      compared += check_on_gpu(layer, {{150, 4}}, random);
+      // Threads have several rows.
+      layer.hidden = 21;
+      compared += check_on_gpu(layer, {{1500, 2}, {3000, 2}}, random);
+    }
+    CHECK(compared >= 2 * count + 9);  // runs without rows or steps are always
   }
 
   TEST_CASE("recurrent layers by weights of i8, whose states are quantised") {
@@ -410,13 +474,18 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a length of a recurrent layer that is out of range is an error") {
     Layer layer;
-    const Graph graph = Graph::from_text(text_of(layer), test_options());
     Random random("lengths out of range");
-    Run run = random_run(layer, 3, 5, random);
-    CHECK_NOTHROW(outputs_of(graph, run));
-    for (const std::int32_t bad : {6, -1, INT32_MAX, INT32_MIN}) {
-      run.lengths[1] = bad;
-      CHECK_THROWS_AS(outputs_of(graph, run), Error);
+    for (const char* device : {"cpu", "emulator"}) {
+      CAPTURE(device);
+      Options options = test_options();
+      options.device = device;
+      const Graph graph = Graph::from_text(text_of(layer), options);
+      Run run = random_run(layer, 3, 5, random);
+      CHECK_NOTHROW(outputs_of(graph, run));
+      for (const std::int32_t bad : {6, -1, INT32_MAX, INT32_MIN}) {
+        run.lengths[1] = bad;
+        CHECK_THROWS_AS(outputs_of(graph, run), Error);
+      }
     }
   }
 }

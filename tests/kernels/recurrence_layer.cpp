@@ -73,7 +73,7 @@ class LayerText {
       results_ += ", given: f32" + weights_, returned_ += ", given";
     }
     return fmt::format(
-        "dyn 1\ndim B in 0..100\ndim S in 0..1000\n{}{}graph g({}) -> ({}) {{\n{}  return "
+        "dyn 1\ndim B in 0..3000\ndim S in 0..1000\n{}{}graph g({}) -> ({}) {{\n{}  return "
         "{}\n}}\n",
         layer_.symbolic ? "dim H in 1..128\n" : "",
         layer_.constant && !layer_.quantised

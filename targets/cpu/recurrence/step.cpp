@@ -14,6 +14,19 @@ Value* length_place(RecurrenceFunction& function, Value* row) {
                                     function.memory_at(function.strategy.lengths), row);
 }
 
+codegen::CellCode::Reader StepCode::reader() {
+  return {code_.vector_type(), code_.isa().fma, recurrence_.peepholes >= 0,
+          [this](int gate) { return load_of(recurrence_.gates, gate); },
+          [this](int index) { return load_of(recurrence_.peepholes, index); }};
+}
+
+Value* StepCode::load_of(int operand, int gate) {
+  function_.operands.set_index(recurrence_.g, number(gate));
+  Value* value = function_.load(operand);
+  function_.operands.set_index(recurrence_.g, nullptr);
+  return value;
+}
+
 /// The step's place in the tensors of a row of that length.
 Value* StepCode::time_of(Value* length) {
   Value* from_end = builder_.CreateSub(builder_.CreateSub(length, number(1)), place_.step);
@@ -35,7 +48,7 @@ void StepCode::emit_phase(int phase) {
   const RecurrenceSlots& slots = function_.strategy;
   if (phase == 0)
     return emit_gates({0, 2}, place_.before, [&](Value* row, Value* column, const auto& sum) {
-      const CellCode::Gates gates = cell_.gru_gates(sum(0), sum(1));
+      const codegen::CellCode::Gates gates = cell_.gru_gates(sum(0), sum(1));
       code_.store(gates.update, at(slots.updates, row, column));
       code_.store(builder_.CreateFMul(gates.reset, state_before(row, column)),
                   at(slots.seen, row, column));
@@ -52,13 +65,13 @@ Value* StepCode::state_after(Value* row, Value* column, const Sum& sum) {
   switch (recurrence_.cell.kind) {
     case CellKind::Lstm: {
       Value* place = at(function_.strategy.cells, row, column);
-      const CellCode::State state =
+      const codegen::CellCode::State state =
           cell_.lstm({sum(0), sum(1), sum(2), sum(3)}, code_.load_vector(place));
       code_.store(state.c, place);
       return state.h;
     }
     case CellKind::Gru: {
-      const CellCode::Gates gates = cell_.gru_gates(sum(0), sum(1));
+      const codegen::CellCode::Gates gates = cell_.gru_gates(sum(0), sum(1));
       return cell_.gru(gates.update, builder_.CreateFMul(gates.reset, sum(2)),
                        state_before(row, column));
     }
@@ -127,9 +140,7 @@ Value* StepCode::rescaled(Value* sums, int gate, Value* column,
   if (recurrence_.group == rkernel::Group::Bytes)
     whole = builder_.CreateSub(
         whole, builder_.CreateMul(numbers.zero_point, products_.column_sums(gate, column)));
-  function_.operands.set_index(recurrence_.g, number(gate));
-  Value* scale = function_.load(recurrence_.scales);
-  function_.operands.set_index(recurrence_.g, nullptr);
+  Value* scale = load_of(recurrence_.scales, gate);
   Value* product = builder_.CreateFMul(builder_.CreateSIToFP(whole, code_.vector_type()),
                                        builder_.CreateFMul(numbers.scale, scale));
   if (recurrence_.bias < 0) return product;

@@ -5,9 +5,9 @@
 #include <array>
 #include <optional>
 
-#include "targets/cpu/recurrence/cell.hpp"
 #include "targets/cpu/recurrence/products.hpp"
 #include "targets/cpu/recurrence/quantised_states.hpp"
+#include "targets/llvm/math/recurrent_cell.hpp"
 
 namespace dyn::cpu {
 
@@ -24,7 +24,7 @@ class StepCode {
         code_(function.code),
         recurrence_(function.recurrence),
         products_(products),
-        cell_(function),
+        cell_(function.builder, function.math, recurrence_.cell, reader()),
         rows_(rows) {
     if (products.is_grouped()) quantised_.emplace(function);
   }
@@ -42,6 +42,9 @@ class StepCode {
   };
 
   llvm::ConstantInt* number(std::int64_t value) { return code_.number(value); }
+  codegen::CellCode::Reader reader();
+  /// The vector of an operand of one gate, or one peephole.
+  llvm::Value* load_of(int operand, int gate);
   llvm::Value* time_of(llvm::Value* length);
   llvm::Value* at(int slot, llvm::Value* row, llvm::Value* column) {
     return function_.state(function_.memory_at(slot), row, column);
@@ -68,7 +71,7 @@ class StepCode {
   const rkernel::Recurrence& recurrence_;
   const CellProducts& products_;
   std::optional<QuantisedStates> quantised_;  ///< where the products are of groups
-  CellCode cell_;
+  codegen::CellCode cell_;
   const TeamRows rows_;
   Place place_{};  ///< of what is written
 };

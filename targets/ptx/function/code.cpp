@@ -27,6 +27,17 @@ void set_digit(const Digit& digit, std::int64_t extent, std::span<std::int64_t> 
   ints[static_cast<std::size_t>(digit.shift)] = divider.shift;
 }
 
+std::int64_t set_digits(std::span<const Digit> digits, std::span<const graph::Dim> dims,
+                        std::span<const std::int64_t> symbols, std::span<std::int64_t> ints) {
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::int64_t extent = graph::evaluate(dims[i], symbols);
+    set_digit(digits[i], extent, ints);
+    elements *= extent;
+  }
+  return elements;
+}
+
 void require_short(const std::string& operator_name, std::int64_t elements) {
   if (elements <= std::numeric_limits<std::int32_t>::max()) return;
   throw Error(ErrorKind::unsupported,
@@ -41,21 +52,14 @@ FunctionPart add_part(codegen::SlotTable& slots, const rkernel::HostPart& part) 
   return made;
 }
 
-FunctionCode::FunctionCode(llvm::Module& module, const std::string& symbol, int shared_bytes)
+FunctionCode::FunctionCode(llvm::Module& module, const std::string& symbol, int shared_bytes,
+                           NumberReads reads, int resident)
     : builder_(builder_for(module)),
-      function_(create_kernel(builder_, module, symbol, function_threads, shared_bytes)),
+      reads_(reads),
+      function_(create_kernel(builder_, module, symbol, function_threads, shared_bytes, resident)),
       thread_(call(builder_, Op::Thread)) {}
 
 namespace {
-
-/// The tables do not change while the kernel runs.
-Value* table_entry(codegen::Builder& builder, llvm::Type* type, Value* table, int index) {
-  Value* at = builder.CreateConstInBoundsGEP1_64(type, table, static_cast<std::uint64_t>(index));
-  llvm::LoadInst* load = builder.CreateAlignedLoad(type, at, llvm::Align(8));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                    llvm::MDNode::get(builder.getContext(), {}));
-  return load;
-}
 
 llvm::Align align_of(const FunctionPart& part) { return llvm::Align(size_of(part.dtype)); }
 
@@ -65,9 +69,18 @@ llvm::IntegerType* bits_type(codegen::Builder& builder, const FunctionPart& part
 
 }  // namespace
 
-Value* FunctionCode::wide(int slot) {
-  return table_entry(builder_, builder_.getInt64Ty(), function_->getArg(1), slot);
+/// The tables do not change while the kernel runs.
+Value* FunctionCode::table_entry(llvm::Type* type, int argument, int index) {
+  Value* at = builder_.CreateConstInBoundsGEP1_64(
+      type, function_->getArg(static_cast<unsigned>(argument)), static_cast<std::uint64_t>(index));
+  llvm::LoadInst* load = builder_.CreateAlignedLoad(type, at, llvm::Align(8));
+  if (reads_ == NumberReads::Ahead)
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(builder_.getContext(), {}));
+  return load;
 }
+
+Value* FunctionCode::wide(int slot) { return table_entry(builder_.getInt64Ty(), 1, slot); }
 
 Value* FunctionCode::word(int slot) {
   return builder_.CreateTrunc(wide(slot), builder_.getInt32Ty());
@@ -97,7 +110,7 @@ Value* FunctionCode::distance(std::span<Value* const> indices, std::span<const i
 
 Value* FunctionCode::pointer(const FunctionPart& part, Value* distance) {
   llvm::Type* type = llvm::PointerType::get(builder_.getContext(), global_space);
-  Value* base = table_entry(builder_, type, function_->getArg(0), part.operand);
+  Value* base = table_entry(type, 0, part.operand);
   return builder_.CreateGEP(bits_type(builder_, part), base,
                             builder_.CreateAdd(wide(part.offset), distance));
 }

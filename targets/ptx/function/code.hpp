@@ -14,6 +14,8 @@ namespace dyn::ptx {
 
 /// Threads of every block of these kernels.
 inline constexpr int function_threads = 256;
+/// Blocks for whose registers a multiprocessor has room: a thread has 80.
+inline constexpr int function_resident = 3;
 
 /// The slots of an extent by which an index is divided (loop/divider.hpp), 32 bits.
 struct Digit {
@@ -23,6 +25,10 @@ struct Digit {
 Digit add_digit(codegen::SlotTable& slots);
 /// `extent`: below 2^31.
 void set_digit(const Digit& digit, std::int64_t extent, std::span<std::int64_t> ints);
+
+/// One for each dim, set to its value; returns the product of all.
+std::int64_t set_digits(std::span<const Digit> digits, std::span<const graph::Dim> dims,
+                        std::span<const std::int64_t> symbols, std::span<std::int64_t> ints);
 
 /// Throws Error(unsupported) where so many elements do not fit a kernel's numbers of 31 bits.
 void require_short(const std::string& operator_name, std::int64_t elements);
@@ -37,10 +43,15 @@ struct FunctionPart {
 /// Adds slots for all of the part's axes.
 FunctionPart add_part(codegen::SlotTable& slots, const rkernel::HostPart& part);
 
+/// Where code reads the launch's numbers: once, in front of the loops that need them, or again in
+/// each place, which saves the registers of loops that need many.
+enum class NumberReads : unsigned char { Ahead, InPlace };
+
 /// Emits a kernel of function_threads threads whose blocks take tickets round robin.
 class FunctionCode {
  public:
-  FunctionCode(llvm::Module& module, const std::string& symbol, int shared_bytes);
+  FunctionCode(llvm::Module& module, const std::string& symbol, int shared_bytes,
+               NumberReads reads = NumberReads::Ahead, int resident = function_resident);
 
   codegen::Builder& builder() { return builder_; }
   llvm::Function& function() { return *function_; }
@@ -65,7 +76,10 @@ class FunctionCode {
   void report(llvm::Value* bad);
 
  private:
+  llvm::Value* table_entry(llvm::Type* type, int argument, int index);
+
   codegen::Builder builder_;
+  const NumberReads reads_;
   llvm::Function* function_;
   llvm::Value* thread_;
 };

@@ -24,6 +24,7 @@ struct FunctionLaunch {
   std::size_t chosen = 0;
   std::vector<std::int64_t> ints;
   std::int64_t tickets = 0;
+  std::size_t shared_bytes = 0;  ///< of all blocks (rkernel::Launch::shared_bytes)
   double bytes = 0, seconds = 0;
 };
 
@@ -48,5 +49,13 @@ std::unique_ptr<DeviceFunction> make_scan(const rkernel::HostCall& call);
 /// The function of a scatter_elements or scatter_nd, or nullptr: device code does not compute with
 /// its dtype, or a 16-bit float has sums or products, which are kept in f32 until all are made.
 std::unique_ptr<DeviceFunction> make_scatter(const rkernel::HostCall& call);
+/// The function of the steps of a recurrent layer, or nullptr: its weights are integers, or an
+/// operand is not simply read.
+std::unique_ptr<DeviceFunction> make_recurrence(const rkernel::Problem& problem);
+/// The function of a linear_attention, or nullptr: it has a literal, or a dtype that device code
+/// does not know.
+std::unique_ptr<DeviceFunction> make_linear_attention(const rkernel::HostCall& call);
+/// The function of a topk, or nullptr: its elements are codes.
+std::unique_ptr<DeviceFunction> make_topk(const rkernel::HostCall& call);
 
 }  // namespace dyn::ptx

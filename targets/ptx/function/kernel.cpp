@@ -43,6 +43,7 @@ class GpuFunctionKernel final : public FunctionKernel {
                                                     choice::default_calibration().gpu_loop_waves);
     launch.grid.threads = function_threads;
     launch.grid.shared_bytes = chosen.shared_bytes;
+    launch.shared_bytes = from.shared_bytes;
     launch.tickets = from.tickets;
     launch.predicted_seconds = from.seconds;
     launch.bytes = from.bytes;
@@ -72,11 +73,16 @@ class GpuFunctionKernel final : public FunctionKernel {
   choice::GpuMachine machine_;
 };
 
-std::unique_ptr<DeviceFunction> function_of(const rkernel::HostCall& call) {
+std::unique_ptr<DeviceFunction> function_of(const rkernel::Problem& problem) {
+  if (problem.recurrence) return make_recurrence(problem);
+  if (!problem.host) return nullptr;
+  const rkernel::HostCall& call = *problem.host;
   switch (call.node.op->id) {
     case graph::OpId::Cumsum: return make_scan(call);
     case graph::OpId::ScatterElements:
     case graph::OpId::ScatterNd: return make_scatter(call);
+    case graph::OpId::Topk: return make_topk(call);
+    case graph::OpId::LinearAttention: return make_linear_attention(call);
     default: return nullptr;
   }
 }
@@ -92,8 +98,7 @@ std::int64_t resident_blocks(const choice::GpuMachine& machine, int shared_bytes
 std::optional<FunctionKernel::Draft> FunctionKernel::draft(const rkernel::Problem& problem,
                                                            const choice::GpuMachine& machine,
                                                            const std::string& target_name) {
-  if (!problem.host) return std::nullopt;
-  std::shared_ptr<const DeviceFunction> function = function_of(*problem.host);
+  std::shared_ptr<const DeviceFunction> function = function_of(problem);
   if (!function) return std::nullopt;
   return Draft(
       std::make_unique<GpuFunctionKernel>(problem.name, std::move(function), machine, target_name));

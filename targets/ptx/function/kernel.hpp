@@ -1,5 +1,6 @@
 #pragma once
-// GPU kernels of operators over whole tensors: cumsum, scatter_elements, scatter_nd.
+// GPU kernels of operators over whole tensors: cumsum, scatter_elements, scatter_nd, topk,
+// linear_attention, and the steps of recurrent layers.
 
 #include <memory>
 #include <optional>
@@ -16,7 +17,7 @@ namespace dyn::ptx {
 class FunctionKernel : public DeviceKernel {
  public:
   using Draft = codegen::KernelDraft<FunctionKernel, const void*>;
-  /// Nothing where no device code computes the problem's HostCall.
+  /// Nothing where no device code computes the problem's HostCall or Recurrence.
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine,
                                     const std::string& target_name);

@@ -248,14 +248,11 @@ class Scan final : public DeviceFunction {
                         const choice::GpuMachine& machine) const override {
     FunctionLaunch launch;
     launch.ints = scan_.slots.evaluate(symbols);
-    std::vector<std::int64_t> extents;
-    for (const graph::Dim dim : scan_.line_dims) extents.push_back(graph::evaluate(dim, symbols));
-    const std::int64_t lines = element_count(extents), length = at(launch, scan_.extent);
+    const std::int64_t lines = set_digits(scan_.digits, scan_.line_dims, symbols, launch.ints),
+                       length = at(launch, scan_.extent);
     require_short("cumsum", lines * length);
     launch.bytes = 2 * static_cast<double>(lines * length * bytes_of_element());
     if (lines == 0 || length == 0) return launch;
-    for (std::size_t i = 0; i < extents.size(); ++i)
-      set_digit(scan_.digits[i], extents[i], launch.ints);
     launch.chosen = cheapest(launch, lines, length, machine);
     launch.seconds = seconds(launch, launch.chosen, lines, length, machine);
     launch.tickets = tickets_of(launch.chosen, lines);

@@ -25,7 +25,7 @@ constexpr unsigned known_intrinsics[] = {
     llvm::Intrinsic::roundeven,  llvm::Intrinsic::smax,       llvm::Intrinsic::smin,
     llvm::Intrinsic::umax,       llvm::Intrinsic::umin,       llvm::Intrinsic::abs,
     llvm::Intrinsic::fptosi_sat, llvm::Intrinsic::fptoui_sat, llvm::Intrinsic::maximum,
-    llvm::Intrinsic::minimum};
+    llvm::Intrinsic::minimum,    llvm::Intrinsic::ctpop};
 
 std::string text_of(const llvm::Instruction& instruction) {
   std::string text;

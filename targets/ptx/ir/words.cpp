@@ -14,6 +14,10 @@ llvm::Value* larger(codegen::Builder& builder, llvm::Value* a, llvm::Value* b) {
   return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
 }
 
+llvm::Value* ones(codegen::Builder& builder, llvm::Value* word) {
+  return builder.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, word);
+}
+
 llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot) {
   llvm::Value* address = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), ints,
                                                             static_cast<std::uint64_t>(slot));

@@ -20,6 +20,9 @@ inline llvm::Value* at_byte(codegen::Builder& builder, llvm::Value* base, llvm::
 llvm::Value* smaller(codegen::Builder& builder, llvm::Value* a, llvm::Value* b);
 llvm::Value* larger(codegen::Builder& builder, llvm::Value* a, llvm::Value* b);
 
+/// How many bits of an integer are 1.
+llvm::Value* ones(codegen::Builder& builder, llvm::Value* word);
+
 /// The low word of a slot of `ints`, i32. It is loaded where it is asked for: a number that only
 /// tickets need takes no register in their loops.
 llvm::Value* load_word(codegen::Builder& builder, llvm::Value* ints, int slot);

@@ -12,4 +12,8 @@ namespace dyn::ptx {
 /// lanes together stay where they are.
 void simplify(llvm::Function& kernel);
 
+/// The same, but computes everything where it stands: for loops that have more numbers than
+/// registers.
+void simplify_in_place(llvm::Function& kernel);
+
 }  // namespace dyn::ptx

@@ -266,6 +266,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("windows of bytes", byte_windows, random));
   kernels.push_back(attention("attention bf16, rows shared", decoding(), random));
   kernels.push_back(attention("attention bf16, heads as rows", shared_heads(), random));
+  for (PlantedKernel& kernel : planted_functions(random)) kernels.push_back(std::move(kernel));
   return kernels;
 }
 

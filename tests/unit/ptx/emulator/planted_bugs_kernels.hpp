@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct PlantedKernel {
 };
 
 /// Matrix products of every engine and pipeline, row reductions by blocks and by warps,
-/// element-wise work, a gather.
+/// element-wise work, a gather, operators over whole tensors.
 std::vector<PlantedKernel> planted_kernels(std::uint64_t seed);
+/// Those of operators over whole tensors, which are among the others.
+std::vector<PlantedKernel> planted_functions(std::mt19937_64& random);
 
 struct PlantedOutcome {
   std::vector<ptx::FaultReport> reports;

@@ -115,10 +115,6 @@ void check(const Layer& layer, const std::string& direction, bool batch_first, s
   file.save((folder.path() / "m.onnx").string());
   const Shape shape = batch_first ? Shape{count(batch), count(steps), inputs}
                                   : Shape{count(steps), count(batch), inputs};
-  const Outputs outputs =
-      Graph::load((folder.path() / "m.onnx").string())
-          .run({{"x", Tensor::view(x, shape)}, {"lengths", Tensor::view(lengths, {count(batch)})}});
-
   Values y(steps * layer.directions * batch * hidden), last(layer.directions * batch * hidden),
       cell(last.size());
   for (std::size_t d = 0; d < layer.directions; ++d) {
@@ -142,12 +138,20 @@ void check(const Layer& layer, const std::string& direction, bool batch_first, s
       std::ranges::copy(c, cell.begin() + static_cast<std::ptrdiff_t>(place * hidden));
     }
   }
-  const auto values = [&](const char* name) {
-    return Values(outputs[name].data<float>().begin(), outputs[name].data<float>().end());
-  };
-  testing::check_close(values("y"), y, 1e-5);
-  testing::check_close(values("last"), last, 1e-5);
-  if (lstm) testing::check_close(values("cell"), cell, 1e-5);
+  for (const char* device : {"cpu", "emulator"}) {
+    CAPTURE(device);
+    Options options;
+    options.device = device;
+    const Outputs outputs = Graph::load((folder.path() / "m.onnx").string(), options)
+                                .run({{"x", Tensor::view(x, shape)},
+                                      {"lengths", Tensor::view(lengths, {count(batch)})}});
+    const auto values = [&](const char* name) {
+      return Values(outputs[name].data<float>().begin(), outputs[name].data<float>().end());
+    };
+    testing::check_close(values("y"), y, 1e-5);
+    testing::check_close(values("last"), last, 1e-5);
+    if (lstm) testing::check_close(values("cell"), cell, 1e-5);
+  }
 }
 
 }  // namespace
