@@ -70,7 +70,8 @@ double l2_bytes(std::span<const Part> parts) {
     const GpuContraction& shape = part.region.shape;
     const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
                  n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
-    total += batch * (m * k * shape.a_element_bytes * static_cast<double>(part.blocks.n) +
+    const double a_share = shape.a_strips > 0 ? shape.a_strips : 1;
+    total += batch * (a_share * m * k * shape.a_element_bytes * static_cast<double>(part.blocks.n) +
                       n * k * shape.b_element_bytes * static_cast<double>(part.blocks.m) +
                       m * n * shape.epilogue_bytes);
   }

@@ -77,7 +77,7 @@ int GpuTile::shared_bytes() const {
   const int epilogue = block_m * epilogue_row_floats(integers() ? most_side_by_side : pair) *
                        static_cast<int>(sizeof(float));
   return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue) +
-         window_table_bytes();
+         window_table_bytes() + strip_bytes;
 }
 
 int GpuTile::epilogue_row_floats(int side_by_side) const {

@@ -70,6 +70,8 @@ struct GpuTile {
                        ///< step of the stage before multiplies, where both operands are copied
                        ///< as vectors
   int window_entry_bytes = 0;  ///< where A's rows are windows: kept in shared memory for each row
+  int strip_bytes = 0;  ///< where a block copies the rows of the tensor that its windows slide over
+                        ///< to shared memory first
   bool operator==(const GpuTile&) const = default;
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
@@ -91,7 +93,7 @@ struct GpuTile {
   }
   int window_table_bytes() const { return block_m * window_entry_bytes; }
   /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows, then the
-  /// table of windows.
+  /// table of windows, then their strips.
   int shared_bytes() const;
   /// Words from one row of the outputs in shared memory to the next, so that lanes that store
   /// `side_by_side` of them at once (OutputPlaces) meet no bank twice: on tensor cores four rows of
@@ -125,7 +127,9 @@ struct GpuContraction {
   bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose
                                             ///< dtype has as many bytes; else by element
   bool windows = false;                     ///< rows of A are windows
-  double a_overlap = 1;            ///< elements of all windows for each element of their tensor
+  double a_strips = 0;   ///< elements that a block copies of the tensor for each element of its
+                         ///< windows, where it takes these from shared memory; 0: it does not
+  double a_overlap = 1;  ///< elements of all windows for each element of their tensor
   double epilogue_operations = 1;  ///< instructions for each output
   double epilogue_bytes = 8;       ///< read and written for each output
 };

@@ -10,6 +10,7 @@ namespace dyn::choice {
 namespace {
 
 constexpr double vector_bytes = 16;
+constexpr double word_bytes = 4;
 constexpr double vector_floats = 4;  ///< of one load from shared memory
 
 struct Sharing {
@@ -48,14 +49,14 @@ bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
   return possible && element_bytes == static_cast<double>(size_of(tile.operands));
 }
 
-// Else what is converted on its way waits in registers, and the block with it.
+// Else what is converted on its way waits in registers, and the block with it; strips are there.
 bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
   const double size = static_cast<double>(size_of(tile.operands));
   const auto copied = [&](bool vectors, double element_bytes) {
     return copies_vectors(vectors, element_bytes, tile) ||
            (size == sizeof(float) && element_bytes == sizeof(float));
   };
-  return copied(shape.a_vectors, shape.a_element_bytes) &&
+  return (shape.a_strips > 0 || copied(shape.a_vectors, shape.a_element_bytes)) &&
          copied(shape.b_vectors, shape.b_element_bytes);
 }
 
@@ -68,8 +69,10 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
       return elements * (counted.gpu_element_copy_instructions + more);
     return elements * element_bytes / vector_bytes * (counted.gpu_vector_copy_instructions + more);
   };
-  return (of(shape.a_vectors, shape.a_element_bytes,
-             static_cast<double>(tile.block_m) * tile.block_k, shape.windows) +
+  const double a_elements = static_cast<double>(tile.block_m) * tile.block_k;
+  return ((shape.a_strips > 0
+               ? a_elements * counted.gpu_strip_copy_instructions
+               : of(shape.a_vectors, shape.a_element_bytes, a_elements, shape.windows)) +
           of(shape.b_vectors, shape.b_element_bytes,
              static_cast<double>(tile.block_n) * tile.block_k, false)) /
          warp_lanes;
@@ -146,21 +149,37 @@ LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, c
   return terms;
 }
 
+// Strips come before the first stage: their latency, and the longer of their bytes and the
+// instructions of their copies, of 4 bytes.
+double strip_seconds(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
+                     const Sharing& sharing, double rows, double link) {
+  if (shape.a_strips == 0) return 0;
+  const Calibration& counted = default_calibration();
+  const double bytes = rows * static_cast<double>(shape.k) * shape.a_strips * shape.a_element_bytes;
+  const double instructions =
+      bytes / word_bytes *
+      (counted.gpu_vector_copy_instructions + counted.gpu_window_copy_instructions);
+  const double issued =
+      instructions / warp_lanes / tile.warps() * sharing.per_warp / partitions / machine.clock_hz;
+  return machine.memory_latency_seconds + std::max(bytes / link, issued);
+}
+
 LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                         const Sharing& sharing, int resident) {
   LayerTerms terms{.name = "shared"};
   const double block_rows = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.m));
   const double block_columns = static_cast<double>(std::min<std::int64_t>(tile.block_n, shape.n));
   const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;  // of one block
-  const double stage_bytes =
-      tile.block_k * (block_rows * shape.a_element_bytes + block_columns * shape.b_element_bytes);
+  const double a_bytes = shape.a_strips > 0 ? 0 : block_rows * shape.a_element_bytes;
+  const double stage_bytes = tile.block_k * (a_bytes + block_columns * shape.b_element_bytes);
   terms.reduction_trips = std::ceil(static_cast<double>(shape.k) / tile.block_k);
   // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
   // (Little's law).
   const double in_flight = asynchronous(shape, tile) ? std::max(1, tile.stages - 1) : 1;
   terms.load = std::max(stage_bytes / link, default_calibration().gpu_loaded_latency *
                                                 machine.memory_latency_seconds / in_flight);
-  terms.fixed = machine.memory_latency_seconds;
+  terms.fixed = machine.memory_latency_seconds +
+                strip_seconds(machine, shape, tile, sharing, block_rows, link);
   // The epilogue passes through shared memory, so that stores to memory are whole lines.
   const double outputs = block_rows * block_columns;
   const double through_shared =

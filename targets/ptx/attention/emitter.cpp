@@ -424,9 +424,8 @@ GpuAttentionSlots add_gpu_attention_slots(codegen::SlotTable& slots, bool shares
 }
 
 std::string to_string(const GpuAttentionClass& shape_class) {
-  const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
-  return shape_class.tile.to_string() + ", copies " + letter(shape_class.q) +
-         letter(shape_class.k) + letter(shape_class.v) + ", lanes " +
+  return shape_class.tile.to_string() + ", copies " + letter_of(shape_class.q) +
+         letter_of(shape_class.k) + letter_of(shape_class.v) + ", lanes " +
          codegen::class_letters(shape_class.lanes) +
          (shape_class.shares_rows ? ", rows shared" : "") +
          (shape_class.heads < 0 ? "" : ", heads of axis " + std::to_string(shape_class.heads));

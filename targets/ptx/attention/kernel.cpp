@@ -48,8 +48,7 @@ bool can_attend(const Problem& problem) {
 }
 
 std::string copies_of(const GpuAttentionClass& shape_class) {
-  const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
-  return {letter(shape_class.q), letter(shape_class.k), letter(shape_class.v)};
+  return {letter_of(shape_class.q), letter_of(shape_class.k), letter_of(shape_class.v)};
 }
 
 class PlannedAttention final : public GpuAttentionKernel {

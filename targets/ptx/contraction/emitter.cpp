@@ -45,8 +45,8 @@ PairSlots add_pair_slots(codegen::SlotTable& slots, const rkernel::Problem& prob
 }
 
 std::string to_string(const GpuContractionClass& shape_class) {
-  const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
-  return name_of_tiles(shape_class) + ", copies " + letter(shape_class.a) + letter(shape_class.b) +
+  return name_of_tiles(shape_class) + ", copies " + letter_of(shape_class.a) +
+         letter_of(shape_class.b) +
          (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " +
          codegen::class_letters(shape_class.lanes) + (shape_class.split ? ", K split" : "") +
          ", outputs by " + std::string(name_of(shape_class.outputs));

@@ -35,6 +35,10 @@ std::unique_ptr<OperandCopy> FactorBands::copy_of(int operand, const SharedTile&
   }
   const std::uint8_t outside = is_windows ? window_layout(*source.window).outside : 0;
   const PieceCopies pieces(moved_dtype(operand, tile), source.dtype, copy, outside);
+  if (copy == Copy::Strips)
+    return std::make_unique<StripCopy>(tile, pieces, tile_.threads(),
+                                       window_layout(source.window.value()),
+                                       strip_layout(problem_, tile_).value());
   if (is_windows)
     return std::make_unique<WindowCopy>(tile, pieces, tile_.threads(), contraction_.m,
                                         window_layout(*source.window));
@@ -61,8 +65,8 @@ void FactorBands::prepare(const LaunchValues& values) {
   llvm::Value* depth = values.extent(contraction_.k);
   for (Matrix* matrix : {&a_, &b_}) {
     matrix->base = values.base(matrix->operand);
-    if (auto* windows = dynamic_cast<WindowCopy*>(matrix->copy.get()))
-      prepare_windows(*matrix, *windows, depth);
+    if (problem_.operands[static_cast<std::size_t>(matrix->operand)].window)
+      prepare_windows(*matrix, depth);
     else
       prepare_matrix(*matrix, dynamic_cast<TileCopy&>(*matrix->copy), depth);
   }
@@ -80,7 +84,7 @@ void FactorBands::prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* de
   copy.prepare(builder_, frame_.thread, rows, columns, depth);
 }
 
-void FactorBands::prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth) {
+void FactorBands::prepare_windows(Matrix& matrix, llvm::Value* depth) {
   const codegen::WindowSlots& slots = frame_.slots.window(matrix.operand);
   WindowValues values{{},
                       values_->slot(slots.channels),
@@ -93,10 +97,14 @@ void FactorBands::prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value*
                            values_->slot(of.before), values_->slot(of.extent),
                            values_->slot(of.step)});
   matrix.stride_i = values_->wide(0);
-  llvm::Value* table = builder_.CreateConstInBoundsGEP1_32(
-      builder_.getInt8Ty(), frame_.shared,
-      static_cast<unsigned>(tile_.shared_bytes() - tile_.window_table_bytes()));
-  copy.prepare(builder_, frame_.thread, values, table);
+  const auto memory = [&](int bytes) {
+    return builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared,
+                                               static_cast<unsigned>(tile_.shared_bytes() - bytes));
+  };
+  llvm::Value* table = memory(tile_.window_table_bytes() + tile_.strip_bytes);
+  if (auto* strips = dynamic_cast<StripCopy*>(matrix.copy.get()))
+    return strips->prepare(builder_, frame_.thread, values, table, memory(tile_.strip_bytes));
+  dynamic_cast<WindowCopy&>(*matrix.copy).prepare(builder_, frame_.thread, values, table);
 }
 
 llvm::Value* FactorBands::offset_of(const Matrix& matrix, llvm::Value* first,

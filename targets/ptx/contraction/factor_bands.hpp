@@ -12,6 +12,7 @@
 #include "targets/ptx/contraction/region.hpp"
 #include "targets/ptx/copies/launch_values.hpp"
 #include "targets/ptx/copies/moves.hpp"
+#include "targets/ptx/copies/strip_copy.hpp"
 #include "targets/ptx/copies/window_copy.hpp"
 
 namespace dyn::ptx {
@@ -52,7 +53,7 @@ class FactorBands {
                                        DepthAlong depth_along) const;
   DType moved_dtype(int operand, const SharedTile& tile) const;
   void prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth);
-  void prepare_windows(Matrix& matrix, WindowCopy& copy, llvm::Value* depth);
+  void prepare_windows(Matrix& matrix, llvm::Value* depth);
   llvm::Value* offset_of(const Matrix& matrix, llvm::Value* first,
                          const std::map<int, llvm::Value*>& blocks) const;
 

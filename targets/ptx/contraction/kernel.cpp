@@ -15,6 +15,7 @@
 #include "targets/ptx/contraction/kernel_text.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
+#include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
 
@@ -70,11 +71,9 @@ Candidates candidates_of(const Problem& problem, const GpuMachine& machine,
                          const std::vector<choice::GpuPair>& pairs) {
   Candidates candidates;
   std::map<std::size_t, std::size_t> kept;
-  const int entry_bytes = window_entry_bytes(problem);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    GpuTile tile = tiles[i];
-    tile.window_entry_bytes = entry_bytes;
-    if (entry_bytes > 0 &&
+    const GpuTile tile = with_windows(tiles[i], problem);
+    if (tile.window_entry_bytes > 0 &&
         choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks ==
             0)
       continue;
@@ -146,6 +145,10 @@ class GpuContractionKernel final : public ContractionKernel {
     const auto& window = factor_a().window;
     const std::string structure =
         codegen::structure_key(*problem_, slots_) + (window ? window_layout(*window).key() : "");
+    const auto strips_of = [&](const GpuContractionClass& shape_class) {
+      return shape_class.a == Copy::Strips ? strip_layout(*problem_, shape_class.tile).value().key()
+                                           : "";
+    };
     std::vector<codegen::KernelSource> sources;
     for (const GpuContractionClass& shape_class : manifest_.classes()) {
       const bool pair = shape_class.second.has_value();
@@ -162,7 +165,9 @@ class GpuContractionKernel final : public ContractionKernel {
         if (shape_class.second) add(*shape_class.second, grids[1]);
         emit_gpu_contraction(module, symbol, regions, slots, shape_class);
       };
-      sources.push_back({"gpu contraction " + to_string(shape_class) + " " + structure, emit});
+      sources.push_back(
+          {"gpu contraction " + to_string(shape_class) + " " + structure + strips_of(shape_class),
+           emit});
     }
     return sources;
   }
@@ -311,13 +316,17 @@ class GpuContractionKernel final : public ContractionKernel {
                            std::span<const std::int64_t> ints) const {
     shape.a_vectors = manifest_.a_vectors(tile, slots_, ints);
     shape.b_vectors = manifest_.b_vectors(tile, slots_, ints);
+    if (manifest_.a_copy(tile, slots_, ints) == Copy::Strips) {
+      const StripLayout strips = strip_layout(*problem_, tile).value();
+      shape.a_strips = static_cast<double>(strips.step) / strips.run;
+    }
     return shape;
   }
 
   // Tiles of one engine agree on what can be copied as vectors: the first and the last stand for
-  // both.
+  // both. All that have strips agree on them.
   int vectors_of(std::span<const std::int64_t> ints) const {
-    int vectors = 0;
+    int vectors = manifest_.strips(slots_, ints) ? 1 : 0;
     for (const GpuTile& tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
       vectors = 4 * vectors + 2 * manifest_.a_vectors(tile, slots_, ints) +
                 manifest_.b_vectors(tile, slots_, ints);

@@ -17,10 +17,6 @@ std::string_view multiplied_dtype(const GpuTile& tile) {
                                                                            : name_of(tile.operands);
 }
 
-std::string_view way_of_copying(bool vectors) { return vectors ? "as vectors" : "by element"; }
-
-char letter(Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; }
-
 std::string block_text(const GpuTile& tile) {
   return fmt::format("{}x{}x{}", tile.block_m, tile.block_n, tile.block_k);
 }
@@ -43,7 +39,9 @@ std::string regions_text(const std::vector<GpuTile>& tiles,
 }
 
 std::string copies_text(const choice::GpuContraction& met) {
-  return fmt::format("A {}, B {}", way_of_copying(met.a_vectors), way_of_copying(met.b_vectors));
+  const auto way = [](bool vectors) { return vectors ? Copy::Vectors : Copy::Elements; };
+  const Copy a = met.a_strips > 0 ? Copy::Strips : way(met.a_vectors);
+  return fmt::format("A {}, B {}", text_of(a), text_of(way(met.b_vectors)));
 }
 
 }  // namespace
@@ -53,7 +51,7 @@ std::string listing_name(const std::string& group, const GpuContractionClass& sh
   std::string blocks = block_text(tile);
   if (shape_class.second) blocks += "_and_" + block_text(*shape_class.second);
   return fmt::format("{}_{}_{}_{}{}{}", group, multiplied_dtype(tile), blocks,
-                     letter(shape_class.a), letter(shape_class.b),
+                     letter_of(shape_class.a), letter_of(shape_class.b),
                      shape_class.b_order == BOrder::RowsAlongK ? "t" : "");
 }
 

@@ -71,12 +71,21 @@ int ContractionManifest::b_inner(const GpuTile& tile) const {
   return b_order(tile) == BOrder::RowsAlongK ? problem_.contraction->k : problem_.contraction->n;
 }
 
+std::vector<Copy> ContractionManifest::a_copies(const GpuTile& tile) const {
+  const int factor = problem_.contraction->a;
+  const Operand& a = problem_.operands[static_cast<std::size_t>(factor)];
+  if (tile.strip_bytes == 0)
+    return copies_for(provably_vectors(a, problem_.contraction->k, staged(tile, factor)));
+  const std::optional<bool> strips = provably_strips(a);
+  if (!strips) return {Copy::Strips, Copy::Elements};
+  return {*strips ? Copy::Strips : Copy::Elements};
+}
+
 void ContractionManifest::add_classes(const GpuTile& tile,
                                       std::vector<GpuContractionClass>& classes) const {
   const rkernel::Contraction& contraction = *problem_.contraction;
-  const Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
   const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
-  for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.staged(a.dtype)))) {
+  for (const Copy a_copy : a_copies(tile)) {
     for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.staged(b.dtype))))
       classes.push_back({tile,
                          a_copy,
@@ -105,6 +114,19 @@ bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTabl
   return vectors_now(problem_, a, problem_.contraction->k, staged(tile, a), slots, ints);
 }
 
+bool ContractionManifest::strips(const codegen::SlotTable& slots,
+                                 std::span<const std::int64_t> ints) const {
+  const int a = problem_.contraction->a;
+  return problem_.operands[static_cast<std::size_t>(a)].window &&
+         strips_now(problem_, a, slots, ints);
+}
+
+Copy ContractionManifest::a_copy(const GpuTile& tile, const codegen::SlotTable& slots,
+                                 std::span<const std::int64_t> ints) const {
+  if (tile.strip_bytes > 0) return strips(slots, ints) ? Copy::Strips : Copy::Elements;
+  return a_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
+}
+
 bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
                                     std::span<const std::int64_t> ints) const {
   const int b = problem_.contraction->b;
@@ -115,7 +137,7 @@ std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile,
                                                      const std::optional<GpuTile>& second,
                                                      const codegen::SlotTable& slots,
                                                      std::span<const std::int64_t> ints) const {
-  const Copy a = a_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
+  const Copy a = a_copy(tile, slots, ints);
   const Copy b = b_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const GpuContractionClass& own = classes_[i];

@@ -38,6 +38,11 @@ class ContractionManifest {
                  std::span<const std::int64_t> ints) const;
   bool b_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots,
                  std::span<const std::int64_t> ints) const;
+  /// The way in which a tile copies A for these values.
+  Copy a_copy(const choice::GpuTile& tile, const codegen::SlotTable& slots,
+              std::span<const std::int64_t> ints) const;
+  /// True where tiles that have strips use them for these values.
+  bool strips(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   /// Index of the class for a tile and these values.
   std::size_t class_for(const choice::GpuTile& tile, const codegen::SlotTable& slots,
                         std::span<const std::int64_t> ints) const;
@@ -55,6 +60,7 @@ class ContractionManifest {
   int b_inner(const choice::GpuTile& tile) const;
   /// Elements of a factor, an operand, have this dtype in shared memory.
   DType staged(const choice::GpuTile& tile, int factor) const;
+  std::vector<Copy> a_copies(const choice::GpuTile& tile) const;
   void add_classes(const choice::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
   std::optional<std::size_t> find(const choice::GpuTile& tile,
                                   const std::optional<choice::GpuTile>& second,

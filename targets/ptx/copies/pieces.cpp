@@ -48,6 +48,13 @@ std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* conditi
 
 }  // namespace
 
+char letter_of(Copy copy) { return "ves"[static_cast<std::size_t>(copy)]; }
+
+std::string_view text_of(Copy copy) {
+  constexpr std::string_view texts[] = {"as vectors", "by element", "from strips"};
+  return texts[static_cast<std::size_t>(copy)];
+}
+
 int bytes_of(DType dtype) { return static_cast<int>(size_of(dtype)); }
 
 PieceCopies::PieceCopies(DType tile, DType source, Copy copy, std::uint8_t fill)

@@ -2,6 +2,7 @@
 // The copies of one thread from global to shared memory, one after another.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "dyn/dtype.hpp"
@@ -11,10 +12,17 @@ namespace dyn::ptx {
 
 /// The way in which an operand's tile is copied to shared memory.
 enum class Copy : unsigned char {
-  Vectors,  ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
-            ///< aligned
-  Elements  ///< one by one: any strides, any dtype, converted on the way
+  Vectors,   ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
+             ///< aligned
+  Elements,  ///< one by one: any strides, any dtype, converted on the way
+  Strips  ///< of windows: from strips that are in shared memory before (StripLayout), one by one,
+          ///< converted on the way
 };
+
+/// "v", "e" or "s", as in names of code.
+char letter_of(Copy copy);
+/// "as vectors", "by element" or "from strips".
+std::string_view text_of(Copy copy);
 
 /// The element's bytes.
 int bytes_of(DType dtype);
@@ -42,7 +50,9 @@ class PieceCopies {
   DType source() const { return source_; }
   bool vectors() const { return copy_ == Copy::Vectors; }
   /// Copies are cp.async; else each thread loads, converts and stores before emit() ends.
-  bool asynchronous() const { return vectors() || (tile_ == DType::f32 && source_ == DType::f32); }
+  bool asynchronous() const {
+    return vectors() || (copy_ == Copy::Elements && tile_ == DType::f32 && source_ == DType::f32);
+  }
   /// Threads store elements themselves, all or some.
   bool stores() const { return !asynchronous() || fill_ != 0; }
   /// A loaded piece's `from` must be readable where it does not exist, too.

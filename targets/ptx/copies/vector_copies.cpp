@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "targets/ptx/tile/strip_layout.hpp"
+
 namespace dyn::ptx {
 namespace {
 
@@ -10,6 +12,12 @@ using rkernel::Operand;
 using rkernel::Problem;
 
 constexpr std::int64_t vector_bytes = 16;
+/// Places of elements along a row of the tensor are numbers of 32 bits, with a sign.
+constexpr std::int64_t most_places = std::int64_t{1} << 30;
+
+std::int64_t elements_of_word(const Operand& operand) {
+  return strip_word_bytes / static_cast<std::int64_t>(size_of(operand.dtype));
+}
 
 std::int64_t elements_of_vector(const Operand& operand) {
   return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype));
@@ -68,6 +76,43 @@ bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype,
          std::ranges::all_of(window.axes, [&](const codegen::WindowAxisSlots& axis) {
            return is_whole(axis.step);
          });
+}
+
+std::optional<bool> provably_strips(const Operand& windows) {
+  const rkernel::WindowRows& rows = windows.window.value();
+  const std::int64_t word = elements_of_word(windows);
+  const rkernel::WindowAxis& last = rows.axes.back();
+  std::optional<bool> all = true;
+  const auto meet = [&](std::optional<bool> part) {
+    if (all != false && part != true) all = part;
+  };
+  meet(graph::prove_multiple(windows.offset, word));
+  for (std::size_t i = 0; i + 1 < rows.axes.size(); ++i)
+    meet(graph::prove_multiple(rows.axes[i].step, word));
+  const auto within = [&](graph::Dim dim, std::int64_t low, std::int64_t high) {
+    const graph::Interval bounds = graph::bounds(dim);
+    if (bounds.high < low || bounds.low > high) return meet(false);
+    meet(bounds.low >= low && bounds.high <= high ? std::optional(true) : std::nullopt);
+  };
+  within(last.count, least_strip_windows, most_places);
+  within(last.extent * rows.channels, 0, most_places);
+  within(last.before * rows.channels, 0, most_places);
+  return all;
+}
+
+bool strips_now(const Problem& problem, int index, const codegen::SlotTable& slots,
+                std::span<const std::int64_t> ints) {
+  const std::int64_t word = elements_of_word(problem.operands[static_cast<std::size_t>(index)]);
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
+  const codegen::WindowSlots& window = slots.window(index);
+  const codegen::WindowAxisSlots& last = window.axes.back();
+  const auto is_whole = [&](int slot) { return value(slot) % word == 0; };
+  const std::int64_t most = most_places / std::max<std::int64_t>(1, value(window.channels));
+  return is_whole(slots.offset(index)) && value(last.count) >= least_strip_windows &&
+         value(last.extent) <= most && value(last.before) <= most &&
+         std::ranges::all_of(
+             std::span(window.axes).first(window.axes.size() - 1),
+             [&](const codegen::WindowAxisSlots& axis) { return is_whole(axis.step); });
 }
 
 }  // namespace dyn::ptx

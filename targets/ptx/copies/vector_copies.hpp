@@ -1,5 +1,5 @@
 #pragma once
-// Which operands can be copied to shared memory 16 bytes at a time.
+// Which operands can be copied to shared memory 16 bytes at a time, or by way of strips.
 
 #include <cstdint>
 #include <optional>
@@ -19,5 +19,14 @@ std::optional<bool> provably_vectors(const rkernel::Operand& operand, int inner,
 /// The same for the values of a problem's slots.
 bool vectors_now(const rkernel::Problem& problem, int index, int inner, DType tile_dtype,
                  const codegen::SlotTable& slots, std::span<const std::int64_t> ints);
+
+/// Strips (StripLayout) are copied in words of 4 bytes: rows of the tensor must begin with whole
+/// words. Rows of windows must have least_strip_windows, and places in a row 30 bits. none: the
+/// sizes leave it open.
+std::optional<bool> provably_strips(const rkernel::Operand& windows);
+
+/// The same for the values of a problem's slots.
+bool strips_now(const rkernel::Problem& problem, int index, const codegen::SlotTable& slots,
+                std::span<const std::int64_t> ints);
 
 }  // namespace dyn::ptx

@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "targets/ptx/copies/operand_copy.hpp"
-#include "targets/ptx/tile/shared_tile.hpp"
+#include "targets/ptx/copies/column_copy.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
 
 namespace dyn::ptx {
@@ -25,11 +24,10 @@ struct WindowValues {
 /// Copies a tile's rows, which are windows along m, of block_k elements, which are channels of
 /// taps.
 ///
-/// At a ticket's start threads write where each row's window begins to a table in shared memory. A
-/// thread copies units of one column of the tile, or of a few: at each step it adds block_k to the
-/// column's k, whose digits are the channel and the tap along each axis, and adds their distance to
-/// that of each row. Vectors need channels side by side, in whole chunks.
-class WindowCopy final : public OperandCopy {
+/// At a ticket's start threads write where each row's window begins to a table in shared memory.
+/// The digits of a column's k are the channel and the tap along each axis: their distance is added
+/// to that of each row. Vectors need channels side by side, in whole chunks.
+class WindowCopy final : public ColumnCopy {
  public:
   /// `m`: the axis that rows run along.
   WindowCopy(const SharedTile& tile, const PieceCopies& copies, int threads, int m,
@@ -39,11 +37,7 @@ class WindowCopy final : public OperandCopy {
   /// each row of the tile.
   void prepare(codegen::Builder& builder, llvm::Value* thread, const WindowValues& values,
                llvm::Value* table);
-  /// A position is the digits of k of each column, the channel first.
   Position enter(codegen::Builder& builder, const TileBand& band) override;
-  Position next(codegen::Builder& builder, const Position& position) const override;
-  void issue(codegen::Builder& builder, const Position& position, llvm::Value* step,
-             llvm::Value* destination) const override;
 
  private:
   /// A digit of k.
@@ -58,21 +52,7 @@ class WindowCopy final : public OperandCopy {
     llvm::Value* from;                   ///< the address for a window that begins at 0
     std::vector<llvm::Value*> distance;  ///< along each checked axis, i32
   };
-  /// Rows of one column, of which a thread has some.
-  struct Column {
-    llvm::Value* unit;                 ///< i32, of the tile's units in a row
-    std::vector<llvm::Value*> places;  ///< byte offsets of its first rows in the tile, i32
-    std::vector<llvm::Value*> first;   ///< digits of k in a band's first tile
-  };
-  int unit_elements() const;
-  int columns() const { return static_cast<int>(columns_.size()); }
   void make_digits(codegen::Builder& builder, const WindowValues& values);
-  std::vector<llvm::Value*> digits_of(codegen::Builder& builder, llvm::Value* k) const;
-  /// Element of K with which the column's unit begins at a step, i32.
-  llvm::Value* k_of(codegen::Builder& builder, const Column& column, llvm::Value* step) const;
-  /// `first`: the position at step 0.
-  Position position_at(codegen::Builder& builder, llvm::Value* step, const Position& first) const;
-  llvm::Value* place_of(codegen::Builder& builder, const Column& column, llvm::Value* row) const;
   void write_entry(codegen::Builder& builder, const TileBand& band, llvm::Value* row);
   llvm::Value* entry_of(codegen::Builder& builder, llvm::Value* offset,
                         std::span<llvm::Value* const> coordinates) const;
@@ -82,24 +62,17 @@ class WindowCopy final : public OperandCopy {
                                          llvm::Value* row) const;
   Tap tap_at(codegen::Builder& builder, const Column& column, std::span<llvm::Value* const> digits,
              llvm::Value* step) const;
+  PieceOfRow pieces_of(codegen::Builder& builder, const Column& column,
+                       std::span<llvm::Value* const> digits, llvm::Value* step) const override;
   Piece piece_at(codegen::Builder& builder, const Tap& tap, llvm::Value* row,
                  llvm::Value* place) const;
-  llvm::Value* row_at(codegen::Builder& builder, llvm::Value* trip, int index) const;
 
-  SharedTile tile_;
-  int threads_, m_;
+  int m_;
   WindowLayout layout_;
-  int units_in_row_;        ///< chunks or elements
-  int rows_between_;        ///< from one row of a thread to its next
-  int rows_;                ///< of a thread in a column
-  bool is_beyond_ = false;  ///< some of them may be beyond the tile
   WindowValues values_;
-  llvm::Value *thread_ = nullptr, *first_row_ = nullptr, *table_ = nullptr, *origin_ = nullptr;
-  std::vector<Digit> digits_;            ///< the channel, then taps from the innermost axis on
-  std::vector<llvm::Value*> increment_;  ///< digits of block_k
-  std::vector<llvm::Value*> extents_;    ///< of checked axes, i32
-  std::vector<Column> columns_;
-  llvm::Value* depth_ = nullptr;  ///< i32
+  llvm::Value *table_ = nullptr, *origin_ = nullptr;
+  std::vector<Digit> digits_;          ///< the channel, then taps from the innermost axis on
+  std::vector<llvm::Value*> extents_;  ///< of checked axes, i32
 };
 
 }  // namespace dyn::ptx

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/tile/window_layout.hpp"
+#include "targets/ptx/tile/strip_layout.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -102,8 +102,7 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   tile.block_k = tile_along(kernel, shared_layer, k);
   tile.stages = move.stages;
   tile.ahead = !kernel.layers.at(warp_layer).moves.empty();
-  tile.window_entry_bytes = window_entry_bytes(*kernel.problem);
-  return tile;
+  return with_windows(tile, *kernel.problem);
 }
 
 rkernel::Limits architecture_limits() {

@@ -124,24 +124,26 @@ class Operands {
     return static_cast<int>(built_.problem.operands.size()) - 1;
   }
 
-  /// Makes the last operand's rows windows. Sizes alone are known before the launch.
-  void slide(const WindowImages& images) {
+  /// Makes the last operand's rows windows. Sizes alone are known before the launch; where they lie
+  /// in strips, strides and channels as well.
+  void slide(const WindowImages& images, bool strips) {
     const auto constant = [&](std::int64_t value) { return built_.dims->constant(value); };
+    const auto form = [&](std::int64_t value) { return strips ? constant(value) : symbol(value); };
     const auto [rows, columns] = images.counts();
     const graph::Dim one = constant(1), none = constant(0), count = symbol(images.images);
     const std::int64_t pixel = images.channels + images.slack;
     const int m = batch_axes_;
     rkernel::WindowRows windows{
         {{m, count, one, one, one, none, count, symbol(images.height * images.width * pixel)}},
-        symbol(images.channels),
+        form(images.channels),
         one,
         images.outside};
     for (const std::size_t i : {0U, 1U}) {
       windows.axes.push_back({m, symbol(i == 0 ? rows : columns), constant(images.size[i]),
-                              symbol(images.stride[i]), symbol(images.dilation[i]),
+                              form(images.stride[i]), form(images.dilation[i]),
                               symbol(images.before[i]),
                               symbol(i == 0 ? images.height : images.width),
-                              symbol(i == 0 ? images.width * pixel : pixel)});
+                              i == 0 ? symbol(images.width * pixel) : form(pixel)});
     }
     built_.problem.operands.back().window = std::move(windows);
   }
@@ -152,8 +154,6 @@ class Operands {
 };
 
 std::int64_t steps_of(const MatmulCase& c) { return ceil_div(c.k, c.tile.block_k); }
-
-const char* letter(Copy copy) { return copy == Copy::Vectors ? "vectors" : "elements"; }
 
 }  // namespace
 
@@ -223,7 +223,7 @@ BuiltMatmul build(const MatmulCase& c) {
   const MatrixLayout a = a_layout(c), b = b_layout(c), output = output_layout(c);
   if (c.windows) {
     operands.add("a", c.a, a.offset, {-1, -1, -1, -1}, false);
-    operands.slide(*c.windows);
+    operands.slide(*c.windows, c.a_copy == Copy::Strips);
   } else {
     operands.add("a", c.a, a.offset, {a.batch_stride, a.row_stride, -1, a.column_stride}, false);
   }
@@ -328,16 +328,17 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
 }
 
 std::string to_string(const MatmulCase& c) {
-  std::string text =
-      c.tile.to_string() + (c.second ? " and " + c.second->to_string() : "") + "; batch " +
-      std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) + " axes, M " +
-      std::to_string(c.m) + " N " + std::to_string(c.n) + " K " + std::to_string(c.k) + "; A " +
-      std::string(name_of(c.a)) + (c.transpose_a ? " transposed" : "") +
-      (c.share_a ? " shared" : "") + " slack " + std::to_string(c.a_slack) + " by " +
-      letter(c.a_copy) + "; B " + std::string(name_of(c.b)) + (c.transpose_b ? " transposed" : "") +
-      (c.share_b ? " shared" : "") + " slack " + std::to_string(c.b_slack) + " by " +
-      letter(c.b_copy) + (c.b_order == BOrder::RowsAlongK ? ", rows along k" : ", rows along n") +
-      "; offset " + std::to_string(c.offset);
+  std::string text = c.tile.to_string() + (c.second ? " and " + c.second->to_string() : "") +
+                     "; batch " + std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) +
+                     " axes, M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " +
+                     std::to_string(c.k) + "; A " + std::string(name_of(c.a)) +
+                     (c.transpose_a ? " transposed" : "") + (c.share_a ? " shared" : "") +
+                     " slack " + std::to_string(c.a_slack) + ", " + std::string(text_of(c.a_copy)) +
+                     "; B " + std::string(name_of(c.b)) + (c.transpose_b ? " transposed" : "") +
+                     (c.share_b ? " shared" : "") + " slack " + std::to_string(c.b_slack) + ", " +
+                     std::string(text_of(c.b_copy)) +
+                     (c.b_order == BOrder::RowsAlongK ? ", rows along k" : ", rows along n") +
+                     "; offset " + std::to_string(c.offset);
   text += "; output " + std::string(name_of(c.output)) + (c.transpose_output ? " transposed" : "") +
           " slack " + std::to_string(c.output_slack);
   if (c.second) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/rounding.hpp"
+#include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/contraction/matmul_run.hpp"
@@ -83,6 +84,33 @@ TEST_CASE(
   c.transpose_b = true;
   c.b_order = BOrder::RowsAlongK;
   check_splits(c, random, 6);
+}
+
+TEST_CASE("windows of few channels are shared in parts, of which each has its strips") {
+  std::mt19937_64 random(contraction_seed());
+  MatmulCase c = case_of(small_tensor_tile(DType::bf16), Copy::Vectors);
+  c.a_copy = Copy::Strips;
+  c.split = true;
+  WindowImages images{.images = 2,
+                      .height = 5,
+                      .width = 40,
+                      .channels = 3,
+                      .size = {11, 11},
+                      .stride = {2, 2},
+                      .before = {5, 5},
+                      .after = {5, 5}};
+  set_windows(c, images);
+  c.tile = with_windows(c.tile, build(c).problem);
+  const EmulatedMatmul matmul(emulator(), c);
+  for (int i = 0; i < 4; ++i) {
+    images.height = below(random, 9);
+    images.width = 32 + 2 * below(random, 9);
+    set_windows(c, images);
+    c.n = below(random, 70);
+    c.b_slack = slack_of(Copy::Vectors, c.n, c.b);
+    share_tiles(c, random, i);
+    check_split(matmul, c, random);
+  }
 }
 
 TEST_CASE("windows are shared in parts that begin at any tap") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/contraction/matmul_run.hpp"
@@ -20,8 +21,7 @@ choice::GpuTile with_table(choice::GpuTile tile) {
   MatmulCase c;
   c.tile = tile;
   set_windows(c, {});
-  tile.window_entry_bytes = window_entry_bytes(build(c).problem);
-  return tile;
+  return with_windows(tile, build(c).problem);
 }
 
 /// Taps are a part of the form; all else is drawn.
@@ -47,6 +47,24 @@ WindowImages random_images(const MatmulCase& form, std::mt19937_64& random) {
   return images;
 }
 
+/// Of a form with strips: taps, strides and channels are its own.
+WindowImages random_strips(const MatmulCase& form, std::mt19937_64& random) {
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+  };
+  WindowImages images = *form.windows;
+  images.images = draw(1, 3);
+  images.height = draw(1, 9);
+  images.width = 4 * draw(4 * images.stride[1] + 2, 10 * images.stride[1]);
+  for (const std::size_t i : {0U, 1U}) {
+    images.before[i] = draw(0, 3);
+    const std::int64_t extent = i == 0 ? images.height : images.width;
+    images.after[i] =
+        std::max<std::int64_t>(0, images.size[i] - extent - images.before[i]) + draw(0, 2);
+  }
+  return images;
+}
+
 void check_windows(const EmulatedMatmul& matmul, const MatmulCase& c, std::mt19937_64& random) {
   const std::vector<Bytes> buffers = random_buffers(c, random);
   INFO(to_string(c));
@@ -60,7 +78,8 @@ void check_windows(const EmulatedMatmul& matmul, const MatmulCase& c, std::mt199
 void check_images(MatmulCase c, std::mt19937_64& random, int rounds) {
   const EmulatedMatmul matmul(emulator(), c);
   for (int i = 0; i < rounds; ++i) {
-    set_windows(c, random_images(c, random));
+    const bool strips = c.a_copy == Copy::Strips;
+    set_windows(c, strips ? random_strips(c, random) : random_images(c, random));
     c.n = 1 + static_cast<std::int64_t>(random() % 70);
     c.b_slack = c.b_copy == Copy::Vectors ? (16 - c.n % 16) : static_cast<std::int64_t>(i % 3);
     c.offset = c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors ? 16 : i % 4;
@@ -79,6 +98,34 @@ MatmulCase form_of(const choice::GpuTile& tile, Copy copy, std::array<std::int64
     c.output = DType::i32;
     c.a = DType::u8;
   }
+  return c;
+}
+
+KernelCounters window_counters(const MatmulCase& c) {
+  std::mt19937_64 random(contraction_seed());
+  const EmulatedMatmul matmul(emulator(), c);
+  emulator().set_counting(true);
+  matmul.run(c, random_buffers(c, random));
+  emulator().set_counting(false);
+  const std::vector<KernelCounters> all = emulator().take_counters();
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+/// Windows of few channels, from strips.
+MatmulCase strip_form(choice::GpuTile tile, DType source, const WindowImages& images) {
+  MatmulCase c;
+  tile.block_k = std::max(tile.block_k, choice::warp_lanes);
+  c.tile = tile;
+  c.a = source;
+  c.b = tile.operands;
+  c.a_copy = Copy::Strips;
+  c.b_copy = Copy::Vectors;
+  set_windows(c, images);
+  const BuiltMatmul built = build(c);
+  c.tile = with_windows(tile, built.problem);
+  REQUIRE(c.tile.strip_bytes > 0);
+  if (tile.integers()) c.output = DType::i32;
   return c;
 }
 
@@ -115,6 +162,50 @@ TEST_CASE("windows: products of bytes, whose zero point stands outside of the te
   }
 }
 
+TEST_CASE("windows of few channels: products from strips, of every dtype") {
+  std::mt19937_64 random(contraction_seed());
+  const WindowImages small{.channels = 3, .stride = {2, 2}},
+      wide{.channels = 3, .size = {7, 7}, .stride = {2, 2}},
+      odd{.channels = 1, .size = {4, 5}, .stride = {1, 3}},
+      apart{.channels = 5, .size = {2, 3}, .stride = {2, 3}};
+  check_images(strip_form(small_cuda_tile(), DType::f32, small), random, 4);
+  check_images(strip_form(small_cuda_tile(), DType::f16, odd), random, 3);
+  check_images(strip_form(small_tensor_tile(DType::bf16), DType::bf16, wide), random, 3);
+  check_images(strip_form(small_tensor_tile(DType::f16), DType::f32, apart), random, 3);
+  check_images(strip_form(small_tensor_tile(DType::f32), DType::f32, small), random, 3);
+  for (const std::int64_t outside : {0, 114}) {
+    MatmulCase c = strip_form(small_tensor_tile(DType::i8), DType::u8, small);
+    c.windows->outside = outside;
+    check_images(c, random, 3);
+  }
+}
+
+TEST_CASE("windows of few channels read whole sectors, and meet no bank twice") {
+  const WindowImages mobile{.height = 9, .width = 64, .channels = 3, .stride = {2, 2}},
+      residual{.height = 9,
+               .width = 64,
+               .channels = 3,
+               .size = {7, 7},
+               .stride = {2, 2},
+               .before = {3, 3},
+               .after = {3, 3}};
+  for (const WindowImages& images : {mobile, residual}) {
+    for (const auto& [tile, source] : {std::pair(small_cuda_tile(), DType::f32),
+                                       {small_tensor_tile(DType::bf16), DType::bf16},
+                                       {small_tensor_tile(DType::bf16), DType::f32},
+                                       {small_tensor_tile(DType::i8), DType::u8}}) {
+      MatmulCase c = strip_form(tile, source, images);
+      c.n = c.tile.block_n;
+      c.b_slack = 0;
+      const KernelCounters counters = window_counters(c);
+      INFO(to_string(c));
+      CHECK(counters.main_loop_shared.excess() <= 1);
+      CHECK(counters.operands[0].traffic.excess() <= 1.1);
+      CHECK(counters.innermost[InstructionClass::LongDivision] == 0);
+    }
+  }
+}
+
 TEST_CASE("windows of one tap skip elements") {
   std::mt19937_64 random(contraction_seed());
   check_images(form_of(small_tensor_tile(DType::bf16), Copy::Vectors, {1, 1}), random, 4);
@@ -130,14 +221,7 @@ TEST_CASE("windows: no bank is met twice, and no sector is read in vain") {
     c.b_slack = 0;
     c.blocks = 1;
     INFO(to_string(c));
-    std::mt19937_64 random(contraction_seed());
-    const EmulatedMatmul matmul(emulator(), c);
-    emulator().set_counting(true);
-    matmul.run(c, random_buffers(c, random));
-    emulator().set_counting(false);
-    const std::vector<KernelCounters> all = emulator().take_counters();
-    REQUIRE(all.size() == 1);
-    const KernelCounters& counters = all.front();
+    const KernelCounters counters = window_counters(c);
     // Where a row has two chunks, lanes of four quarters share two accesses to entries.
     const bool shares = tile.block_k * size_of(tile.operands) < 64;
     CHECK(counters.main_loop_shared.excess() <= (shares ? 1.06 : 1));

@@ -1,4 +1,5 @@
 #include "tests/unit/ptx/emulator/planted_bugs_kernels.hpp"
+#include "targets/ptx/tile/strip_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -241,6 +242,13 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   byte_windows.b_slack = 11;
   byte_windows.tile.window_entry_bytes = 16;
   set_windows(byte_windows, {.images = 2, .height = 5, .width = 7, .channels = 16, .outside = 114});
+  MatmulCase strips = in_vectors(matrices(small_tensor_tile(DType::bf16), 1, 37, 1));
+  strips.a_copy = Copy::Strips;
+  strips.b_slack = 3;
+  set_windows(
+      strips,
+      {.images = 2, .height = 5, .width = 40, .channels = 3, .stride = {2, 2}, .after = {1, 2}});
+  strips.tile = ptx::with_windows(strips.tile, build(strips).problem);
   std::vector<PlantedKernel> kernels;
   kernels.push_back(matmul("matmul bf16, tiles shared", shared, random));
   kernels.push_back(matmul("matmul f32 elements", matrices(cuda, 45, 37, 29), random));
@@ -262,6 +270,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(loop("squares turned", "sum across", 48, 60, random, 1));
   kernels.push_back(loop("embedding", "embedding", 17, 45, random));
   kernels.push_back(matmul("windows bf16 vectors", windows, random));
+  kernels.push_back(matmul("windows bf16 from strips", strips, random));
   kernels.push_back(matmul("matmul of bytes", bytes, random));
   kernels.push_back(matmul("windows of bytes", byte_windows, random));
   kernels.push_back(attention("attention bf16, rows shared", decoding(), random));
