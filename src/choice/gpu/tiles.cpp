@@ -63,6 +63,21 @@ std::vector<int> stage_depths(Engine engine, DType operands) {
   return {2 * mma_depth(operands), 4 * mma_depth(operands)};
 }
 
+// The tile, overlapped where that is worth it: what it hides from a block's second tile on, against
+// what more bands of outputs take of every one. So many launches have one tile a block that both
+// count alike.
+GpuTile overlapped_if_better(const GpuMachine& machine, GpuTile tile) {
+  const GpuTile plain = tile;
+  tile.overlapped = true;
+  const int resident =
+      occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks;
+  if (tile.output_bands() == 0 || resident == 0) return plain;
+  const GpuContraction shape = timed_form(tile, tile.block_k);
+  const GpuWave wave = gpu_wave(machine, shape, tile, resident);
+  const double lost = wave.seconds() - gpu_wave(machine, shape, plain, resident).seconds();
+  return wave.hidden > 2 * lost ? tile : plain;
+}
+
 // Blocks stand on warps, stages fill shared memory: all that the machine can run.
 std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType operands) {
   std::vector<GpuTile> tiles;
@@ -82,7 +97,7 @@ std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType
             if (engine == Engine::CudaCores && stages > 3) continue;
             if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
                 0)
-              tiles.push_back(tile);
+              tiles.push_back(overlapped_if_better(machine, tile));
           }
         }
       }

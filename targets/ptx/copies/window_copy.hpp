@@ -41,6 +41,8 @@ class WindowCopy final : public OperandCopy {
                llvm::Value* table);
   /// A position is the digits of k of each column, the channel first.
   Position enter(codegen::Builder& builder, const TileBand& band) override;
+  std::vector<llvm::Value*> band() const override { return {origin_}; }
+  void set_band(std::span<llvm::Value* const> values) override { origin_ = values[0]; }
   Position next(codegen::Builder& builder, const Position& position) const override;
   void issue(codegen::Builder& builder, const Position& position, llvm::Value* step,
              llvm::Value* destination) const override;

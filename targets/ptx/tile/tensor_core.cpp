@@ -105,16 +105,16 @@ class TensorCoreLeaf final : public Leaf {
   Place place(Builder& builder, std::size_t index) const override {
     const int within = static_cast<int>(index) % mma_accumulators,
               tile = static_cast<int>(index) / mma_accumulators;
-    int row = tile / tiles_n() * mma_rows, column = 0;
-    if (columns_.interleaved()) {
-      row += tile % 2 * lower_rows;
-      column = tile % tiles_n() / 2 * 2 * mma_columns + within;
-    } else {
-      row += within / 2 * lower_rows;
-      column = columns_.start(tile % tiles_n()) + within % 2;
-    }
-    return {builder.CreateAdd(row_, number(builder, row)),
+    const int column = columns_.interleaved() ? tile % tiles_n() / 2 * 2 * mma_columns + within
+                                              : columns_.start(tile % tiles_n()) + within % 2;
+    return {builder.CreateAdd(row_, number(builder, first_row(index))),
             builder.CreateAdd(column_, number(builder, column))};
+  }
+  int first_row(std::size_t index) const override {
+    const int within = static_cast<int>(index) % mma_accumulators,
+              tile = static_cast<int>(index) / mma_accumulators;
+    const int half = columns_.interleaved() ? tile % 2 : within / 2;
+    return tile / tiles_n() * mma_rows + half * lower_rows;
   }
   int side_by_side() const override {
     return columns_.interleaved() ? mma_accumulators : mma_accumulators / 2;
