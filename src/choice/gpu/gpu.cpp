@@ -21,6 +21,7 @@ constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
 // epilogue.
 constexpr int cuda_core_registers = 104, tensor_core_registers = 68;
+constexpr int overlapped_registers = 10;  ///< more where the next tile's copies stand beside them
 constexpr int window_registers = 32;  ///< more for windows: digits of K, distances, entries of rows
 constexpr int window_ahead_registers = 12;  ///< more where the next stage's places are kept as well
 constexpr int steps_in_flight =
@@ -54,12 +55,13 @@ int GpuTile::registers() const {
     return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
                                         cuda_core_registers + of_windows);
   }
-  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are
-  // spread over its lanes.
+  // An instruction holds 4 registers for 16 rows or columns and 2 for 8; the accumulators of a warp
+  // are spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
-  const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
-  return std::min(crowded_registers,
-                  accumulators + steps_in_flight * fragments + tensor_core_registers + of_windows);
+  const int fragments = (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
+  return std::min(crowded_registers, accumulators + steps_in_flight * fragments +
+                                         tensor_core_registers + of_windows +
+                                         (overlapped ? overlapped_registers : 0));
 }
 
 int GpuTile::a_stage_bytes() const {
@@ -97,7 +99,8 @@ int GpuTile::shared_bytes() const {
 }
 
 int GpuTile::epilogue_row_floats(int side_by_side) const {
-  if (engine == Engine::CudaCores) return block_n + row_padding;
+  // Lanes of swapped instructions have neighbouring columns of every second row.
+  if (engine == Engine::CudaCores || thread_n > thread_m) return block_n + row_padding;
   const int words = block_n + mma_row_padding * side_by_side;
   return words % banks == 0 ? block_n : words;
 }

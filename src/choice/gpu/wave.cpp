@@ -10,6 +10,7 @@ namespace dyn::choice {
 namespace {
 
 constexpr double vector_bytes = 16;
+constexpr int mma_columns = 8;       ///< of an instruction whose factors are not swapped
 constexpr double vector_floats = 4;  ///< of one load from shared memory
 
 struct Sharing {
@@ -115,7 +116,7 @@ double stage_instructions(const GpuTile& tile, bool windows) {
   // put in order then.
   const double of_column = size_of(tile.operands) == 4 ? 2 : tile.integers() ? 2.5 : 0.5;
   return static_cast<double>(tile.block_k) / mma_depth(tile.operands) *
-             (rows * columns + rows + columns * of_column) +
+             (rows * columns + rows + columns * of_column * tile.thread_n / mma_columns) +
          default_calibration().gpu_stage_instructions +
          (windows ? default_calibration().gpu_window_stage_instructions : 0);
 }

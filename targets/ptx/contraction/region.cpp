@@ -67,8 +67,8 @@ class RegionEmitter final : public rkernel::Emitter {
     order_.prepare(steps_);
     cursor_ = pipeline_->first(builder_);
     const Work first = order_.first();
+    if (tile_.overlapped) fill_first(first);
     codegen::Conditional any(builder_, order_.exists(first), "any_ticket");
-    if (tile_.overlapped) fill(first, place_of(first));
     codegen::RepeatedBody tickets(builder_, "ticket", carried_to(first));
     const Work work = take_ticket(tickets);
     emit_tile(work);
@@ -252,6 +252,18 @@ class RegionEmitter final : public rkernel::Emitter {
     const Cursor next = pipeline_->next(builder_, cursor);
     const Values after = ahead.close(carried_with(next, bands_.next_positions(), {}));
     bands_.set_positions(std::span(after).subspan(2));
+  }
+
+  /// The block of code does not dominate the loop over tickets: what both compute would be kept in
+  /// registers through it.
+  void fill_first(const Work& first) {
+    codegen::Conditional exists(builder_, order_.exists(first), "first_tile");
+    fill(first, place_of(first));
+    const Values bands = bands_.bands();
+    Values none;
+    for (const llvm::Value* value : bands)
+      none.push_back(llvm::Constant::getNullValue(value->getType()));
+    bands_.set_bands(exists.close(bands, none));
   }
 
   /// The ring's stages but the last one read are free for the next work, if there is any. Where
