@@ -2,4 +2,4 @@
 # file: targets/ptx/contraction/region.cpp
 # target: test_ptx
 # test: two regions of unequal tiles*
-s/existing(end(grid_\.m_end, axis), /existing(values_.extent(axis), /
+s|existing(end(grid_\.m_end, contraction_\.m), |existing(values_.extent(contraction_.m), |

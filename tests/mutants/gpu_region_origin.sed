@@ -2,4 +2,4 @@
 # file: targets/ptx/contraction/region.cpp
 # target: test_ptx
 # test: two regions of unequal tiles*
-s/outputs_\.m = after(grid_\.m_begin, /outputs_.m = after(codegen::SlotTable::none, /
+s|outputs\.m = first(grid_\.m_begin, |outputs.m = first(codegen::SlotTable::none, |

@@ -158,7 +158,8 @@ class Schedule {
     grid.units = static_cast<double>(machine_.multiprocessors) * resident;
     grid.fixed = static_cast<double>(sharing_.tiles) *
                      (2 * machine_.memory_latency_seconds + sharing_.bytes / link) +
-                 static_cast<double>(sharing_.parts) * sharing_.bytes / link;
+                 static_cast<double>(sharing_.parts) * sharing_.bytes / link -
+                 (all_ > 0 ? wave.hidden : 0);
     const double cost = layer_cost(grid, wave.seconds(), true);
     if (breakdown != nullptr) {
       if (breakdown->layers.empty()) {
@@ -188,12 +189,15 @@ class Schedule {
   // hold spread over its multiprocessors.
   double of(const PlaceTickets& tickets, CostBreakdown* breakdown) const {
     double seconds = 0;
-    const auto add_waves = [&](const char* name, const Part& part, std::int64_t count,
-                               int resident) {
+    // `follows`: another wave of the same region comes before.
+    const auto add_waves = [&](const char* name, const Part& part, std::int64_t count, int resident,
+                               bool follows) {
       GpuWave wave = gpu_wave(machine_, part.region.shape, part.region.tile, resident);
       LayerTerms grid{.name = name};
       grid.parallel_trips = static_cast<double>(count);
       grid.units = static_cast<double>(machine_.multiprocessors) * resident;
+      const double waves = std::ceil(grid.parallel_trips / grid.units);
+      grid.fixed = -wave.hidden * (follows ? 1 : (waves - 1) / waves);
       const double cost = layer_cost(grid, wave.seconds(), true);
       seconds += cost;
       if (breakdown == nullptr) return;
@@ -208,15 +212,16 @@ class Schedule {
     const bool pair = parts_.size() > 1;
     if (tickets.first > 0)
       add_waves(pair ? "grid, first region" : "grid", parts_.front(), tickets.first * wave_blocks_,
-                fitting_);
+                fitting_, false);
     if (tickets.second > 0)
-      add_waves("grid, second region", parts_.back(), tickets.second * wave_blocks_, fitting_);
+      add_waves("grid, second region", parts_.back(), tickets.second * wave_blocks_, fitting_,
+                false);
     if (tickets.last) {
       const std::int64_t count = all_ % wave_blocks_;
       const int resident = static_cast<int>(
           std::min<std::int64_t>(fitting_, ceil_div(count, machine_.multiprocessors)));
       add_waves(pair || tickets.first > 0 ? "grid, last wave" : "grid", parts_[*tickets.last],
-                count, resident);
+                count, resident, (pair && *tickets.last == 1 ? tickets.second : tickets.first) > 0);
     }
     return seconds;
   }

@@ -21,10 +21,12 @@ constexpr int crowded_registers = 240;
 // What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
 // epilogue.
 constexpr int cuda_core_registers = 104, tensor_core_registers = 68;
+constexpr int overlapped_registers = 10;  ///< more where the next tile's copies stand beside them
 constexpr int window_registers = 32;  ///< more for windows: digits of K, distances, entries of rows
 constexpr int window_ahead_registers = 12;  ///< more where the next stage's places are kept as well
 constexpr int steps_in_flight =
-    3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
+    3;                    ///< of an instruction's depth, whose fragments ptxas has loaded ahead
+constexpr int octet = 8;  ///< rows of a warp whose outputs lie in one accumulator of its lanes
 constexpr int access_floats = 4;  ///< of one load of 128 bits
 constexpr int register_granule =
     8;  ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
@@ -53,12 +55,13 @@ int GpuTile::registers() const {
     return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
                                         cuda_core_registers + of_windows);
   }
-  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are
-  // spread over its lanes.
+  // An instruction holds 4 registers for 16 rows or columns and 2 for 8; the accumulators of a warp
+  // are spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
-  const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
-  return std::min(crowded_registers,
-                  accumulators + steps_in_flight * fragments + tensor_core_registers + of_windows);
+  const int fragments = (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
+  return std::min(crowded_registers, accumulators + steps_in_flight * fragments +
+                                         tensor_core_registers + of_windows +
+                                         (overlapped ? overlapped_registers : 0));
 }
 
 int GpuTile::a_stage_bytes() const {
@@ -73,15 +76,31 @@ int GpuTile::b_stage_bytes() const {
                            size);
 }
 
+int GpuTile::epilogue_bytes() const {
+  return block_m * epilogue_row_floats(integers() ? most_side_by_side : pair) *
+         static_cast<int>(sizeof(float));
+}
+
+// Warps of tensor cores have their outputs 8 rows by 8; threads of CUDA cores theirs among all rows
+// of a warp.
+int GpuTile::output_bands() const {
+  if (!overlapped) return 1;
+  const int bytes = epilogue_bytes(), most = engine == Engine::TensorCores ? warp_m / octet : 1;
+  for (int bands = 1; bands <= most; bands *= 2) {
+    if (most % bands == 0 && bytes / bands <= a_stage_bytes() + b_stage_bytes()) return bands;
+  }
+  return 0;
+}
+
 int GpuTile::shared_bytes() const {
-  const int epilogue = block_m * epilogue_row_floats(integers() ? most_side_by_side : pair) *
-                       static_cast<int>(sizeof(float));
-  return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue) +
+  return barrier_bytes +
+         std::max(stages * (a_stage_bytes() + b_stage_bytes()), overlapped ? 0 : epilogue_bytes()) +
          window_table_bytes() + strip_bytes;
 }
 
 int GpuTile::epilogue_row_floats(int side_by_side) const {
-  if (engine == Engine::CudaCores) return block_n + row_padding;
+  // Lanes of swapped instructions have neighbouring columns of every second row.
+  if (engine == Engine::CudaCores || thread_n > thread_m) return block_n + row_padding;
   const int words = block_n + mma_row_padding * side_by_side;
   return words % banks == 0 ? block_n : words;
 }
@@ -93,7 +112,8 @@ std::string GpuTile::to_string() const {
                                  engine == Engine::TensorCores ? "tensor" : "CUDA", block_m,
                                  block_n, block_k, warp_m, warp_n);
   if (engine == Engine::CudaCores) text += fmt::format(", threads {}x{}", thread_m, thread_n);
-  return text + fmt::format(", {} stages{}", stages, ahead ? ", fragments ahead" : "");
+  return text + fmt::format(", {} stages{}{}", stages, ahead ? ", fragments ahead" : "",
+                            overlapped ? ", overlapped" : "");
 }
 
 std::string origin_of_times(const GpuMachine& machine) {

@@ -69,6 +69,9 @@ struct GpuTile {
   bool ahead = false;  ///< TensorCores: the first fragments of a stage are loaded while the last
                        ///< step of the stage before multiplies, where both operands are copied
                        ///< as vectors
+  bool overlapped = false;  ///< the copies of a block's next tile begin before the outputs of this
+                            ///< one are stored, through the one stage that these leave free; where
+                            ///< both operands are copied as vectors
   int window_entry_bytes = 0;  ///< where A's rows are windows: kept in shared memory for each row
   int strip_bytes = 0;  ///< where a block copies the rows of the tensor that its windows slide over
                         ///< to shared memory first
@@ -91,14 +94,19 @@ struct GpuTile {
   bool can_be_shared() const {
     return (engine == Engine::CudaCores ? thread_m * thread_n : warp_m * warp_n / warp_lanes) <= 64;
   }
+  /// The outputs of a block go through shared memory in so many bands, each of equal parts of all
+  /// warps' rows: 1 where all of its memory is free, else as few as fit one stage; 0: none does.
+  int output_bands() const;
   int window_table_bytes() const { return block_m * window_entry_bytes; }
-  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows, then the
-  /// table of windows, then their strips.
+  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows (where these
+  /// go through one stage, all stages), then the table of windows, then their strips.
   int shared_bytes() const;
   /// Words from one row of the outputs in shared memory to the next, so that lanes that store
   /// `side_by_side` of them at once (OutputPlaces) meet no bank twice: on tensor cores four rows of
   /// 8 columns in pairs, or two of 16 in fours.
   int epilogue_row_floats(int side_by_side) const;
+  /// Of all outputs of a block, as they pass through shared memory.
+  int epilogue_bytes() const;
   std::string to_string() const;  ///< "bf16 tensor cores 128x128x32, warps 64x32, 3 stages"
 };
 

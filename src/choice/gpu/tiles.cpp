@@ -14,7 +14,9 @@ constexpr int most_accumulators =
     128;  ///< of one thread: half of its registers, the rest is fragments and addresses
 constexpr int most_warps = 8;
 constexpr int largest_block = 256;
-constexpr std::size_t most_tiles = 8;      ///< of the engine that the dtype is for
+constexpr std::size_t most_tiles = 8;  ///< of the engine that the dtype is for
+constexpr int low_rows = 8;  ///< of a tile of tensor cores that multiplies with factors swapped
+constexpr std::int64_t least_low_size = 512, most_low_size = 4096;  ///< n and k that it is for
 constexpr std::size_t most_fallbacks = 3;  ///< of CUDA cores beside tensor cores
 
 struct LayerZero {
@@ -63,17 +65,36 @@ std::vector<int> stage_depths(Engine engine, DType operands) {
   return {2 * mma_depth(operands), 4 * mma_depth(operands)};
 }
 
+// The tile, overlapped where that is worth it: what it hides from a block's second tile on, against
+// what more bands of outputs take of every one. So many launches have one tile a block that both
+// count alike.
+GpuTile overlapped_if_better(const GpuMachine& machine, GpuTile tile) {
+  const GpuTile plain = tile;
+  tile.overlapped = true;
+  const int resident =
+      occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks;
+  const int before =
+      occupancy(machine, plain.threads(), plain.registers(), plain.shared_bytes()).blocks;
+  if (tile.output_bands() == 0 || resident < before) return plain;
+  const GpuContraction shape = timed_form(tile, tile.block_k);
+  const GpuWave wave = gpu_wave(machine, shape, tile, resident);
+  const double lost = wave.seconds() - gpu_wave(machine, shape, plain, resident).seconds();
+  return wave.hidden > 2 * lost ? tile : plain;
+}
+
 // Blocks stand on warps, stages fill shared memory: all that the machine can run.
-std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType operands) {
+std::vector<GpuTile> block_tiles(const GpuMachine& machine, const std::vector<GpuTile>& warps,
+                                 std::initializer_list<int> rows_of_warps = {1, 2, 4}) {
   std::vector<GpuTile> tiles;
-  for (GpuTile tile : warp_tiles(engine, operands)) {
-    for (const int rows : {1, 2, 4}) {
+  for (GpuTile tile : warps) {
+    const Engine engine = tile.engine;
+    for (const int rows : rows_of_warps) {
       for (const int columns : {1, 2, 4, 8}) {
         tile.block_m = rows * tile.warp_m;
         tile.block_n = columns * tile.warp_n;
         if (rows * columns > most_warps || std::max(tile.block_m, tile.block_n) > largest_block)
           continue;
-        for (const int depth : stage_depths(engine, operands)) {
+        for (const int depth : stage_depths(engine, tile.operands)) {
           tile.block_k = depth;
           for (const int stages : {2, 3, 4}) {
             tile.stages = stages;
@@ -82,7 +103,7 @@ std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType
             if (engine == Engine::CudaCores && stages > 3) continue;
             if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
                 0)
-              tiles.push_back(tile);
+              tiles.push_back(overlapped_if_better(machine, tile));
           }
         }
       }
@@ -151,8 +172,8 @@ double loss(const Rated& tile, const Rated& other) {
          padding(tile.tile.block_n, other.tile.block_n) * other.typical / tile.typical;
 }
 
-// The first, then those that replace all others with the least loss (squares of logarithms), added
-// one by one; no shape plays a part.
+// The first, then those that replace all others with the least loss (squares of
+// logarithms), added one by one; no shape plays a part.
 std::vector<GpuTile> thin(const std::vector<Rated>& tiles, std::size_t most) {
   std::vector<double> losses(tiles.size(), std::numeric_limits<double>::infinity());
   std::vector<bool> taken(tiles.size());
@@ -189,7 +210,39 @@ std::vector<GpuTile> thin(const std::vector<Rated>& tiles, std::size_t most) {
 
 std::vector<GpuTile> tiles_of(const GpuMachine& machine, Engine engine, DType operands,
                               std::size_t most) {
-  return thin(fastest_of_each_block(machine, block_tiles(machine, engine, operands)), most);
+  return thin(fastest_of_each_block(machine, block_tiles(machine, warp_tiles(engine, operands))),
+              most);
+}
+
+// Seconds for low_rows rows by matrices of several sizes: the mean logarithm.
+double low_cost(const GpuMachine& machine, const GpuTile& tile) {
+  GpuContraction shape = timed_form(tile, 0);
+  double sum = 0;
+  for (shape.n = least_low_size; shape.n <= most_low_size; shape.n *= 2)
+    for (shape.k = least_low_size; shape.k <= most_low_size; shape.k *= 2)
+      sum += std::log(gpu_contraction_cost(machine, shape, tile));
+  return sum;
+}
+
+// Few rows fill half of an instruction's 16, but all of its 8 columns: a block of one row of warps
+// whose factors have changed places in mma has half the sums, fragments of A, and stages for A. The
+// cheapest one for such matrices.
+std::vector<GpuTile> low_tiles(const GpuMachine& machine, DType operands) {
+  GpuTile tile;
+  tile.engine = Engine::TensorCores;
+  tile.operands = operands;
+  tile.thread_m = tile.warp_m = low_rows;
+  tile.thread_n = 2 * low_rows;
+  std::vector<GpuTile> warps;
+  for (const int n : {16, 32, 64}) {
+    tile.warp_n = n;
+    warps.push_back(tile);
+  }
+  const std::vector<GpuTile> tiles = block_tiles(machine, warps, {1});
+  const auto cheapest = std::ranges::min_element(
+      tiles, {}, [&](const GpuTile& other) { return low_cost(machine, other); });
+  if (cheapest == tiles.end()) return {};
+  return {*cheapest};
 }
 
 }  // namespace
@@ -198,6 +251,10 @@ std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool a
   const bool tensor = (operands != DType::f32 || allow_tf32) && mma_fma(machine, operands) > 0;
   std::vector<GpuTile> tiles;
   if (tensor) tiles = tiles_of(machine, Engine::TensorCores, operands, most_tiles);
+  if (tensor) {
+    const std::vector<GpuTile> low = low_tiles(machine, operands);
+    tiles.insert(tiles.end(), low.begin(), low.end());
+  }
   if (operands == DType::i8) return tiles;
   const std::vector<GpuTile> cuda =
       tiles_of(machine, Engine::CudaCores, DType::f32, tensor ? most_fallbacks : most_tiles);

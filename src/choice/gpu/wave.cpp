@@ -11,6 +11,7 @@ namespace {
 
 constexpr double vector_bytes = 16;
 constexpr double word_bytes = 4;
+constexpr int mma_columns = 8;       ///< of an instruction whose factors are not swapped
 constexpr double vector_floats = 4;  ///< of one load from shared memory
 
 struct Sharing {
@@ -47,6 +48,10 @@ double instruction_cycles(const GpuMachine& machine, const GpuTile& tile, const 
 
 bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
   return possible && element_bytes == static_cast<double>(size_of(tile.operands));
+}
+bool copies_vectors(const GpuContraction& shape, const GpuTile& tile) {
+  return copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
+         copies_vectors(shape.b_vectors, shape.b_element_bytes, tile);
 }
 
 // Else what is converted on its way waits in registers, and the block with it; strips are there.
@@ -114,7 +119,7 @@ double stage_instructions(const GpuTile& tile, bool windows) {
   // put in order then.
   const double of_column = size_of(tile.operands) == 4 ? 2 : tile.integers() ? 2.5 : 0.5;
   return static_cast<double>(tile.block_k) / mma_depth(tile.operands) *
-             (rows * columns + rows + columns * of_column) +
+             (rows * columns + rows + columns * of_column * tile.thread_n / mma_columns) +
          default_calibration().gpu_stage_instructions +
          (windows ? default_calibration().gpu_window_stage_instructions : 0);
 }
@@ -137,8 +142,7 @@ LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, c
   terms.parallel_trips = terms.units = tile.warps();
   const Sharing alone = sharing_of(tile, 1);
   const double copies = copy_instructions(shape, tile) / tile.warps() * alone.per_warp / partitions;
-  const bool ahead = tile.ahead && copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
-                     copies_vectors(shape.b_vectors, shape.b_element_bytes, tile);
+  const bool ahead = tile.ahead && copies_vectors(shape, tile);
   const double waits =
       ahead ? 0
             : default_calibration().gpu_barrier_latency + default_calibration().gpu_shared_latency;
@@ -164,6 +168,23 @@ double strip_seconds(const GpuMachine& machine, const GpuContraction& shape, con
   return machine.memory_latency_seconds + std::max(bytes / link, issued);
 }
 
+// Each band of outputs but the first waits for two more barriers, and for its first loads.
+double band_seconds(const GpuMachine& machine, const GpuTile& tile) {
+  return (tile.output_bands() - 1) *
+         (2 * default_calibration().gpu_barrier_latency +
+          default_calibration().gpu_shared_latency) /
+         machine.clock_hz;
+}
+
+// The part of a tile's first latency that the outputs of the tile before hide; where windows are
+// copied, less a barrier before their table is written anew.
+double hidden_seconds(const GpuMachine& machine, const GpuContraction& shape,
+                      const LayerTerms& shared) {
+  const double barrier =
+      shape.windows ? default_calibration().gpu_barrier_latency / machine.clock_hz : 0;
+  return std::max(0.0, std::min(shared.fixed, shared.store) - barrier);
+}
+
 LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                         const Sharing& sharing, int resident) {
   LayerTerms terms{.name = "shared"};
@@ -186,7 +207,9 @@ LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, 
       2 * sizeof(float) * outputs * resident / machine.shared_bytes / machine.clock_hz;
   const double issued = outputs * shape.epilogue_operations / warp_lanes / tile.warps() *
                         sharing.per_warp / partitions / machine.clock_hz;
-  terms.store = through_shared + std::max(outputs * shape.epilogue_bytes / link, issued);
+  const bool overlapped = tile.overlapped && copies_vectors(shape, tile);
+  terms.store = through_shared + std::max(outputs * shape.epilogue_bytes / link, issued) +
+                (overlapped ? band_seconds(machine, tile) : 0);
   return terms;
 }
 
@@ -209,6 +232,8 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
     terms.fixed *= factor;
   }
   wave.layers.back().load *= factor;
+  if (tile.overlapped && copies_vectors(shape, tile))
+    wave.hidden = hidden_seconds(machine, shape, wave.layers.back());
   double below = wave.instruction;
   for (const LayerTerms& terms : wave.layers) {
     below = layer_cost(terms, below, true);

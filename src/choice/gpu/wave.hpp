@@ -18,6 +18,8 @@ struct GpuWave {
   double instruction = 0;  ///< layer 0: seconds of one step of the registers' tile
   std::vector<LayerTerms> layers;
   std::vector<double> costs;  ///< of each layer; the last is the wave's
+  double hidden = 0;  ///< seconds that a wave spares which follows one of the same tile: its first
+                      ///< copies are on their way while that one's outputs are stored
   double seconds() const { return costs.back(); }
 };
 

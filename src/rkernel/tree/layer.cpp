@@ -88,11 +88,12 @@ std::string to_string(const RKernel& kernel) {
     for (const Move& move : layer.moves) {
       const Operand& operand = problem.operands[static_cast<std::size_t>(move.operand)];
       text += fmt::format(
-          "{}  move {}: {} -> {}, {}{}{}\n", indent, operand.name,
+          "{}  move {}: {} -> {}, {}{}{}{}\n", indent, operand.name,
           kernel.layers[static_cast<std::size_t>(move.from_layer)].name,
           kernel.layers[static_cast<std::size_t>(move.to_layer)].name, name_of(move.form),
           move.dtype == operand.dtype ? "" : fmt::format(", as {}", dyn::name_of(move.dtype)),
-          move.stages == 1 ? "" : fmt::format(", {} stages", move.stages));
+          move.stages == 1 ? "" : fmt::format(", {} stages", move.stages),
+          move.overlapped ? ", overlapped" : "");
     }
     indent += "  ";
   }

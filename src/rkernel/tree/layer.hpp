@@ -39,6 +39,8 @@ struct Move {
   int stages = 1;  ///< buffers of a pipeline: the move runs up to stages - 1 iterations ahead of
                    ///< the loops below; 1: they wait for it
   DType dtype = DType::f32;  ///< dtype of the elements after the move
+  bool overlapped = false;   ///< it runs ahead for the next iteration of the loops above before the
+                             ///< outputs of this one are stored
 };
 
 /// The source of a layer's cost: timed on the machine once, taken from the description of a machine

@@ -40,6 +40,7 @@ class CountedLoop {
 class RepeatedBody {
  public:
   RepeatedBody(Builder& builder, const std::string& name, std::span<llvm::Value* const> initial);
+  std::size_t count() const { return carried_.size(); }  ///< of carried values
   llvm::Value* carried(std::size_t i) const { return carried_[i]; }
   /// Ends the body; returns the carried values after it.
   std::vector<llvm::Value*> close(std::span<llvm::Value* const> next, llvm::Value* again);

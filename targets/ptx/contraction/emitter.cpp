@@ -53,7 +53,9 @@ std::string to_string(const GpuContractionClass& shape_class) {
 }
 
 choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::GpuTile tile) {
-  tile.ahead = tile.ahead && shape_class.a == Copy::Vectors && shape_class.b == Copy::Vectors;
+  const bool vectors = shape_class.a == Copy::Vectors && shape_class.b == Copy::Vectors;
+  tile.ahead = tile.ahead && vectors;
+  tile.overlapped = tile.overlapped && vectors;
   return tile;
 }
 

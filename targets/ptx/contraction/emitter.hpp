@@ -60,7 +60,7 @@ struct GpuContractionClass {
 std::string to_string(const GpuContractionClass& shape_class);
 
 /// A tile of the class as its code runs it: copies by element take the registers that fragments
-/// loaded ahead would need.
+/// loaded ahead would need, and wait for what they load.
 choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::GpuTile tile);
 
 /// Writes `symbol` (device_module.hpp) for the problem of the trees and this class. Tickets of the

@@ -4,6 +4,7 @@
 
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/words.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -32,17 +33,22 @@ llvm::Value* Epilogue::place(llvm::Value* shared, llvm::Value* row, llvm::Value*
   return builder_.CreateGEP(builder_.getFloatTy(), shared, element);
 }
 
+llvm::Value* Epilogue::joined(const OutputPlaces& places,
+                              std::span<llvm::Value* const> accumulators, std::size_t index) {
+  const auto together = static_cast<std::size_t>(places.side_by_side());
+  if (together == 1) return accumulators[index];
+  llvm::Value* stored = llvm::PoisonValue::get(sum_type(static_cast<int>(together)));
+  for (std::size_t i = 0; i < together; ++i)
+    stored = builder_.CreateInsertElement(stored, accumulators[index + i], i);
+  return stored;
+}
+
 void Epilogue::publish(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
                        llvm::Value* shared, Publish how) {
   const auto together = static_cast<std::size_t>(places.side_by_side());
   const llvm::Align alignment(sizeof(float) * together);
   for (std::size_t i = 0; i < accumulators.size(); i += together) {
-    llvm::Value* stored = accumulators[i];
-    if (together > 1) {
-      stored = llvm::PoisonValue::get(sum_type(static_cast<int>(together)));
-      for (std::size_t j = 0; j < together; ++j)
-        stored = builder_.CreateInsertElement(stored, accumulators[i + j], j);
-    }
+    llvm::Value* stored = joined(places, accumulators, i);
     const OutputPlaces::Place at = places.place(builder_, i);
     llvm::Value* address = place(shared, at.row, at.column);
     if (how == Publish::Add) {
@@ -57,8 +63,60 @@ void Epilogue::publish(const OutputPlaces& places, std::span<llvm::Value* const>
 void Epilogue::emit(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
                     llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs) {
   call(builder_, Op::Barrier);
+  if (tile_.bands > 1) return emit_bands(places, accumulators, shared, thread, outputs);
   publish(places, accumulators, shared);
   emit_published(shared, thread, outputs);
+}
+
+// One body for all bands, as what computes and stores the outputs is long.
+void Epilogue::emit_bands(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+                          llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs) {
+  CountedLoop bands(builder_, number(0), number(tile_.bands), number(1), "output_band");
+  bands.keep_rolled();
+  band_ = bands.index();
+  for (int band = 0; band < tile_.bands; ++band) {
+    codegen::Conditional is_band(builder_, builder_.CreateICmpEQ(band_, number(band)),
+                                 "publish_band");
+    publish_band(places, accumulators, shared, band);
+    is_band.close();
+  }
+  emit_published(shared, thread, outputs);
+  band_ = nullptr;
+  bands.close();
+}
+
+// All of a lane's places are in the rows of one warp.
+void Epilogue::publish_band(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+                            llvm::Value* shared, int band) {
+  const auto together = static_cast<std::size_t>(places.side_by_side());
+  llvm::Value* warp = builder_.CreateUDiv(places.place(builder_, 0).row, number(tile_.warp_rows));
+  llvm::Value* left_out = builder_.CreateAdd(
+      builder_.CreateMul(warp, number(tile_.warp_rows - band_rows())), number(band * band_rows()));
+  for (std::size_t i = 0; i < accumulators.size(); i += together) {
+    if (places.first_row(i) / band_rows() != band) continue;
+    const OutputPlaces::Place at = places.place(builder_, i);
+    builder_.CreateAlignedStore(joined(places, accumulators, i),
+                                place(shared, builder_.CreateSub(at.row, left_out), at.column),
+                                llvm::Align(sizeof(float) * together));
+  }
+}
+
+llvm::Value* Epilogue::rows_in_band(llvm::Value* rows) {
+  if (band_ == nullptr) return rows;
+  llvm::Value* warps = builder_.CreateUDiv(rows, number(tile_.warp_rows));
+  llvm::Value* rest = builder_.CreateSub(builder_.CreateURem(rows, number(tile_.warp_rows)),
+                                         builder_.CreateMul(band_, number(band_rows())));
+  rest = smaller(builder_, larger(builder_, rest, number(0)), number(band_rows()));
+  return builder_.CreateAdd(builder_.CreateMul(warps, number(band_rows())), rest);
+}
+
+llvm::Value* Epilogue::row_of_block(llvm::Value* row) {
+  if (band_ == nullptr) return row;
+  llvm::Value* warp = builder_.CreateUDiv(row, number(band_rows()));
+  llvm::Value* left_out =
+      builder_.CreateAdd(builder_.CreateMul(warp, number(tile_.warp_rows - band_rows())),
+                         builder_.CreateMul(band_, number(band_rows())));
+  return builder_.CreateAdd(row, left_out);
 }
 
 void Epilogue::emit_published(llvm::Value* shared, llvm::Value* thread,
@@ -111,13 +169,14 @@ void Epilogue::set_row(codegen::Operands& operands, const BlockOutputs& outputs,
 void Epilogue::emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* column,
                          llvm::Value* first_row, int row_step, const BlockOutputs& outputs) {
   auto& [operands, compiler] = lanes;
-  const int straight = std::min(straight_rows, std::max(1, tile_.rows / row_step));
-  CountedLoop rows(builder_, first_row, outputs.rows, number(row_step * straight), "epilogue_row");
+  const int straight = std::min(straight_rows, std::max(1, tile_.rows / tile_.bands / row_step));
+  llvm::Value* end = rows_in_band(outputs.rows);
+  CountedLoop rows(builder_, first_row, end, number(row_step * straight), "epilogue_row");
   const auto at = [&](int i) {
     llvm::Value* row = builder_.CreateAdd(rows.index(), number(i * row_step));
-    llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, outputs.rows);
+    llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, end);
     operands.set_mask(exists);
-    set_row(operands, outputs, row);
+    set_row(operands, outputs, row_of_block(row));
     return exists == nullptr ? row : builder_.CreateSelect(exists, row, rows.index());
   };
   std::vector<std::vector<llvm::Value*>> values;

@@ -31,6 +31,8 @@ struct OutputTile {
   int row_floats = 0;         ///< from one row to the next
   int threads = 0;            ///< of the block
   bool integers = false;      ///< of i32
+  int bands = 1;      ///< GpuTile::output_bands(): the tile has `rows` / `bands` rows at a time,
+  int warp_rows = 0;  ///< equal parts of every so many rows of the block
   OutputRows counted = {};    ///< without axes: rows are indices along m from the block's first on
 };
 
@@ -78,6 +80,19 @@ class Epilogue {
   /// `width` accumulators side by side.
   llvm::Value* published(llvm::Value* shared, llvm::Value* row, llvm::Value* column, int width);
   llvm::Value* place(llvm::Value* shared, llvm::Value* row, llvm::Value* column);
+  /// Publishes those of the accumulators that lie in a band, at their rows in it.
+  void publish_band(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+                    llvm::Value* shared, int band);
+  void emit_bands(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+                  llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs);
+  int band_rows() const { return tile_.warp_rows / tile_.bands; }
+  /// How many rows of the band exist, where the block has `rows`; they are its first ones.
+  llvm::Value* rows_in_band(llvm::Value* rows);
+  /// The row of the block that is `row` in the band.
+  llvm::Value* row_of_block(llvm::Value* row);
+  /// Accumulators side by side, from number `index` on, as they are stored at once.
+  llvm::Value* joined(const OutputPlaces& places, std::span<llvm::Value* const> accumulators,
+                      std::size_t index);
   void emit_columns(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* thread,
                     const BlockOutputs& outputs);
   void emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Value* column,
@@ -89,6 +104,7 @@ class Epilogue {
   const OutputLanes single_;
   std::optional<OutputLanes> vectors_;
   llvm::Value* usable_ = nullptr;
+  llvm::Value* band_ = nullptr;  ///< i32; nullptr: there is one
 };
 
 }  // namespace dyn::ptx

@@ -153,6 +153,26 @@ void FactorBands::set_positions(std::span<llvm::Value* const> positions) {
   }
 }
 
+std::vector<llvm::Value*> FactorBands::bands() const {
+  std::vector<llvm::Value*> values = positions();
+  for (const Matrix* matrix : {&a_, &b_}) {
+    const std::vector<llvm::Value*> band = matrix->copy->band();
+    values.insert(values.end(), band.begin(), band.end());
+  }
+  return values;
+}
+
+void FactorBands::set_bands(std::span<llvm::Value* const> bands) {
+  const std::size_t in_band = positions().size();
+  set_positions(bands.first(in_band));
+  bands = bands.subspan(in_band);
+  for (const Matrix* matrix : {&a_, &b_}) {
+    const std::size_t count = matrix->copy->band().size();
+    matrix->copy->set_band(bands.first(count));
+    bands = bands.subspan(count);
+  }
+}
+
 void FactorBands::issue(const rkernel::Move& move, llvm::Value* step, llvm::Value* stage) const {
   const bool is_a = move.operand == contraction_.a;
   const Matrix& matrix = is_a ? a_ : b_;

@@ -38,6 +38,9 @@ class FactorBands {
   std::vector<llvm::Value*> positions() const;
   std::vector<llvm::Value*> next_positions() const;
   void set_positions(std::span<llvm::Value* const> positions);
+  /// The bands and the positions in them, as values that loops over tiles of the output carry.
+  std::vector<llvm::Value*> bands() const;
+  void set_bands(std::span<llvm::Value* const> bands);
   /// Issues the copies of a move for step `step`, i32. `stage`: ptr addrspace(3) to the stage.
   void issue(const rkernel::Move& move, llvm::Value* step, llvm::Value* stage) const;
 

@@ -11,6 +11,7 @@
 #include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
+#include "targets/ptx/contraction/work_order.hpp"
 #include "targets/ptx/copies/launch_values.hpp"
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
@@ -30,7 +31,7 @@ constexpr int all_lanes = -1;
 class RegionEmitter final : public rkernel::Emitter {
  public:
   RegionEmitter(KernelFrame& frame, const RegionTree& region,
-                const GpuContractionClass& shape_class)
+                const GpuContractionClass& shape_class, const GridSlots* before)
       : builder_(frame.builder),
         frame_(frame),
         kernel_(region.kernel),
@@ -48,7 +49,8 @@ class RegionEmitter final : public rkernel::Emitter {
         vector_operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, output_lanes),
         vector_compiler_(builder_, problem_, vector_operands_, device_math),
         vector_outputs_(shape_class.outputs),
-        split_(shape_class.split) {
+        split_(shape_class.split),
+        order_(builder_, values_, grid_, before, split_) {
     if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() ||
         leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {
       throw Error(ErrorKind::internal, "the leaf's tiles are not those of " + tile_.to_string());
@@ -56,55 +58,43 @@ class RegionEmitter final : public rkernel::Emitter {
     vector_operands_.set_aligned(true);
   }
 
-  void emit(const GridSlots* before) {
-    llvm::Value* first_ticket = before == nullptr ? nullptr : word(values_.slot(before->tickets));
+  void emit() {
     stages_ =
         builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared, pipeline_bytes);
     leaf_->prepare(builder_);
     prepare_operands();
     pipeline_->prepare(builder_, take_barriers(), frame_.thread);
-    llvm::Value *block = call(builder_, Op::Block), *blocks = call(builder_, Op::Blocks);
-    const Cursor first = pipeline_->first(builder_);
-    CountedLoop tickets(builder_, first_of_block(first_ticket, block, blocks),
-                        values_.loaded(grid_.tickets), blocks, "ticket",
-                        Values{first.stage, first.parity});
-    cursor_ = {tickets.carried(0), tickets.carried(1)};
-    llvm::Value* ticket = first_ticket == nullptr
-                              ? tickets.index()
-                              : builder_.CreateSub(tickets.index(), first_ticket);
+    order_.prepare(steps_);
+    cursor_ = pipeline_->first(builder_);
+    const Work first = order_.first();
+    if (tile_.overlapped) fill_first(first);
+    codegen::Conditional any(builder_, order_.exists(first), "any_ticket");
+    codegen::RepeatedBody tickets(builder_, "ticket", carried_to(first));
+    const Work work = take_ticket(tickets);
+    emit_tile(work);
+    const Work next = order_.after(work);
+    if (tile_.overlapped) fill_next(next);
     if (split_)
-      emit_parts(ticket);
+      emit_shared_outputs(work);
     else
-      emit_tile(ticket);
-    tickets.close(Values{cursor_.stage, cursor_.parity});
+      emit_outputs();
+    tickets.close(carried_to(next), order_.exists(next));
+    any.close();
   }
 
   // The ticket is one iteration of all loops of the grid; the leaf handles warps and lanes, as it
   // knows the thread's place in them.
   void open(int layer, const rkernel::Loop& loop) override {
-    if (layer == grid_layer) open_block(loop.axis);
+    if (layer == grid_layer) open_batch(loop.axis);
     if (layer == shared_layer) open_step();
   }
 
   void close(int layer, const rkernel::Loop&) override {
-    if (layer != shared_layer) return;
-    close_step();
-    if (split_) return emit_shared_outputs();
-    emit_outputs();
+    if (layer == shared_layer) close_step();
   }
 
-  void run_ahead(int layer, std::span<const rkernel::Move> moves) override {
-    if (layer != shared_layer) return;
-    bands_.enter(outputs_, block_index_, split_ ? first_step_ : nullptr);
-    CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
-                      carried_with(cursor_, bands_.positions(), {}));
-    const Cursor cursor = take_carried(ahead, 0);
-    begin_write(cursor, split_ ? builder_.CreateAdd(ahead.index(), first_step_) : ahead.index());
-    for (const rkernel::Move& move : moves) bands_.issue(move, write_step_, write_stage_);
-    pipeline_->end_write(builder_);
-    const Cursor next = pipeline_->next(builder_, cursor);
-    const Values after = ahead.close(carried_with(next, bands_.next_positions(), {}));
-    bands_.set_positions(std::span(after).subspan(2));
+  void run_ahead(int layer, std::span<const rkernel::Move>) override {
+    if (layer == shared_layer && !tile_.overlapped) fill(work_, place_);
   }
 
   void move(int layer, const rkernel::Move& move) override {
@@ -147,9 +137,6 @@ class RegionEmitter final : public rkernel::Emitter {
   llvm::ConstantInt* number(int value) {
     return builder_.getInt32(static_cast<std::uint32_t>(value));
   }
-  llvm::Value* word(llvm::Value* value) {
-    return builder_.CreateTrunc(value, builder_.getInt32Ty());
-  }
   llvm::Value* at_byte(llvm::Value* base, llvm::Value* bytes) {
     return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
   }
@@ -182,7 +169,7 @@ class RegionEmitter final : public rkernel::Emitter {
   /// The fragments that step `step`, at `cursor`, begins with, once it is there. Where there is no
   /// such step, those of the step before, which cost no instruction; before the first one, zeros.
   Values first_fragments(const Cursor& cursor, llvm::Value* step) {
-    codegen::Conditional exists(builder_, builder_.CreateICmpSLT(step, end_of_steps()),
+    codegen::Conditional exists(builder_, builder_.CreateICmpSLT(step, end_step_),
                                 "fragments_ahead");
     pipeline_->begin_read(builder_, cursor);
     gather_warp();
@@ -204,68 +191,114 @@ class RegionEmitter final : public rkernel::Emitter {
                                                             barrier_offset(first, tile_.stages));
   }
 
-  /// Blocks go on round robin where the region before ended.
-  llvm::Value* first_of_block(llvm::Value* first_ticket, llvm::Value* block, llvm::Value* blocks) {
-    if (first_ticket == nullptr) return block;
-    llvm::Value* passed = builder_.CreateSub(builder_.CreateAdd(block, blocks),
-                                             builder_.CreateURem(first_ticket, blocks));
-    return builder_.CreateAdd(first_ticket, builder_.CreateURem(passed, blocks));
+  /// A tile of the output.
+  struct TilePlace {
+    std::map<int, llvm::Value*> index;  ///< along each axis of the grid
+    BlockOutputs outputs{};
+  };
+  TilePlace place_of(const Work& work) {
+    TilePlace place{locate_ticket(builder_, problem_, grid_.raster, slots_, frame_.args.ints,
+                                  order_.tile(work))};
+    BlockOutputs& outputs = place.outputs;
+    const auto first = [&](int begin, int axis, int size) {
+      return after(begin, builder_.CreateMul(place.index.at(axis), values_.wide(size)));
+    };
+    outputs.m = first(grid_.m_begin, contraction_.m, tile_.block_m);
+    outputs.rows = values_.existing(end(grid_.m_end, contraction_.m), outputs.m, tile_.block_m);
+    outputs.n = first(grid_.n_begin, contraction_.n, tile_.block_n);
+    outputs.columns = values_.existing(end(grid_.n_end, contraction_.n), outputs.n, tile_.block_n);
+    return place;
   }
 
-  /// Computes the tile of a ticket, or the part of it from first_step_ to end_step_.
-  void emit_tile(llvm::Value* ticket) {
-    block_index_ =
-        locate_ticket(builder_, problem_, grid_.raster, slots_, frame_.args.ints, ticket);
+  /// What a ticket hands to the next: the work, the ring's cursor, and where copies ahead of it
+  /// stand.
+  Values carried_to(const Work& work) {
+    Values values = work.values();
+    values.insert(values.end(), {cursor_.stage, cursor_.parity});
+    if (!tile_.overlapped) return values;
+    const Values bands = bands_.bands();
+    values.insert(values.end(), bands.begin(), bands.end());
+    return values;
+  }
+  Work take_ticket(const codegen::RepeatedBody& tickets) {
+    const std::size_t of_work = Work::size(split_);
+    Values values;
+    for (std::size_t i = 0; i < tickets.count(); ++i) values.push_back(tickets.carried(i));
+    cursor_ = {values[of_work], values[of_work + 1]};
+    if (tile_.overlapped) bands_.set_bands(std::span(values).subspan(of_work + 2));
+    return Work::from(values, split_);
+  }
+
+  /// Computes the tile of the work, or the part that it has.
+  void emit_tile(const Work& work) {
+    work_ = work;
+    end_step_ = order_.end_step(work);
+    place_ = place_of(work);
     rkernel::walk(kernel_, *this);
   }
 
-  // A ticket begins anywhere in a tile, goes on through others, and ends anywhere in one.
-  void emit_parts(llvm::Value* ticket) {
-    llvm::Value* steps = larger(builder_, steps_, number(1));
-    llvm::Value *whole = values_.loaded(grid_.whole), *span = values_.loaded(grid_.span);
-    llvm::Value* is_whole = builder_.CreateICmpSLT(ticket, whole);
-    sharing_ticket_ = builder_.CreateSub(ticket, whole);
-    llvm::Value* at = builder_.CreateMul(sharing_ticket_, span);
-    llvm::Value* tile = builder_.CreateUDiv(at, steps);
-    llvm::Value* in_tile = builder_.CreateSub(at, builder_.CreateMul(tile, steps));
-    llvm::Value* rest =
-        smaller(builder_, span, builder_.CreateSub(values_.loaded(grid_.shared_steps), at));
-    const Values first{builder_.CreateSelect(is_whole, sharing_ticket_, tile),
-                       builder_.CreateSelect(is_whole, number(0), in_tile),
-                       builder_.CreateSelect(is_whole, steps_, rest), cursor_.stage,
-                       cursor_.parity};
-    codegen::RepeatedBody parts(builder_, "part_of_ticket", first);
-    cursor_ = {parts.carried(3), parts.carried(4)};
-    sharing_tile_ = parts.carried(0);
-    first_step_ = parts.carried(1);
-    llvm::Value* left = parts.carried(2);
-    llvm::Value* count = smaller(builder_, builder_.CreateSub(steps_, first_step_), left);
-    end_step_ = builder_.CreateAdd(first_step_, count);
-    emit_tile(builder_.CreateAdd(values_.loaded(grid_.whole), sharing_tile_));
-    left = builder_.CreateSub(left, count);
-    const Values after = parts.close(Values{builder_.CreateAdd(sharing_tile_, number(1)), number(0),
-                                            left, cursor_.stage, cursor_.parity},
-                                     builder_.CreateICmpSGT(left, number(0)));
-    cursor_ = {after[3], after[4]};
+  /// Issues the copies of the work's first stages - 1 steps, from the cursor on.
+  void fill(const Work& work, const TilePlace& place) {
+    llvm::Value* end = order_.end_step(work);
+    bands_.enter(place.outputs, place.index, work.first_step);
+    CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
+                      carried_with(cursor_, bands_.positions(), {}));
+    const Cursor cursor = take_carried(ahead, 0);
+    begin_write(cursor, split_ ? builder_.CreateAdd(ahead.index(), work.first_step) : ahead.index(),
+                end);
+    for (const rkernel::Move& move : kernel_.layers[shared_layer].moves)
+      bands_.issue(move, write_step_, write_stage_);
+    pipeline_->end_write(builder_);
+    const Cursor next = pipeline_->next(builder_, cursor);
+    const Values after = ahead.close(carried_with(next, bands_.next_positions(), {}));
+    bands_.set_positions(std::span(after).subspan(2));
+  }
+
+  /// The block of code does not dominate the loop over tickets: what both compute would be kept in
+  /// registers through it.
+  void fill_first(const Work& first) {
+    codegen::Conditional exists(builder_, order_.exists(first), "first_tile");
+    fill(first, place_of(first));
+    const Values bands = bands_.bands();
+    Values none;
+    for (const llvm::Value* value : bands)
+      none.push_back(llvm::Constant::getNullValue(value->getType()));
+    bands_.set_bands(exists.close(bands, none));
+  }
+
+  /// The ring's stages but the last one read are free for the next work, if there is any. Where
+  /// there is none, the bands are those of this work, which nobody uses.
+  void fill_next(const Work& next) {
+    const Values before = bands_.bands();
+    codegen::Conditional exists(builder_, order_.exists(next), "next_tile");
+    // Other threads may still read the table of windows, which is written anew.
+    if (tile_.window_entry_bytes > 0) call(builder_, Op::Barrier);
+    fill(next, place_of(next));
+    bands_.set_bands(exists.close(bands_.bands(), before));
+  }
+
+  /// Memory for a tile's outputs: that of all stages, or of the last one read.
+  llvm::Value* outputs_memory() {
+    return tile_.overlapped ? stage_at(pipeline_->last_ahead(builder_, cursor_)) : stages_;
   }
 
   // Tickets that have all of K of a tile store it, and so does the last of those that share one.
-  void emit_shared_outputs() {
-    llvm::Value* has_part = builder_.CreateOr(builder_.CreateICmpNE(first_step_, number(0)),
+  void emit_shared_outputs(const Work& work) {
+    llvm::Value* has_part = builder_.CreateOr(builder_.CreateICmpNE(work.first_step, number(0)),
                                               builder_.CreateICmpNE(end_step_, steps_));
     codegen::Conditional sharing(builder_, has_part, "share_tile");
     llvm::Value* span = values_.loaded(grid_.span);
-    llvm::Value* begin = builder_.CreateMul(sharing_tile_, steps_);
+    llvm::Value* begin = builder_.CreateMul(work.shared_tile, steps_);
     llvm::Value* first = builder_.CreateUDiv(begin, span);
     llvm::Value* last =
         builder_.CreateUDiv(builder_.CreateSub(builder_.CreateAdd(begin, steps_), number(1)), span);
-    const TileParts parts{sharing_tile_, first,
+    const TileParts parts{work.shared_tile, first,
                           builder_.CreateAdd(builder_.CreateSub(last, first), number(1))};
     const PartMemory memory(builder_,
                             load_part_memory(builder_, frame_.args, problem_.operands.size()),
-                            stages_, frame_.thread);
+                            outputs_memory(), frame_.thread);
     FixUp fix_up(builder_, memory, frame_.thread, tile_.threads());
-    llvm::Value* is_last = fix_up.arrive(parts, sharing_ticket_, accumulators_);
+    llvm::Value* is_last = fix_up.arrive(parts, order_.sharing_ticket(work), accumulators_);
     codegen::Conditional adding(builder_, is_last, "add_parts");
     Values inside = adding.close(fix_up.total(parts, leaf_->zeros(builder_)), accumulators_);
     inside.push_back(is_last);
@@ -285,7 +318,9 @@ class RegionEmitter final : public rkernel::Emitter {
                              .columns = tile_.block_n,
                              .row_floats = tile_.epilogue_row_floats(leaf_->side_by_side()),
                              .threads = tile_.threads(),
-                             .integers = tile_.integers()};
+                             .integers = tile_.integers(),
+                             .bands = tile_.output_bands(),
+                             .warp_rows = tile_.warp_m};
     Epilogue epilogue(builder_, problem_, outputs, {operands_, compiler_});
     if (vector_outputs_ != VectorOutputs::Never) {
       const bool always = vector_outputs_ == VectorOutputs::Always;
@@ -294,7 +329,7 @@ class RegionEmitter final : public rkernel::Emitter {
           always ? nullptr
                  : builder_.CreateICmpNE(values_.loaded(grid_.vector_outputs), number(0)));
     }
-    epilogue.emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
+    epilogue.emit(*leaf_, accumulators_, outputs_memory(), frame_.thread, place_.outputs);
   }
 
   void prepare_operands() {
@@ -307,18 +342,10 @@ class RegionEmitter final : public rkernel::Emitter {
     bands_.prepare(values_);
   }
 
-  void open_block(int axis) {
-    llvm::Value* index = block_index_.at(axis);
-    if (axis == contraction_.m) {
-      outputs_.m = after(grid_.m_begin, builder_.CreateMul(index, values_.wide(tile_.block_m)));
-      outputs_.rows = values_.existing(end(grid_.m_end, axis), outputs_.m, tile_.block_m);
-    } else if (axis == contraction_.n) {
-      outputs_.n = after(grid_.n_begin, builder_.CreateMul(index, values_.wide(tile_.block_n)));
-      outputs_.columns = values_.existing(end(grid_.n_end, axis), outputs_.n, tile_.block_n);
-    } else {
-      operands_.set_index(axis, index);
-      vector_operands_.set_index(axis, index);
-    }
+  void open_batch(int axis) {
+    if (axis == contraction_.m || axis == contraction_.n) return;
+    operands_.set_index(axis, place_.index.at(axis));
+    vector_operands_.set_index(axis, place_.index.at(axis));
   }
 
   /// The cursor, and where both factors stand, among the values that a loop carries.
@@ -337,14 +364,14 @@ class RegionEmitter final : public rkernel::Emitter {
     return {values[0], values[1]};
   }
 
-  void begin_write(const Cursor& cursor, llvm::Value* step) {
-    pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, end_of_steps()));
+  /// `end`: the step after the last one that is copied.
+  void begin_write(const Cursor& cursor, llvm::Value* step, llvm::Value* end) {
+    pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, end));
     write_step_ = step;
     write_stage_ = stage_at(cursor);
   }
 
-  llvm::Value* begin_of_steps() { return split_ ? first_step_ : number(0); }
-  llvm::Value* end_of_steps() { return split_ ? end_step_ : steps_; }
+  llvm::Value* begin_of_steps() { return split_ ? work_.first_step : number(0); }
 
   // Beside the accumulators, and fragments that are loaded ahead, a step carries the cursor and
   // both positions.
@@ -354,7 +381,7 @@ class RegionEmitter final : public rkernel::Emitter {
     fragments_.clear();
     if (tile_.ahead) fragments_ = first_fragments(cursor_, begin_of_steps());
     carried.insert(carried.end(), fragments_.begin(), fragments_.end());
-    loop_.emplace(builder_, begin_of_steps(), end_of_steps(), number(1), "step",
+    loop_.emplace(builder_, begin_of_steps(), end_step_, number(1), "step",
                   carried_with(cursor_, bands_.positions(), std::move(carried)));
     accumulators_.clear();
     for (std::size_t i = 0; i < sums; ++i) accumulators_.push_back(loop_->carried(i));
@@ -362,7 +389,7 @@ class RegionEmitter final : public rkernel::Emitter {
     step_cursor_ = take_carried(*loop_, sums + fragments_.size());
     if (!tile_.ahead) pipeline_->begin_read(builder_, step_cursor_);
     begin_write(pipeline_->last_ahead(builder_, step_cursor_),
-                builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)));
+                builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)), end_step_);
   }
 
   void close_step() {
@@ -372,6 +399,7 @@ class RegionEmitter final : public rkernel::Emitter {
         loop_->close(carried_with(next_cursor_, bands_.next_positions(), accumulators_));
     const std::size_t after = sums + fragments_.size();
     cursor_ = {accumulators_[after], accumulators_[after + 1]};
+    bands_.set_positions(std::span(accumulators_).subspan(after + 2));
     accumulators_.resize(sums);
   }
 
@@ -394,13 +422,11 @@ class RegionEmitter final : public rkernel::Emitter {
   const VectorOutputs vector_outputs_;
 
   const bool split_;
+  WorkOrder order_;
   llvm::Value *stages_ = nullptr, *steps_ = nullptr;  ///< steps_: i32
-  /// Where K is split, all i32: the part of a tile that is computed, and its tile and ticket,
-  /// counted from the first tile and ticket that are no whole ones.
-  llvm::Value *first_step_ = nullptr, *end_step_ = nullptr;
-  llvm::Value *sharing_tile_ = nullptr, *sharing_ticket_ = nullptr;
-  std::map<int, llvm::Value*> block_index_;
-  BlockOutputs outputs_{};
+  Work work_;
+  llvm::Value* end_step_ = nullptr;  ///< of the work
+  TilePlace place_;
   Cursor cursor_;                     ///< of the ticket's first step
   Cursor step_cursor_, next_cursor_;  ///< of the step in the loop, and of the one after it
   std::optional<CountedLoop> loop_;
@@ -413,7 +439,7 @@ class RegionEmitter final : public rkernel::Emitter {
 
 void emit_region(KernelFrame& frame, const RegionTree& region,
                  const GpuContractionClass& shape_class, const GridSlots* before) {
-  RegionEmitter(frame, region, shape_class).emit(before);
+  RegionEmitter(frame, region, shape_class, before).emit();
 }
 
 }  // namespace dyn::ptx

@@ -196,6 +196,16 @@ OperandCopy::Position TileCopy::enter(Builder& builder, const TileBand& band) {
   return {vectors() ? at_byte(builder, first, walk_->first) : first};
 }
 
+std::vector<llvm::Value*> TileCopy::band() const {
+  if (!walk_) return {across_};
+  return {across_, whole_steps_};
+}
+
+void TileCopy::set_band(std::span<llvm::Value* const> values) {
+  across_ = values[0];
+  if (walk_) whole_steps_ = values[1];
+}
+
 OperandCopy::Position TileCopy::next(Builder& builder, const Position& position) const {
   return {at_byte(builder, position.front(), step_bytes(builder))};
 }

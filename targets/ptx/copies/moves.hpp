@@ -36,6 +36,8 @@ class TileCopy final : public OperandCopy {
                llvm::Value* column_stride, llvm::Value* depth);
   /// A position is the address of the band's tile.
   Position enter(codegen::Builder& builder, const TileBand& band) override;
+  std::vector<llvm::Value*> band() const override;
+  void set_band(std::span<llvm::Value* const> values) override;
   Position next(codegen::Builder& builder, const Position& position) const override;
   void issue(codegen::Builder& builder, const Position& position, llvm::Value* step,
              llvm::Value* destination) const override;

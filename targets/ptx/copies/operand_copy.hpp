@@ -3,6 +3,7 @@
 // them.
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "targets/ptx/copies/pieces.hpp"
@@ -36,6 +37,9 @@ class OperandCopy {
   /// Goes to a band; gives the position of the tile to begin with. All threads of the block call
   /// this together.
   virtual Position enter(codegen::Builder& builder, const TileBand& band) = 0;
+  /// The band, beside the position in it: values that a loop carries from band to band.
+  virtual std::vector<llvm::Value*> band() const = 0;
+  virtual void set_band(std::span<llvm::Value* const> values) = 0;
   /// The position of the next tile.
   virtual Position next(codegen::Builder& builder, const Position& position) const = 0;
   /// Issues all copies of the thread for tile `step` (i32) of the band, which is at `position`.

@@ -38,6 +38,8 @@ class WindowCopy final : public ColumnCopy {
   void prepare(codegen::Builder& builder, llvm::Value* thread, const WindowValues& values,
                llvm::Value* table);
   Position enter(codegen::Builder& builder, const TileBand& band) override;
+  std::vector<llvm::Value*> band() const override { return {origin_}; }
+  void set_band(std::span<llvm::Value* const> values) override { origin_ = values[0]; }
 
  private:
   /// A digit of k.

@@ -31,6 +31,9 @@ class OutputPlaces {
   /// So many accumulators, from an index that is a multiple of it on, lie side by side in a row,
   /// from a column on that is one too.
   virtual int side_by_side() const = 0;
+  /// Of its warp's rows, the first of the 8 that the accumulator lies among in all lanes; 0 where
+  /// outputs never go in bands (GpuTile::output_bands()).
+  virtual int first_row(std::size_t /*index*/) const { return 0; }
 };
 
 class Leaf : public OutputPlaces {

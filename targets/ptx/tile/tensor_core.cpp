@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "dyn/error.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
@@ -24,15 +25,17 @@ using Values = std::vector<llvm::Value*>;
 GpuTile legal(const GpuTile& tile) {
   const int step = choice::mma_depth(tile.operands);
   const bool steps = tile.block_k > 0 && tile.block_k % step == 0;
-  const bool warps = tile.warp_m > 0 && tile.warp_m % mma_rows == 0 &&
+  const bool warps = tile.warp_m > 0 && tile.warp_m % tile.thread_m == 0 &&
                      tile.warp_n >= 2 * mma_columns &&
                      std::has_single_bit(static_cast<unsigned>(tile.warp_n));
   if (steps && warps && tile.block_m % tile.warp_m == 0 && tile.block_n % tile.warp_n == 0)
     return tile;
-  throw Error(ErrorKind::internal, "tensor cores cannot multiply in tiles of " + tile.to_string() +
-                                       ": warps are multiples of 16 rows and a power of two, 16 or "
-                                       "more, of columns; block_k is a multiple of " +
-                                       std::to_string(step));
+  throw Error(ErrorKind::internal,
+              "tensor cores cannot multiply in tiles of " + tile.to_string() +
+                  ": warps are multiples of 16 rows (of 8 with factors swapped) "
+                  "and a power of two, 16 or more, of columns; block_k is a "
+                  "multiple of " +
+                  std::to_string(step));
 }
 
 class TensorCoreLeaf final : public Leaf {
@@ -40,6 +43,7 @@ class TensorCoreLeaf final : public Leaf {
   TensorCoreLeaf(const GpuTile& tile, Op instruction, BOrder b_order)
       : instruction_(instruction),
         tile_(legal(tile)),
+        swapped_(is_swapped(tile)),
         steps_(tile_.block_k / choice::mma_depth(tile_.operands)),
         columns_(tile_, b_order),
         a_(make_a_loads(tile_)),
@@ -58,19 +62,21 @@ class TensorCoreLeaf final : public Leaf {
     llvm::Value* warp_column = columns_.first(builder, builder.CreateURem(warp, warps_of_row));
     a_->prepare(builder, lane, warp_row);
     b_->prepare(builder, lane, warp_column);
-    row_ = builder.CreateAdd(warp_row, builder.CreateUDiv(lane, number(builder, lanes_of_row)));
-    llvm::Value* pair = builder.CreateAnd(lane, number(builder, lanes_of_row - 1));
-    if (columns_.interleaved()) {
-      column_ = builder.CreateAdd(warp_column,
-                                  builder.CreateMul(pair, number(builder, mma_accumulators)));
+    // Lane 4 * g + t.
+    llvm::Value* g = builder.CreateUDiv(lane, number(builder, lanes_of_row));
+    llvm::Value* t = builder.CreateAnd(lane, number(builder, lanes_of_row - 1));
+    if (swapped_) {
+      row_ = builder.CreateAdd(warp_row, builder.CreateMul(t, number(builder, 2)));
+      column_ = builder.CreateAdd(warp_column, columns_.interleaved()
+                                                   ? builder.CreateMul(g, number(builder, 2))
+                                                   : spread(builder, g));
       return;
     }
-    // Columns 2 * t of the instruction's tile: t = 0, 1 in its first half, 2, 3 in its second.
-    llvm::Value* half = builder.CreateMul(builder.CreateLShr(pair, number(builder, 1)),
-                                          number(builder, columns_.spread()));
-    llvm::Value* within =
-        builder.CreateMul(builder.CreateAnd(pair, number(builder, 1)), number(builder, 2));
-    column_ = builder.CreateAdd(warp_column, builder.CreateAdd(half, within));
+    row_ = builder.CreateAdd(warp_row, g);
+    column_ = builder.CreateAdd(warp_column,
+                                columns_.interleaved()
+                                    ? builder.CreateMul(t, number(builder, mma_accumulators))
+                                    : spread(builder, builder.CreateMul(t, number(builder, 2))));
   }
 
   Values zeros(Builder& builder) override {
@@ -101,22 +107,27 @@ class TensorCoreLeaf final : public Leaf {
   }
 
   // Accumulators: instruction tiles row by row, in each of them the four of mma. Of interleaved
-  // ones both rows of two tiles, four columns each.
+  // ones both rows of two tiles, four columns each. Swapped, those of 16 columns of the output
+  // after the other; each has two rows of two columns, which are neighbours where they are
+  // interleaved.
   Place place(Builder& builder, std::size_t index) const override {
+    if (swapped_) return swapped_place(builder, static_cast<int>(index));
     const int within = static_cast<int>(index) % mma_accumulators,
               tile = static_cast<int>(index) / mma_accumulators;
-    int row = tile / tiles_n() * mma_rows, column = 0;
-    if (columns_.interleaved()) {
-      row += tile % 2 * lower_rows;
-      column = tile % tiles_n() / 2 * 2 * mma_columns + within;
-    } else {
-      row += within / 2 * lower_rows;
-      column = columns_.start(tile % tiles_n()) + within % 2;
-    }
-    return {builder.CreateAdd(row_, number(builder, row)),
+    const int column = columns_.interleaved() ? tile % tiles_n() / 2 * 2 * mma_columns + within
+                                              : columns_.start(tile % tiles_n()) + within % 2;
+    return {builder.CreateAdd(row_, number(builder, first_row(index))),
             builder.CreateAdd(column_, number(builder, column))};
   }
+  int first_row(std::size_t index) const override {
+    if (swapped_) return static_cast<int>(index) / mma_accumulators % tiles_m() * mma_columns;
+    const int within = static_cast<int>(index) % mma_accumulators,
+              tile = static_cast<int>(index) / mma_accumulators;
+    const int half = columns_.interleaved() ? tile % 2 : within / 2;
+    return tile / tiles_n() * mma_rows + half * lower_rows;
+  }
   int side_by_side() const override {
+    if (swapped_) return columns_.interleaved() ? 2 : 1;
     return columns_.interleaved() ? mma_accumulators : mma_accumulators / 2;
   }
 
@@ -124,6 +135,22 @@ class TensorCoreLeaf final : public Leaf {
   struct Addresses {
     Values a, b;
   };
+  /// Place of column `column` of an instruction's tile, of 8, among those of B: the ColumnMap's.
+  llvm::Value* spread(Builder& builder, llvm::Value* column) const {
+    llvm::Value* half = builder.CreateMul(builder.CreateLShr(column, number(builder, 2)),
+                                          number(builder, columns_.spread()));
+    return builder.CreateAdd(half, builder.CreateAnd(column, number(builder, 3)));
+  }
+  Place swapped_place(Builder& builder, int index) const {
+    const int within = index % mma_accumulators, tile = index / mma_accumulators;
+    const int sixteen = tile / tiles_m(), eight = tile % tiles_m();
+    const bool interleaved = columns_.interleaved();
+    const int row = eight * mma_columns + (interleaved ? within / 2 : within % 2);
+    const int column =
+        interleaved ? sixteen * mma_rows + within % 2 : columns_.start(2 * sixteen + within / 2);
+    return {builder.CreateAdd(row_, number(builder, row)),
+            builder.CreateAdd(column_, number(builder, column))};
+  }
   /// Registers of one step of K, for each instruction's tile of the warp.
   struct Fragments {
     std::vector<Values> rows, columns;
@@ -132,7 +159,9 @@ class TensorCoreLeaf final : public Leaf {
     return {a_->addresses(builder, a), b_->addresses(builder, b)};
   }
   Fragments load(Builder& builder, const Addresses& stage, int step) const {
-    return {a_->load(builder, stage.a, step), b_->load(builder, stage.b, step)};
+    std::vector<Values> a = a_->load(builder, stage.a, step), b = b_->load(builder, stage.b, step);
+    if (swapped_) std::swap(a, b);
+    return {std::move(a), std::move(b)};
   }
   Fragments in_tiles(std::span<llvm::Value* const> registers) const {
     Fragments fragments;
@@ -140,8 +169,8 @@ class TensorCoreLeaf final : public Leaf {
       for (int i = 0; i < count; ++i, registers = registers.subspan(of_tile))
         tiles.emplace_back(registers.begin(), registers.begin() + of_tile);
     };
-    take(fragments.rows, tiles_m(), mma_a_registers);
-    take(fragments.columns, tiles_n(), mma_b_registers);
+    take(fragments.rows, swapped_ ? tiles_n() : tiles_m(), mma_a_registers);
+    take(fragments.columns, swapped_ ? tiles_m() : tiles_n(), mma_b_registers);
     return fragments;
   }
 
@@ -166,6 +195,7 @@ class TensorCoreLeaf final : public Leaf {
   /// interleaved tiles is column j / 2 of tile j mod 2.
   std::size_t of_tiles(std::size_t index) const {
     if (!columns_.interleaved()) return index;
+    if (swapped_) return index / 4 * 4 + index % 2 * 2 + index / 2 % 2;
     const std::size_t pair = index / 8 * 8, row = index / 4 % 2, column = index % 4;
     return pair + column % 2 * 4 + row * 2 + column / 2;
   }
@@ -179,11 +209,12 @@ class TensorCoreLeaf final : public Leaf {
     for (std::size_t i = 0; i < tiles.size(); ++i) places[i] = tiles[of_tiles(i)];
     return places;
   }
-  int tiles_m() const { return tile_.warp_m / mma_rows; }
-  int tiles_n() const { return tile_.warp_n / mma_columns; }
+  int tiles_m() const { return tile_.warp_m / tile_.thread_m; }
+  int tiles_n() const { return tile_.warp_n / tile_.thread_n; }
 
   const Op instruction_;
   const GpuTile tile_;
+  const bool swapped_;
   const int steps_;  ///< of K in one stage
   const ColumnMap columns_;
   const std::unique_ptr<FragmentLoads> a_, b_;
@@ -194,8 +225,10 @@ class TensorCoreLeaf final : public Leaf {
 
 std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, BOrder b_order) {
   const std::vector<rkernel::Move>& moves = kernel.layers.at(shared_layer).moves;
-  return std::make_unique<TensorCoreLeaf>(
-      tile_of(kernel), mma_instruction(moves.at(0).dtype, moves.at(1).dtype), b_order);
+  const choice::GpuTile tile = tile_of(kernel);
+  DType rows = moves.at(0).dtype, columns = moves.at(1).dtype;
+  if (is_swapped(tile)) std::swap(rows, columns);
+  return std::make_unique<TensorCoreLeaf>(tile, mma_instruction(rows, columns), b_order);
 }
 
 }  // namespace dyn::ptx

@@ -1,6 +1,7 @@
 #include "targets/ptx/tile/tensor_core_loads.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/words.hpp"
@@ -62,8 +63,9 @@ class SwizzledAddresses {
 /// The order of the four 8 x 8 matrices of one ldmatrix, 16 rows and 2 chunks: mma wants a
 /// fragment's registers to be neighbours, or they are copied one by one.
 enum class MatrixOrder {
-  RowsFirst,   ///< rows 0 to 7 and 8 to 15 of the first chunk, then of the second
-  ChunksFirst  ///< both chunks of rows 0 to 7, then of rows 8 to 15
+  RowsFirst,    ///< rows 0 to 7 and 8 to 15 of the first chunk, then of the second
+  ChunksFirst,  ///< both chunks of rows 0 to 7, then of rows 8 to 15
+  EightRows     ///< two matrices: both chunks of rows 0 to 7
 };
 
 /// Four matrices at once: each lane names one row of one of them.
@@ -83,9 +85,11 @@ class MatrixLoads : public FragmentLoads {
     };
     const bool rows_first = order_ == MatrixOrder::RowsFirst;
     llvm::Value* within = builder.CreateAnd(lane, number(builder, matrix_rows - 1));
-    llvm::Value* matrix_row =
-        builder.CreateMul(bit(rows_first ? 3 : 4), number(builder, matrix_rows));
-    llvm::Value* lane_row = builder.CreateAdd(row, builder.CreateAdd(within, matrix_row));
+    llvm::Value* lane_row = builder.CreateAdd(row, within);
+    if (order_ != MatrixOrder::EightRows) {
+      lane_row = builder.CreateAdd(
+          lane_row, builder.CreateMul(bit(rows_first ? 3 : 4), number(builder, matrix_rows)));
+    }
     addresses_.prepare(builder, lane_row, builder.CreateAdd(chunk, bit(rows_first ? 4 : 3)),
                        number(builder, 0));
   }
@@ -101,39 +105,41 @@ class MatrixLoads : public FragmentLoads {
   SwizzledAddresses addresses_;
 };
 
-/// A, or B whose rows run along K: 16 rows of the warp's tile and one k step at once. These are one
-/// tile of A, or two of B.
+/// A factor whose rows run along K: 16 rows of the warp's tile and one k step at once, which are
+/// one tile of mma's A, or two of its B; or 8 rows, one tile of B.
 class RowLoads final : public MatrixLoads {
  public:
-  RowLoads(const SharedTile& tile, int rows, bool b)
-      : MatrixLoads(tile, tile.chunks(), b ? MatrixOrder::ChunksFirst : MatrixOrder::RowsFirst),
-        rows_(rows),
-        b_(b) {}
+  RowLoads(const SharedTile& tile, int rows, MatrixOrder order)
+      : MatrixLoads(tile, tile.chunks(), order), rows_(rows), order_(order) {}
   void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
     prepare_at(builder, lane, first, number(builder, 0));
   }
 
   std::vector<Values> load(Builder& builder, const Values& addresses, int step) const override {
     std::vector<Values> tiles;
-    for (int row = 0; row < rows_; row += mma_rows) {
-      const Values m = load_matrices(builder, Op::LoadMatrix4, addresses, row, step * step_chunks);
-      if (!b_) tiles.push_back(m);
-      if (b_) tiles.insert(tiles.end(), {{m[0], m[1]}, {m[2], m[3]}});
+    const bool eight = order_ == MatrixOrder::EightRows;
+    for (int row = 0; row < rows_; row += eight ? mma_columns : mma_rows) {
+      const Values m = load_matrices(builder, eight ? Op::LoadMatrix2 : Op::LoadMatrix4, addresses,
+                                     row, step * step_chunks);
+      if (order_ == MatrixOrder::ChunksFirst)
+        tiles.insert(tiles.end(), {{m[0], m[1]}, {m[2], m[3]}});
+      else
+        tiles.push_back(m);
     }
     return tiles;
   }
 
  private:
   int rows_;
-  bool b_;
+  MatrixOrder order_;
 };
 
 /// B of 16-bit elements whose rows run along N: each matrix transposed; 16 rows, one k step, and 16
-/// columns at once.
+/// columns at once: two tiles of mma's B, or (ChunksFirst) one of its A.
 class TransposedLoads final : public MatrixLoads {
  public:
-  TransposedLoads(const SharedTile& tile, int columns)
-      : MatrixLoads(tile, columns / chunk_columns, MatrixOrder::RowsFirst), columns_(columns) {}
+  TransposedLoads(const SharedTile& tile, int columns, MatrixOrder order = MatrixOrder::RowsFirst)
+      : MatrixLoads(tile, columns / chunk_columns, order), columns_(columns), order_(order) {}
   void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
     prepare_at(builder, lane, number(builder, 0),
                builder.CreateUDiv(first, number(builder, chunk_columns)));
@@ -144,7 +150,10 @@ class TransposedLoads final : public MatrixLoads {
     for (int column = 0; column < columns_; column += 2 * chunk_columns) {
       const Values m = load_matrices(builder, Op::LoadMatrix4Trans, addresses, step * step_rows,
                                      column / chunk_columns);
-      tiles.insert(tiles.end(), {{m[0], m[1]}, {m[2], m[3]}});
+      if (order_ == MatrixOrder::RowsFirst)
+        tiles.insert(tiles.end(), {{m[0], m[1]}, {m[2], m[3]}});
+      else
+        tiles.push_back(m);
     }
     return tiles;
   }
@@ -152,6 +161,7 @@ class TransposedLoads final : public MatrixLoads {
  private:
   static constexpr int chunk_columns = 8, step_rows = 16;
   int columns_;
+  MatrixOrder order_;
 };
 
 /// B of bytes whose rows run along N. ldmatrix transposes elements of 16 bits, two columns of one
@@ -283,6 +293,29 @@ class WordLoads final : public FragmentLoads {
   SwizzledAddresses addresses_, lower_addresses_ = addresses_;
 };
 
+/// Two tiles of mma's B with all rows of K are one of its A, whose rows are their columns.
+class JoinedLoads final : public FragmentLoads {
+ public:
+  explicit JoinedLoads(std::unique_ptr<FragmentLoads> halves) : halves_(std::move(halves)) {}
+  SharedTile tile() const override { return halves_->tile(); }
+  void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
+    halves_->prepare(builder, lane, first);
+  }
+  Values addresses(Builder& builder, llvm::Value* stage) const override {
+    return halves_->addresses(builder, stage);
+  }
+  std::vector<Values> load(Builder& builder, const Values& addresses, int step) const override {
+    const std::vector<Values> halves = halves_->load(builder, addresses, step);
+    std::vector<Values> tiles;
+    for (std::size_t i = 0; i < halves.size(); i += 2)
+      tiles.push_back({halves[i][0], halves[i + 1][0], halves[i][1], halves[i + 1][1]});
+    return tiles;
+  }
+
+ private:
+  std::unique_ptr<FragmentLoads> halves_;
+};
+
 SharedTile swizzled(int rows, int elements, const GpuTile& tile) {
   return {.rows = rows,
           .row_bytes = elements * static_cast<int>(size_of(tile.operands)),
@@ -292,6 +325,12 @@ SharedTile swizzled(int rows, int elements, const GpuTile& tile) {
 
 bool by_words(const GpuTile& tile, BOrder order) {
   return order == BOrder::RowsAlongN && tile.operands == DType::f32;
+}
+
+std::unique_ptr<FragmentLoads> joined_if_swapped(const GpuTile& tile,
+                                                 std::unique_ptr<FragmentLoads> loads) {
+  if (!is_swapped(tile)) return loads;
+  return std::make_unique<JoinedLoads>(std::move(loads));
 }
 
 }  // namespace
@@ -314,18 +353,24 @@ llvm::Value* ColumnMap::first(Builder& builder, llvm::Value* warp) const {
 }
 
 std::unique_ptr<FragmentLoads> make_a_loads(const GpuTile& tile) {
-  return std::make_unique<RowLoads>(swizzled(tile.block_m, tile.block_k, tile), tile.warp_m, false);
+  return std::make_unique<RowLoads>(
+      swizzled(tile.block_m, tile.block_k, tile), tile.warp_m,
+      is_swapped(tile) ? MatrixOrder::EightRows : MatrixOrder::RowsFirst);
 }
 
 std::unique_ptr<FragmentLoads> make_b_loads(const GpuTile& tile, BOrder order) {
   if (order == BOrder::RowsAlongK)
-    return std::make_unique<RowLoads>(swizzled(tile.block_n, tile.block_k, tile), tile.warp_n,
-                                      true);
+    return std::make_unique<RowLoads>(
+        swizzled(tile.block_n, tile.block_k, tile), tile.warp_n,
+        is_swapped(tile) ? MatrixOrder::RowsFirst : MatrixOrder::ChunksFirst);
   const SharedTile rows = swizzled(tile.block_k, tile.block_n, tile);
   if (by_words(tile, order))
-    return std::make_unique<WordLoads>(rows, tile.warp_n, ColumnMap(tile, order));
-  if (tile.integers()) return std::make_unique<ByteLoads>(rows, tile.warp_n);
-  return std::make_unique<TransposedLoads>(rows, tile.warp_n);
+    return joined_if_swapped(
+        tile, std::make_unique<WordLoads>(rows, tile.warp_n, ColumnMap(tile, order)));
+  if (tile.integers())
+    return joined_if_swapped(tile, std::make_unique<ByteLoads>(rows, tile.warp_n));
+  return std::make_unique<TransposedLoads>(
+      rows, tile.warp_n, is_swapped(tile) ? MatrixOrder::ChunksFirst : MatrixOrder::RowsFirst);
 }
 
 std::unique_ptr<FragmentLoads> make_chained_b_loads(const SharedTile& tile, DType operands,

@@ -17,6 +17,10 @@ namespace dyn::ptx {
 /// Extents of one instruction's tile, and bytes of K that it consumes.
 inline constexpr int mma_rows = 16, mma_columns = 8, k_step_bytes = 32;
 
+/// A and B have changed places in mma: 16 columns of the output are an instruction's rows, and 8
+/// rows its columns.
+inline bool is_swapped(const choice::GpuTile& tile) { return tile.thread_n == mma_rows; }
+
 class FragmentLoads {
  public:
   virtual ~FragmentLoads() = default;
@@ -29,7 +33,7 @@ class FragmentLoads {
   virtual std::vector<llvm::Value*> addresses(codegen::Builder& builder,
                                               llvm::Value* stage) const = 0;
   /// Registers of k step `step`: those that mma takes, for each instruction's tile of the warp, in
-  /// its order (A: four, B: two).
+  /// its order (A: four, B: two; swapped: A two, B four).
   virtual std::vector<std::vector<llvm::Value*>> load(codegen::Builder& builder,
                                                       const std::vector<llvm::Value*>& addresses,
                                                       int step) const = 0;

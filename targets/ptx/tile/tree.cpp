@@ -70,12 +70,13 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
        Analysis::Analytical,
        tile.warps()});
   const auto form = cuda_cores ? rkernel::MoveForm::RowCopy : rkernel::MoveForm::Swizzled;
-  kernel.layers.push_back({"shared",
-                           {{k, LoopKind::TemporalReduction, tile.block_k}},
-                           {{a, grid_layer, shared_layer, form, tile.stages, staged(a)},
-                            {b, grid_layer, shared_layer, form, tile.stages, staged(b)}},
-                           Analysis::Analytical,
-                           1});
+  kernel.layers.push_back(
+      {"shared",
+       {{k, LoopKind::TemporalReduction, tile.block_k}},
+       {{a, grid_layer, shared_layer, form, tile.stages, staged(a), tile.overlapped},
+        {b, grid_layer, shared_layer, form, tile.stages, staged(b), tile.overlapped}},
+       Analysis::Analytical,
+       1});
   Layer grid{"grid", {}, {}, Analysis::Analytical, std::max(1, machine.multiprocessors)};
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     if (axis != m && axis != n && axis != k) grid.loops.push_back({axis, LoopKind::Parallel, 1});
@@ -101,6 +102,7 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   tile.block_n = tile_along(kernel, grid_layer, n);
   tile.block_k = tile_along(kernel, shared_layer, k);
   tile.stages = move.stages;
+  tile.overlapped = move.overlapped;
   tile.ahead = !kernel.layers.at(warp_layer).moves.empty();
   return with_windows(tile, *kernel.problem);
 }

@@ -64,7 +64,10 @@ double longest_place(const GpuMachine& machine, const std::vector<GpuPart>& part
                                                               machine.multiprocessors)))
                 : fitting;
     const GpuPart& part = parts[part_of_ticket[ticket]];
-    seconds[ticket % places] += gpu_wave(machine, part.shape, part.tile, resident).seconds();
+    const GpuWave wave = gpu_wave(machine, part.shape, part.tile, resident);
+    const bool follows =
+        ticket >= places && part_of_ticket[ticket - places] == part_of_ticket[ticket];
+    seconds[ticket % places] += wave.seconds() - (follows ? wave.hidden : 0);
   }
   return *std::ranges::max_element(seconds);
 }

@@ -65,9 +65,10 @@ TEST_CASE("candidates keep the rules that emitters rely on") {
         CHECK(one_of(tile.stages, {2, 3}));
       } else {
         CHECK(tile.operands == request.dtype);
-        CHECK(tile.thread_m == 16);
-        CHECK(tile.thread_n == 8);
-        CHECK(tile.warp_m % 16 == 0);
+        CHECK(one_of(tile.thread_m, {8, 16}));
+        CHECK(tile.thread_m * tile.thread_n == 128);
+        CHECK(tile.warp_m % tile.thread_m == 0);
+        CHECK((tile.thread_m == 16 || tile.block_m == 8));
         CHECK(tile.warp_n % 16 == 0);
         CHECK(tile.warp_m * tile.warp_n / 32 <= 128);
         const int bytes = tile.block_k * static_cast<int>(size_of(request.dtype));
@@ -87,7 +88,7 @@ TEST_CASE("candidates are few, serve few rows and large blocks, and have a fixed
       return tile.engine == Engine::TensorCores;
     });
     const bool wanted = request.dtype != DType::f32 || request.tf32;
-    CHECK(tensor == (wanted ? 8 : 0));
+    CHECK(tensor == (wanted ? 9 : 0));
     // Sums of integers are none of CUDA cores, which have f32.
     CHECK(static_cast<long>(tiles.size()) - tensor == (request.dtype == DType::i8 ? 0
                                                        : wanted                   ? 3
@@ -96,6 +97,9 @@ TEST_CASE("candidates are few, serve few rows and large blocks, and have a fixed
       return std::any_of(tiles.begin(), tiles.end(), test);
     };
     CHECK(any([](const GpuTile& tile) { return tile.block_m <= 32; }));
+    CHECK(any([](const GpuTile& tile) { return tile.thread_n == 16; }) == wanted);
+    CHECK(any([](const GpuTile& tile) { return tile.overlapped; }));
+    for (const GpuTile& tile : tiles) CHECK(tile.output_bands() > 0);
     CHECK(any([](const GpuTile& tile) { return tile.block_m * tile.block_n >= 64 * 128; }));
     CHECK(gpu_tiles(machine, request.dtype, request.tf32) == tiles);
   }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/contraction/matmul_run.hpp"
 
@@ -128,6 +130,35 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("blocks store a tile's outputs, in bands, while the copies of their next one arrive") {
+  std::mt19937_64 random(contraction_seed());
+  dyn::choice::GpuTile low = small_tensor_tile(DType::bf16), deep = low, high = low;
+  low.block_m = 16;
+  deep.stages = 2;
+  high.warp_m = 64;
+  high.block_m = 128;
+  high.block_n = 64;
+  std::set<int> bands;
+  for (const dyn::choice::GpuTile& tile :
+       {overlapped(low), overlapped(deep), overlapped(high), overlapped(small_cuda_tile()),
+        overlapped(small_tensor_tile(DType::f32)), overlapped(small_tensor_tile(DType::i8))}) {
+    bands.insert(tile.output_bands());
+    for (const BOrder order : {BOrder::RowsAlongN, BOrder::RowsAlongK}) {
+      if (order == BOrder::RowsAlongK && tile.engine == Engine::CudaCores) continue;
+      MatmulCase c;
+      c.tile = tile;
+      c.a = c.b = tile.operands;
+      c.a_copy = c.b_copy = Copy::Vectors;
+      c.b_order = order;
+      c.transpose_b = order == BOrder::RowsAlongK;
+      c.bias = true;
+      if (tile.integers()) c.output = DType::i32;
+      check_sizes(c, random, 5);
+    }
+  }
+  CHECK(bands == std::set<int>{1, 2, 4});
+}
+
 TEST_CASE("outputs are stored in vectors where all rows begin with one, else one by one") {
   std::mt19937_64 random(contraction_seed());
   for (const choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
@@ -171,7 +202,8 @@ TEST_SUITE("full") {
     for (const dyn::choice::GpuTile& tile :
          {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16),
           small_tensor_tile(DType::f16), small_tensor_tile(DType::f32),
-          small_tensor_tile(DType::i8), two_stages}) {
+          small_tensor_tile(DType::i8), two_stages, overlapped(small_cuda_tile()),
+          overlapped(small_tensor_tile(DType::f16))}) {
       for (int i = 0; i < dyn::testing::test_rounds(12, 3); ++i)
         check_sizes(random_form(tile, random), random, 6);
     }

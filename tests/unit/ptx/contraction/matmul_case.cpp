@@ -389,6 +389,12 @@ choice::GpuTile small_tensor_tile(DType operands) {
           .ahead = operands != DType::f32};
 }
 
+choice::GpuTile overlapped(choice::GpuTile tile) {
+  tile.overlapped = true;
+  while (tile.output_bands() == 0) tile.block_k *= 2;
+  return tile;
+}
+
 std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {
   std::vector<choice::GpuTile> tiles;
   for (const DType dtype : dtypes) {

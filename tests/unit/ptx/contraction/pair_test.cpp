@@ -90,6 +90,7 @@ TEST_CASE(
     "blocks there are") {
   std::mt19937_64 random(contraction_seed());
   for (const dyn::choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
+    check_pair_sizes(pair_of(overlapped(tile), overlapped(low(tile)), Copy::Vectors), random, 6);
     for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
       check_pair_sizes(pair_of(tile, low(tile), copy), random, 8);
       check_pair_sizes(pair_of(low(tile), tile, copy), random, 4);

@@ -79,6 +79,7 @@ TEST_CASE(
        {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::i8)}) {
     for (const Copy copy : {Copy::Vectors, Copy::Elements})
       check_splits(case_of(tile, copy), random, 12);
+    check_splits(case_of(overlapped(tile), Copy::Vectors), random, 12);
   }
   MatmulCase c = case_of(small_tensor_tile(DType::f16), Copy::Vectors);
   c.transpose_b = true;

@@ -146,6 +146,8 @@ TEST_CASE("windows: products on tensor cores, from copies of either kind") {
       c.bias = c.gelu = true;
       check_images(c, random, 4);
     }
+  check_images(form_of(overlapped(small_tensor_tile(DType::bf16)), Copy::Vectors, {3, 2}), random,
+               6);
 }
 
 TEST_CASE("windows: products of bytes, whose zero point stands outside of the tensor") {

@@ -251,6 +251,9 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   strips.tile = ptx::with_windows(strips.tile, build(strips).problem);
   std::vector<PlantedKernel> kernels;
   kernels.push_back(matmul("matmul bf16, tiles shared", shared, random));
+  MatmulCase ahead_of_outputs = bf16;
+  ahead_of_outputs.tile = ptx::testing::overlapped(bf16.tile);
+  kernels.push_back(matmul("matmul bf16, overlapped", ahead_of_outputs, random));
   kernels.push_back(matmul("matmul f32 elements", matrices(cuda, 45, 37, 29), random));
   kernels.push_back(matmul("matmul f32 vectors", in_vectors(matrices(cuda, 45, 37, 29)), random));
   kernels.push_back(matmul("matmul f32, one ticket for each block", single, random));

@@ -41,7 +41,8 @@ int extra_passes(const std::vector<std::int64_t>& accesses, int bytes) {
 /// of the row that its lane names.
 struct Loads {
   std::vector<std::int64_t> addresses;
-  std::vector<int> bytes;  ///< 16: ldmatrix; 4: a word
+  std::vector<int> bytes;
+  std::vector<int> naming;  ///< lanes that name an address  ///< 16: ldmatrix; 4: a word
 };
 
 Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
@@ -65,6 +66,7 @@ Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
     REQUIRE(llvm::isa<llvm::CallInst>(base));
     loads.addresses.push_back(offset.getSExtValue());
     loads.bytes.push_back(bytes);
+    loads.naming.push_back(warp_lanes);
   };
   for (llvm::Instruction& instruction : module->getFunction("kernel")->getEntryBlock()) {
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
@@ -72,7 +74,10 @@ Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
       if (name == "dyn.dev.tid")
         call->replaceAllUsesWith(
             llvm::ConstantInt::get(call->getType(), static_cast<std::uint64_t>(thread)));
-      if (name.contains("ldmatrix")) add(call->getArgOperand(0), 16);
+      if (name.contains("ldmatrix")) {
+        add(call->getArgOperand(0), 16);
+        if (name.contains("x2")) loads.naming.back() = 16;
+      }
     } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       add(load->getPointerOperand(), 4);
     } else if (llvm::Constant* folded =
@@ -97,7 +102,7 @@ Passes passes_of(const GpuTile& tile, BOrder order, int warp) {
     // ldmatrix: 8 lanes name the rows of one matrix, and each matrix is one pass. Words: all lanes
     // at once.
     const int together = lanes[0].bytes[load] == 16 ? 8 : warp_lanes;
-    for (int first = 0; first < warp_lanes; first += together) {
+    for (int first = 0; first < lanes[0].naming[load]; first += together) {
       std::vector<std::int64_t> accesses;
       for (int lane = first; lane < first + together; ++lane)
         accesses.push_back(lanes[static_cast<std::size_t>(lane)].addresses[load]);
@@ -155,8 +160,8 @@ TEST_CASE("tensor cores: fragments are loaded without bank conflicts") {
       for (const int warp : {0, tile.warps() - 1}) {
         const Passes passes = passes_of(tile, order, warp);
         const int steps = tile.block_k * static_cast<int>(size_of(tile.operands)) / 32;
-        // A: four matrices for 16 rows. B: two matrices, or two words of each lane, for 8 columns.
-        CHECK(passes.needed == steps * (tile.warp_m / 16 * 4 + tile.warp_n / 8 * 2));
+        // A: two matrices for 8 rows. B: two matrices, or two words of each lane, for 8 columns.
+        CHECK(passes.needed == steps * (tile.warp_m / 8 * 2 + tile.warp_n / 8 * 2));
         CHECK(passes.extra == 0);
       }
     }

@@ -129,6 +129,11 @@ std::string name_of(const GpuTile& tile, BOrder order) {
                      order == BOrder::RowsAlongN ? "n" : "k");
 }
 
+GpuTile swapped(GpuTile tile) {
+  std::swap(tile.thread_m, tile.thread_n);
+  return tile;
+}
+
 std::vector<GpuTile> tensor_core_tiles() {
   std::vector<GpuTile> tiles;
   for (const DType operands : {DType::bf16, DType::f16, DType::f32, DType::i8}) {
@@ -141,6 +146,9 @@ std::vector<GpuTile> tensor_core_tiles() {
     tiles.push_back(tensor_core_tile(operands, 64, 32, 64, 128, 2 * k));
     tiles.push_back(tensor_core_tile(operands, 64, 32, 128, 128, 2 * k));
     tiles.push_back(tensor_core_tile(operands, 64, 64, 128, 64, k));
+    tiles.push_back(swapped(tensor_core_tile(operands, 8, 16, 8, 48, k)));
+    tiles.push_back(swapped(tensor_core_tile(operands, 8, 64, 16, 64, 2 * k)));
+    tiles.push_back(swapped(tensor_core_tile(operands, 24, 32, 48, 64, k)));
   }
   return tiles;
 }

@@ -17,6 +17,9 @@ namespace dyn::test {
 choice::GpuTile tensor_core_tile(DType operands, int warp_m, int warp_n, int block_m, int block_n,
                                  int block_k, int stages = 2);
 
+/// The tile with A and B in each other's place in mma.
+choice::GpuTile swapped(choice::GpuTile tile);
+
 /// The dtype of A: that of the tile, which is B's; bytes without sign by those with sign.
 inline DType left_factor(const choice::GpuTile& tile) {
   return tile.integers() ? DType::u8 : tile.operands;
@@ -41,7 +44,8 @@ std::unique_ptr<llvm::Module> tensor_core_kernel(llvm::LLVMContext& context,
 /// "bf16 64x64x32, warps 32x32, rows along n"
 std::string name_of(const choice::GpuTile& tile, ptx::BOrder order);
 
-/// Tiles from one warp of 16 x 64 to eight warps, for every dtype.
+/// Tiles from one warp of 16 x 64 to eight warps, and of 8 rows and more with A and B swapped, for
+/// every dtype.
 std::vector<choice::GpuTile> tensor_core_tiles();
 
 inline constexpr ptx::BOrder b_orders[] = {ptx::BOrder::RowsAlongN, ptx::BOrder::RowsAlongK};

@@ -95,8 +95,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a tree has the tiles that it was made of, and prints them") {
-  for (const GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16),
-                              small_tensor_tile(DType::f16), small_tensor_tile(DType::f32)}) {
+  for (const GpuTile& tile :
+       {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::f16),
+        small_tensor_tile(DType::f32), overlapped(small_tensor_tile(DType::bf16))}) {
     const BuiltMatmul built = built_with(tile);
     INFO(tile.to_string());
     CHECK(ptx::tile_of(tree(built)) == tile);
