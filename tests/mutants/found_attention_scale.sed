@@ -2,4 +2,4 @@
 # file: graph/passes/products/find_attention.cpp
 # target: test_kernels
 # test: attention that is found*
-s|scale = 1 / \*divisor;|scale = *divisor;|
+s|scale /= \*divisor;|scale *= *divisor;|

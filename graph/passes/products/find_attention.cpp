@@ -1,8 +1,11 @@
 #include "graph/passes/products/find_attention.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/ir/op.hpp"
@@ -14,10 +17,18 @@ namespace {
 
 /// The inputs of an attention, keys as they are found.
 struct Found {
-  ValueId q, keys, v, mask = no_value;
-  bool keys_turned;  ///< keys are [..., D, Skv]
+  ValueId q = no_value, keys = no_value, v = no_value, mask = no_value;
+  bool keys_turned = false;  ///< keys are [..., D, Skv]
   double scale = 1;
+  /// Instead of `mask`: scores that a condition chooses are this number.
+  ValueId condition = no_value;
+  bool is_hidden = false;  ///< they are so where it is true
+  double hidden = 0;
 };
+
+/// A number in place of a score hides it as the number added to it does: the score is less than its
+/// last digit.
+constexpr double most_hidden = -1e30;
 
 class AttentionFinder {
  public:
@@ -42,37 +53,73 @@ class AttentionFinder {
  private:
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
 
-  /// The node that computes a value for one reader.
-  const Node* only_producer(ValueId id, OpId op) const {
+  const Node* producer(ValueId id, OpId op) const {
     const int index = module_.value(id).producer;
-    if (index < 0 || readers_.at(id) != 1) return nullptr;
+    if (index < 0) return nullptr;
     const Node& node = nodes_[static_cast<std::size_t>(index)];
     return node.op->id == op ? &node : nullptr;
   }
 
-  std::optional<double> scalar(ValueId id) const {
-    const Value& value = module_.value(id);
-    if (value.kind != ValueKind::Constant || value.type.dtype != DType::f32) return std::nullopt;
-    return value.constant;
+  /// The node that computes a value for one reader.
+  const Node* only_producer(ValueId id, OpId op) const {
+    return readers_.at(id) == 1 ? producer(id, op) : nullptr;
   }
 
-  /// The scores behind a factor.
-  ValueId without_scale(ValueId scores, double& scale) const {
-    if (const Node* const mul = only_producer(scores, OpId::Mul)) {
+  /// The number that all elements of a constant of one element are.
+  std::optional<double> scalar(ValueId id) const {
+    const Value& value = module_.value(id);
+    if (value.type.dtype != DType::f32) return std::nullopt;
+    if (value.kind == ValueKind::Constant) return value.constant;
+    if (value.kind != ValueKind::Weight || value.weight.kind != WeightSource::Kind::Splat ||
+        !std::ranges::all_of(value.type.dims, [](Dim dim) { return dim.constant() == 1; }))
+      return std::nullopt;
+    return value.weight.splat;
+  }
+
+  /// The scores, or one of their two factors, behind a number that multiplies or divides them.
+  ValueId without_scale(ValueId scaled, double& scale) const {
+    if (const Node* const mul = only_producer(scaled, OpId::Mul)) {
       for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
-        if (const auto factor = scalar(mul->inputs[i])) {
-          scale = *factor;
+        const auto factor = scalar(mul->inputs[i]);
+        if (factor && type(mul->inputs[1 - i]).rank() == type(scaled).rank()) {
+          scale *= *factor;
           return mul->inputs[1 - i];
         }
       }
     }
-    if (const Node* const div = only_producer(scores, OpId::Div)) {
-      if (const auto divisor = scalar(div->inputs[1])) {
-        scale = 1 / *divisor;
+    if (const Node* const div = only_producer(scaled, OpId::Div)) {
+      const auto divisor = scalar(div->inputs[1]);
+      if (divisor && type(div->inputs[0]).rank() == type(scaled).rank()) {
+        scale /= *divisor;
         return div->inputs[0];
       }
     }
-    return scores;
+    return scaled;
+  }
+
+  /// Queries, keys and scale of a product that nobody else reads.
+  bool find_factors(ValueId product, Found& found) const {
+    found.scale = 1;
+    const Node* const matmul = only_producer(without_scale(product, found.scale), OpId::Matmul);
+    if (matmul == nullptr || attr_boolean(*matmul, "transpose_a")) return false;
+    found.q = without_scale(matmul->inputs[0], found.scale);
+    found.keys = without_scale(matmul->inputs[1], found.scale);
+    found.keys_turned = !attr_boolean(*matmul, "transpose_b");
+    if (const Node* const turn = producer(found.keys, OpId::Transpose);
+        found.keys_turned && turn != nullptr && exchanges_last_two(*turn)) {
+      found.keys = turn->inputs[0];
+      found.keys_turned = false;
+    }
+    return are_alike(found.q, found.keys) && found.scale != 0 && std::isfinite(found.scale);
+  }
+
+  static bool exchanges_last_two(const Node& transpose) {
+    std::vector<std::int64_t> perm = attr_integers(transpose, "perm");
+    if (perm.size() < 2) return false;
+    std::swap(perm.back(), perm[perm.size() - 2]);
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      if (perm[i] != static_cast<std::int64_t>(i)) return false;
+    return true;
   }
 
   /// True where leading dims are equal, of as many axes: nothing is broadcast.
@@ -86,21 +133,43 @@ class AttentionFinder {
   }
 
   std::optional<Found> scores_of(ValueId scores) const {
-    Found found{no_value, no_value, no_value, no_value, false, 1};
+    Found found;
     const Node* const add = only_producer(scores, OpId::Add);
     const std::vector<ValueId> bare = add != nullptr ? add->inputs : std::vector{scores};
     for (std::size_t i = 0; i < bare.size(); ++i) {
       found.mask = add != nullptr ? bare[1 - i] : no_value;
-      found.scale = 1;
-      const Node* const product = only_producer(without_scale(bare[i], found.scale), OpId::Matmul);
-      if (product == nullptr || attr_boolean(*product, "transpose_a")) continue;
-      found.q = product->inputs[0];
-      found.keys = product->inputs[1];
-      found.keys_turned = !attr_boolean(*product, "transpose_b");
       const bool is_mask = found.mask == no_value || is_part_of(found.mask, scores);
-      if (is_mask && are_alike(found.q, found.keys) && found.scale != 0) return found;
+      if (is_mask && find_factors(bare[i], found)) return found;
+    }
+    return chosen_scores_of(scores);
+  }
+
+  /// Scores of which a condition makes some a number that hides them.
+  std::optional<Found> chosen_scores_of(ValueId scores) const {
+    const Node* const where = only_producer(scores, OpId::Where);
+    if (where == nullptr || !is_part_of(where->inputs[0], scores)) return std::nullopt;
+    for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+      const auto number = scalar(where->inputs[i]);
+      if (!number || !(*number <= most_hidden)) continue;
+      Found found;
+      found.condition = where->inputs[0];
+      found.is_hidden = i == 1;
+      found.hidden = *number;
+      if (find_factors(where->inputs[3 - i], found)) return found;
     }
     return std::nullopt;
+  }
+
+  /// The softmax behind shares. A `where` that makes 0 of NaN is left out: attention gives 0 where
+  /// a row sees no key.
+  const Node* softmax_of(ValueId shares) const {
+    if (const Node* const softmax = only_producer(shares, OpId::Softmax)) return softmax;
+    const Node* const where = only_producer(shares, OpId::Where);
+    if (where == nullptr || scalar(where->inputs[1]) != 0.0) return nullptr;
+    const Node* const is_nan = only_producer(where->inputs[0], OpId::IsNan);
+    const bool is_guard = is_nan != nullptr && is_nan->inputs[0] == where->inputs[2] &&
+                          readers_.at(where->inputs[2]) == 2;
+    return is_guard ? producer(where->inputs[2], OpId::Softmax) : nullptr;
   }
 
   /// True where a mask broadcasts to the scores.
@@ -119,7 +188,7 @@ class AttentionFinder {
     if (node.op->id != OpId::Matmul || type(node.outputs[0]).dtype != DType::f32 ||
         attr_boolean(node, "transpose_a") || attr_boolean(node, "transpose_b"))
       return std::nullopt;
-    const Node* const softmax = only_producer(node.inputs[0], OpId::Softmax);
+    const Node* const softmax = softmax_of(node.inputs[0]);
     if (softmax == nullptr) return std::nullopt;
     const ValueId scores = softmax->inputs[0];
     const int rank = type(scores).rank();
@@ -139,8 +208,17 @@ class AttentionFinder {
     const ValueId keys = found.keys_turned ? emit_turned(rewriter_, found.keys) : found.keys;
     std::vector<ValueId> inputs{found.q, keys, found.v};
     if (found.mask != no_value) inputs.push_back(found.mask);
+    if (found.condition != no_value) inputs.push_back(emit_mask(found));
     rewriter_.emit("attention", std::move(inputs), type(node.outputs[0]),
                    {{"scale", found.scale}, {"causal", false}, {"scales", false}}, node.outputs[0]);
+  }
+
+  ValueId emit_mask(const Found& found) {
+    ValueId seen = rewriter_.number(DType::f32, 0),
+            hidden = rewriter_.number(DType::f32, found.hidden);
+    if (found.is_hidden) std::swap(seen, hidden);
+    return rewriter_.emit("where", {found.condition, seen, hidden},
+                          {DType::f32, type(found.condition).dims});
   }
 
   Module& module_;

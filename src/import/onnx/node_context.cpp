@@ -1,6 +1,8 @@
 #include "src/import/onnx/node_context.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,13 @@ graph::TensorType type_of_tensor(DType dtype, const Integers& sizes, graph::DimT
   graph::TensorType type{dtype, {}};
   for (const std::int64_t size : sizes) type.dims.push_back(dims.constant(size));
   return type;
+}
+
+/// The element of a float tensor of one, which text can say.
+std::optional<double> only_number(const Tensor& tensor) {
+  if (!is_float(tensor.dtype) || tensor.elements() != 1) return std::nullopt;
+  const double number = numbers_of(tensor).front();
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -149,6 +158,9 @@ ValueId NodeContext::tensor_value(const ConstantTensor& tensor, const std::strin
     return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front())
                                    : builder.integer(tensor->dtype, integers_of(*tensor).front());
   }
+  if (const std::optional<double> number = only_number(*tensor))
+    return builder.splat(new_key(name), type_of_tensor(tensor.dtype(), tensor.dims(), dims()),
+                         *number);
   if (state_.unrolled_loops == 0) return weight_value(tensor, name);
   const std::size_t hash = std::hash<std::string>()(tensor->bytes);
   const auto [first, last] = state_.weights_in_loops.equal_range(hash);

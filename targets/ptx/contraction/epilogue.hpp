@@ -33,7 +33,7 @@ struct OutputTile {
   bool integers = false;      ///< of i32
   int bands = 1;      ///< GpuTile::output_bands(): the tile has `rows` / `bands` rows at a time,
   int warp_rows = 0;  ///< equal parts of every so many rows of the block
-  OutputRows counted = {};    ///< without axes: rows are indices along m from the block's first on
+  OutputRows counted = {};  ///< without axes: rows are indices along m from the block's first on
 };
 
 /// The group's expressions and stores for so many outputs side by side: 1, or output_lanes of

@@ -407,12 +407,14 @@ class GpuContractionKernel final : public ContractionKernel {
     launch.ints = std::move(ints);
     const GpuContraction shape = sizes_of(launch.ints);
     if (shape.windows) refuse_huge_windows(shape, launch.ints);
-    launch.grid.function = function_at(class_of(program.regions, launch.ints));
+    const std::size_t chosen = class_of(program.regions, launch.ints);
+    launch.grid.function = function_at(chosen);
     launch.tickets = place_regions(program.regions, shape, launch.ints);
     refuse_more("blocks", launch.tickets, most_tickets);
     launch.shared_bytes = sums_bytes(program.regions.front(), shape);
     std::vector<GpuTile> tiles;
-    for (const GpuRegion& region : program.regions) tiles.push_back(manifest_.tiles()[region.tile]);
+    for (const GpuRegion& region : program.regions)
+      tiles.push_back(emitted_tile(manifest_.classes()[chosen], manifest_.tiles()[region.tile]));
     launch.grid.blocks =
         std::min(launch.tickets, std::int64_t{machine_.multiprocessors} *
                                      choice::program_occupancy(machine_, tiles).blocks);

@@ -12,6 +12,7 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/math/math.hpp"
 #include "targets/ptx/ir/device_math.hpp"
+#include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
 #include "tests/support/ptxas.hpp"
 #include "tests/unit/ptx/ir/device_kernels.hpp"
@@ -144,15 +145,21 @@ TEST_CASE("every operator is code without calls") {
   CHECK(lowered[DType::boolean] >= 12);
 }
 
-TEST_CASE("the intrinsics of device IR are those of the operators") {
+TEST_CASE("the intrinsics of device IR are those of the operators, and of counted bits") {
   std::set<unsigned> used;
+  const auto add_those_of = [&](const llvm::Module& module) {
+    for (const llvm::Function& function : module)
+      if (function.isIntrinsic()) used.insert(function.getIntrinsicID());
+  };
   for (const Case& test : all_cases()) {
     llvm::LLVMContext context;
     const auto module = module_of(context, test);
-    if (module == nullptr) continue;
-    for (const llvm::Function& function : *module)
-      if (function.isIntrinsic()) used.insert(function.getIntrinsicID());
+    if (module != nullptr) add_those_of(*module);
   }
+  llvm::LLVMContext context;
+  add_those_of(*device_kernel(context, [](const KernelBody& body) {
+    store(body, DType::i32, ptx::ones(body.builder, load(body, DType::i32, 1)));
+  }));
   const std::span<const unsigned> allowed = ptx::device_intrinsics();
   CHECK(used == std::set<unsigned>(allowed.begin(), allowed.end()));
 }
