@@ -123,11 +123,11 @@ choice::GpuTile small_tensor_tile(DType operands);
 std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu,
                                                             const std::vector<DType>& dtypes);
 
-/// All tiles that an A100's numbers give for these dtypes, TF32 included; i8 stands for bytes.
 /// The tile with the copies of a block's next tile before the outputs of the one before; stages of
 /// CUDA cores are made as deep as that needs.
 choice::GpuTile overlapped(choice::GpuTile tile);
 
+/// All tiles that an A100's numbers give for these dtypes, TF32 included; i8 stands for bytes.
 std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes);
 
 }  // namespace dyn::ptx::testing
