@@ -15,6 +15,7 @@
 #include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
 #include "tests/support/ptxas.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/ptx/ir/device_kernels.hpp"
 
 using namespace dyn;
@@ -165,20 +166,26 @@ TEST_CASE("the intrinsics of device IR are those of the operators, and of counte
 }
 
 TEST_SUITE("full") {
-  TEST_CASE("every operator assembles") {
+  TEST_CASE("every operator assembles for every GPU") {
     if (ptxas_is_missing()) return;
+    constexpr int operators = 400, share = 12;
+    dyn::testing::Sweep sweep(share);
     int assembled = 0;
     for (const Case& test : all_cases()) {
       const std::string ptx = ptx_of(test);
       if (ptx.empty()) continue;
-      const Assembled result = assemble(ptx, "sm_80");
-      INFO(test.name() << "\n" << ptx << "\n" << result.log);
-      CHECK(result.ok);
-      CHECK(result.spill_bytes == 0);
-      CHECK(result.stack_bytes == 0);
-      assembled += result.ok;
+      for (const char* gpu : ptxas_gpus()) {
+        if (!sweep.takes()) continue;
+        const Assembled result = assemble(ptx, gpu);
+        INFO(test.name() << " for " << gpu << "\n" << ptx << "\n" << result.log);
+        CHECK(result.ok);
+        CHECK(result.spill_bytes == 0);
+        CHECK(result.stack_bytes == 0);
+        assembled += result.ok;
+      }
     }
-    CHECK(assembled >= 90);
+    const int of_all = operators * static_cast<int>(ptxas_gpus().size());
+    CHECK(assembled >= of_all / (dyn::testing::full_sweeps() ? 1 : share));
     std::printf("note: ptxas assembled %d kernels of one operator\n", assembled);
   }
 }
