@@ -56,7 +56,7 @@ int record(const Settings& settings) {
   const test::ApproximationErrors errors = test::errors_of(approximations, approximated);
   file["approximations"] = lines_of(approximated);
   file["ulps"] = {{"ex2", errors.exp2}, {"rcp", errors.reciprocal}};
-  for (const ptx::ApproximateFunction& function : ptx::approximate_functions)
+  for (const codegen::ApproximateFunction& function : ptx::approximate_functions)
     file["ulps"][std::string(graph::info_of(function.op).text)] =
         test::largest_error(function, settings.device);
   std::ofstream out(settings.output);

@@ -60,6 +60,15 @@ Listing listing_of(const std::string& text) {
   return listing;
 }
 
+/// The assembler's report; `text` becomes the listing.
+Assembled disassemble(const std::string& ptx, const std::string& gpu, std::string& text) {
+  Assembled assembled = assemble(ptx, gpu, {}, [&](const std::string& cubin) {
+    text = output_of("'" + nvdisasm_path() + "' -c '" + cubin + "' 2>&1");
+  });
+  if (!assembled.ok) throw std::runtime_error(assembled.log);
+  return assembled;
+}
+
 InstructionTally tally(const Listing& listing, std::size_t begin, std::size_t end) {
   InstructionTally counted;
   for (std::size_t i = begin; i < end; ++i) ++counted.by_mnemonic[listing.instructions[i].mnemonic];
@@ -85,13 +94,17 @@ int InstructionTally::operator[](const std::string& mnemonic) const {
   return found == by_mnemonic.end() ? 0 : found->second;
 }
 
+InstructionTally straight_code(const std::string& ptx, const std::string& gpu) {
+  std::string text;
+  disassemble(ptx, gpu, text);
+  const Listing listing = listing_of(text);
+  return tally(listing, 0, listing.instructions.size());
+}
+
 MachineCode machine_code(const std::string& ptx, const std::string& gpu,
                          const std::string& multiplication) {
   std::string text;
-  const Assembled assembled = assemble(ptx, gpu, {}, [&](const std::string& cubin) {
-    text = output_of("'" + nvdisasm_path() + "' -c '" + cubin + "' 2>&1");
-  });
-  if (!assembled.ok) throw std::runtime_error(assembled.log);
+  const Assembled assembled = disassemble(ptx, gpu, text);
   const Listing listing = listing_of(text);
   MachineCode code{tally(listing, 0, listing.instructions.size()),
                    {},

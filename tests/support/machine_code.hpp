@@ -26,6 +26,9 @@ struct MachineCode {
   int registers = 0, spill_bytes = 0;
 };
 
+/// Instructions of the straight code of PTX with one kernel. Throws as machine_code() does.
+InstructionTally straight_code(const std::string& ptx, const std::string& gpu);
+
 /// Assembles PTX with one kernel for a GPU such as "sm_80" and reads its code. Loops are what
 /// branches go back over. Throws std::runtime_error with the tools' messages where they fail, or
 /// where no loop multiplies.

@@ -3,11 +3,20 @@
 // every ISA with FMA.
 
 #include <initializer_list>
+#include <span>
 
 #include "src/rkernel/expr/expr.hpp"
 #include "targets/llvm/code/types.hpp"
 
 namespace dyn::codegen {
+
+/// A function of f32 that uses approximating instructions.
+struct ApproximateFunction {
+  graph::ScalarOp op;
+  double ulps;          ///< its largest error, for whatever results the approximations' bounds
+                        ///< allow: in units in the last place of the rounded exact value
+  double instructions;  ///< of the machine, without those that load constants
+};
 
 /// Approximating instructions of a machine, on one f32. Arguments and results that are subnormal
 /// become zeros of their sign; NaN stays NaN.
@@ -16,6 +25,8 @@ struct Approximations {
   llvm::Value* (*exp2)(Builder& builder, llvm::Value* x);
   /// 1 / x, at most 1 ulp from the rounded value; exact for zeros and infinities.
   llvm::Value* (*reciprocal)(Builder& builder, llvm::Value* x);
+  /// Those that Math makes of them.
+  std::span<const ApproximateFunction> functions = {};
 };
 
 /// Instructions that the functions may use.
@@ -25,7 +36,7 @@ struct MathOptions {
                         ///< exponents; its bits are those of several steps
   bool lrint = true;    ///< llvm.lrint is one instruction
   bool extremum = false;  ///< llvm.maximum and llvm.minimum of f32 are one instruction
-  const Approximations* approximations = nullptr;  ///< exp, tanh, erf and sigmoid use them
+  const Approximations* approximations = nullptr;  ///< its functions use them
 };
 
 /// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers

@@ -1,5 +1,7 @@
 #include "targets/llvm/problem/instruction_counts.hpp"
 
+#include <algorithm>
+
 #include "targets/llvm/problem/variation.hpp"
 
 namespace dyn::codegen {
@@ -8,9 +10,17 @@ using rkernel::ExprOp;
 
 namespace {
 
-double instructions_of(ExprOp op) {
+double instructions_of(graph::ScalarOp op, const Approximations* approximations) {
+  if (approximations != nullptr) {
+    const auto found = std::ranges::find(approximations->functions, op, &ApproximateFunction::op);
+    if (found != approximations->functions.end()) return found->instructions;
+  }
+  return graph::info_of(op).instructions;
+}
+
+double instructions_of(ExprOp op, const Approximations* approximations) {
   if (const std::optional<graph::ScalarOp> scalar = rkernel::scalar_op(op))
-    return graph::info_of(*scalar).instructions;
+    return instructions_of(*scalar, approximations);
   switch (op) {
     case ExprOp::Constant:
     case ExprOp::DimValue:
@@ -26,7 +36,7 @@ double instructions_of(ExprOp op) {
 }  // namespace
 
 double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr,
-                       StrideClass lane_class) {
+                       StrideClass lane_class, const Approximations* approximations) {
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];
     const double direct = lane_class == StrideClass::Any || operand.gathers ? 12
@@ -34,7 +44,8 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
                                                    : 1;
     return direct + 3 * static_cast<double>(operand.guards.size());
   }
-  const double count = instructions_of(expr.op);
+  const double count =
+      instructions_of(expr.op, expr.dtype == DType::f32 ? approximations : nullptr);
   if (expr.dtype != DType::f64) return count;
   // Two vectors replace one of f32. libm takes lanes one by one.
   constexpr double call_of_lanes = 8;
@@ -42,15 +53,17 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
 }
 
 double instructions_of(const rkernel::Problem& problem, const SlotTable& slots,
-                       std::span<const StrideClass> lane_classes) {
+                       std::span<const StrideClass> lane_classes,
+                       const Approximations* approximations) {
   const auto varies = expr_axes(problem, slots, lane_classes);
   double sum = static_cast<double>(problem.stores.size());
   for (std::size_t i = 0; i < varies.size(); ++i) {
     const rkernel::Expr& expr = problem.exprs[i];
     if ((varies[i] & axis_bit(problem.lane_axis)) == 0 && !is_reduction(expr.op)) continue;
-    sum += instructions_of(problem, expr,
-                           expr.operand < 0 ? StrideClass::Unit
-                                            : lane_classes[static_cast<std::size_t>(expr.operand)]);
+    sum += instructions_of(
+        problem, expr,
+        expr.operand < 0 ? StrideClass::Unit : lane_classes[static_cast<std::size_t>(expr.operand)],
+        approximations);
   }
   return sum;
 }

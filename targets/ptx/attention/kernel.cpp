@@ -12,6 +12,7 @@
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/attention/manifest.hpp"
 #include "targets/ptx/attention/tree.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/sharing/part_memory.hpp"
 
@@ -63,7 +64,8 @@ class PlannedAttention final : public GpuAttentionKernel {
         grid_(add_gpu_attention_slots(slots_, manifest_.shares_rows(), manifest_.heads())) {
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs)
-      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
+      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit,
+                                                       device_math.approximations);
     const rkernel::Attention& attention = *problem_->attention;
     for (const Operand& operand : problem_->operands) {
       const bool dense = operand.strides[static_cast<std::size_t>(attention.m)].constant() != 0 &&

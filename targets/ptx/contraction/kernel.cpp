@@ -14,6 +14,7 @@
 #include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/kernel_text.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/tree.hpp"
@@ -132,7 +133,8 @@ class GpuContractionKernel final : public ContractionKernel {
     const auto [a, b, m, n, k, group, zero, elements] = *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs)
-      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
+      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit,
+                                                       device_math.approximations);
     for (int i = 0; i < static_cast<int>(problem_->operands.size()); ++i) {
       const Operand& operand = problem_->operands[static_cast<std::size_t>(i)];
       const bool dense = operand.strides[static_cast<std::size_t>(m)].constant() != 0 &&

@@ -7,6 +7,7 @@
 
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/loop/reach.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
 #include "targets/ptx/loop/turn.hpp"
@@ -167,7 +168,8 @@ int elements_kept(const LoopProblem& loop, const std::vector<StrideClass>& lane_
   if (!loop.lanes_reduced() || !alone) return 0;
   const codegen::LoopPasses passes = passes_that_keep(loop, lane_classes);
   const auto values = static_cast<double>(passes.scratch.size());
-  const double instructions = codegen::instructions_of(loop.problem, loop.slots, lane_classes);
+  const double instructions =
+      codegen::instructions_of(loop.problem, loop.slots, lane_classes, device_math.approximations);
   if (values == 0) return 0;
   int elements = most_kept;
   while (elements > least_kept &&

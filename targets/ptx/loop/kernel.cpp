@@ -11,6 +11,7 @@
 #include "src/choice/calibration/calibration.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/loop_passes.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/divider.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
@@ -58,7 +59,8 @@ class GpuLoopKernel final : public LoopKernel {
     for (const codegen::LoopPass& pass : passes.passes)
       reductions_ += static_cast<int>(pass.reductions.size());
     passes_ = static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
-    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes);
+    instructions_ =
+        codegen::instructions_of(loop_->problem, loop_->slots, lanes, device_math.approximations);
   }
 
   std::vector<codegen::KernelSource> sources() const override {

@@ -346,7 +346,7 @@ std::vector<graph::ScalarOpInfo> recorded_functions() {
     const bool floats =
         info.takes == graph::ScalarOperands::Floats || info.takes == graph::ScalarOperands::Numbers;
     const bool approximate =
-        std::ranges::find(ptx::approximate_functions, info.op, &ptx::ApproximateFunction::op) !=
+        std::ranges::find(ptx::approximate_functions, info.op, &codegen::ApproximateFunction::op) !=
         std::end(ptx::approximate_functions);
     if (floats && !approximate && !info.has(graph::Tests)) functions.push_back(info);
   }
@@ -375,7 +375,7 @@ Words results_of(const graph::ScalarOpInfo& function, const std::string& device)
   return words;
 }
 
-double largest_error(const ptx::ApproximateFunction& function, const std::string& device) {
+double largest_error(const codegen::ApproximateFunction& function, const std::string& device) {
   const Arguments arguments = function_arguments();
   const Words results = results_of(graph::info_of(function.op), device);
   double largest = 0;

@@ -48,7 +48,7 @@ std::vector<graph::ScalarOpInfo> recorded_functions();
 Words results_of(const graph::ScalarOpInfo& function, const std::string& device);
 
 /// The largest error, in ulp, of a function on "cuda" or "emulator" for the same operands.
-double largest_error(const ptx::ApproximateFunction& function, const std::string& device);
+double largest_error(const codegen::ApproximateFunction& function, const std::string& device);
 
 /// A number for a sequence of words that hardly any other has (FNV-1a).
 std::string hash_of(const Words& words);

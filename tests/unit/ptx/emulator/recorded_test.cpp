@@ -80,7 +80,7 @@ TEST_CASE("emulator: approximations use up their bounds, and a GPU's stay within
   const ApproximationErrors errors = errors_of(kernel, run(shared_emulator().emulator(), kernel));
   CHECK(errors.exp2 == 2);
   CHECK(errors.reciprocal == 1);
-  for (const ptx::ApproximateFunction& function : ptx::approximate_functions)
+  for (const codegen::ApproximateFunction& function : ptx::approximate_functions)
     CHECK(largest_error(function, "emulator") <= function.ulps);
   for (const nlohmann::json& file : recorded_files()) {
     INFO(file.at("gpu").get<std::string>());
@@ -88,7 +88,7 @@ TEST_CASE("emulator: approximations use up their bounds, and a GPU's stay within
     const ApproximationErrors recorded = errors_of(kernel, words_of(file.at("approximations")));
     CHECK(recorded.exp2 <= 2);
     CHECK(recorded.reciprocal <= 1);
-    for (const ptx::ApproximateFunction& function : ptx::approximate_functions)
+    for (const codegen::ApproximateFunction& function : ptx::approximate_functions)
       CHECK(file.at("ulps").at(std::string(graph::info_of(function.op).text)) <= function.ulps);
   }
 }

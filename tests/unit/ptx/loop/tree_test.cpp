@@ -4,8 +4,11 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <regex>
+
 #include "dyn/error.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/loop/emitter.hpp"
 #include "targets/ptx/loop/kernel.hpp"
@@ -29,7 +32,33 @@ std::string hash_of(const ptx::LoopProblem& problem, const ptx::LoopClass& loop_
   return ptx::module_hash(*ptx::emit_device_module(context, source, "kernel"));
 }
 
+/// What the cost model says of y = op(x).
+double predicted_instructions(rkernel::ExprOp op) {
+  dyn::testing::ProblemBuilder b("map");
+  b.axis(4096);
+  const int x = b.dense(DType::f32, {0});
+  b.store(b.expr(op, {b.load(x)}), b.dense(DType::f32, {0}, true));
+  const auto kernel =
+      ptx::LoopKernel::draft(b.problem, test_gpu(108), "ptx/test").value().without_code();
+  const std::string text = kernel->explain({b.values, 1});
+  static const std::regex chosen(R"(chosen .*; ([0-9.]+) instructions an element)");
+  std::smatch match;
+  REQUIRE_MESSAGE(std::regex_search(text, match, chosen), text);
+  return std::stod(match[1]);
+}
+
 }  // namespace
+
+TEST_CASE("a GPU's loops cost the instructions that its functions take") {
+  using graph::ScalarOp;
+  const double around = predicted_instructions(rkernel::expr_op(ScalarOp::Log)) -
+                        graph::info_of(ScalarOp::Log).instructions;
+  for (const codegen::ApproximateFunction& function : ptx::approximate_functions) {
+    CAPTURE(graph::info_of(function.op).text);
+    CHECK(predicted_instructions(rkernel::expr_op(function.op)) - around ==
+          doctest::Approx(function.instructions));
+  }
+}
 
 TEST_CASE("a tile of the tree decides the code of a loop kernel") {
   const auto builder = softmax_rows();

@@ -107,7 +107,7 @@ rkernel::KernelFunction compiled(graph::ScalarOp op, const Model& model) {
 
 TEST_CASE("functions by a GPU's approximations are within their bounds over all floats") {
   std::vector<float> x = testing::float_sample(), y(x.size());
-  for (const ptx::ApproximateFunction& function : ptx::approximate_functions) {
+  for (const codegen::ApproximateFunction& function : ptx::approximate_functions) {
     double worst = 0;
     for (const Model& model : models) {
       void* pointers[] = {x.data(), x.data(), y.data()};

@@ -14,6 +14,7 @@
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "tests/support/machine_code.hpp"
 #include "tests/support/ptxas.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/ir/device_kernels.hpp"
@@ -101,10 +102,17 @@ std::string ptx_of(const Case& test) {
   return module == nullptr ? "" : ptx::lower_to_ptx(*module);
 }
 
+/// Instructions of the kernel but for those that load constants, which loops do once, and those
+/// that only fill it up.
+int without_constants(const Case& test, const char* gpu) {
+  const InstructionTally code = straight_code(ptx_of(test), gpu);
+  return code.all() - code["NOP"] - code["MOV"] - code["HFMA2"];
+}
+
 bool approximates(const Case& test) {
   const std::optional<graph::ScalarOp> op = rkernel::scalar_op(test.op);
   return op && test.from == DType::f32 &&
-         std::ranges::find(ptx::approximate_functions, *op, &ptx::ApproximateFunction::op) !=
+         std::ranges::find(ptx::approximate_functions, *op, &codegen::ApproximateFunction::op) !=
              std::end(ptx::approximate_functions);
 }
 
@@ -187,5 +195,19 @@ TEST_SUITE("full") {
     const int of_all = operators * static_cast<int>(ptxas_gpus().size());
     CHECK(assembled >= of_all / (dyn::testing::full_sweeps() ? 1 : share));
     std::printf("note: ptxas assembled %d kernels of one operator\n", assembled);
+  }
+
+  TEST_CASE("machine code: costs count the instructions of approximate functions") {
+    if (nvdisasm_is_missing()) return;
+    dyn::testing::Sweep sweep(static_cast<int>(ptxas_gpus().size()));
+    for (const char* gpu : ptxas_gpus()) {
+      if (!sweep.takes()) continue;
+      const int around = without_constants({ExprOp::Neg, DType::f32, DType::f32}, gpu) - 1;
+      for (const codegen::ApproximateFunction& function : ptx::approximate_functions) {
+        const Case test{rkernel::expr_op(function.op), DType::f32, DType::f32};
+        INFO(test.name() << " for " << gpu);
+        CHECK(without_constants(test, gpu) - around == function.instructions);
+      }
+    }
   }
 }
