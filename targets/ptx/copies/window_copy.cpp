@@ -47,8 +47,8 @@ void WindowCopy::make_digits(Builder& builder, const WindowValues& values) {
   // A tensor without channels has no step, but its digits are computed.
   llvm::Value* channels = larger(builder, values.channels, builder.getInt64(1));
   digits_.push_back({low_word(builder, channels),
-                     vectors() ? builder.getInt64(size_of(source))
-                               : bytes_to(builder, values.channel_step, source),
+                     in_chunks() ? builder.getInt64(size_of(source))
+                                 : bytes_to(builder, values.channel_step, source),
                      nullptr, -1});
   int coordinate = layout_.checked();
   for (std::size_t i = layout_.axes.size(); i-- > 0;) {
@@ -169,8 +169,9 @@ Piece WindowCopy::piece_at(Builder& builder, const Tap& tap, llvm::Value* row,
               nullptr,
               nullptr,
               1};
-  if (vectors()) {
-    piece.bytes = builder.CreateSelect(exists, number(builder, chunk_bytes), number(builder, 0));
+  if (in_chunks()) {
+    piece.bytes =
+        builder.CreateSelect(exists, number(builder, pieces().chunk()), number(builder, 0));
     return piece;
   }
   piece.exists = exists;

@@ -26,7 +26,7 @@ struct WindowValues {
 ///
 /// At a ticket's start threads write where each row's window begins to a table in shared memory.
 /// The digits of a column's k are the channel and the tap along each axis: their distance is added
-/// to that of each row. Vectors need channels side by side, in whole chunks.
+/// to that of each row. Chunks need channels side by side, in whole ones.
 class WindowCopy final : public ColumnCopy {
  public:
   /// `m`: the axis that rows run along.

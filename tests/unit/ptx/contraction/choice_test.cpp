@@ -57,8 +57,7 @@ std::set<std::string> copies_of(const rkernel::Problem& problem, const std::vect
   const ContractionManifest manifest(problem, tiles);
   for (const GpuContractionClass& shape_class : manifest.classes()) {
     if (shape_class.tile.engine != engine) continue;
-    letters.insert(std::string(shape_class.a == Copy::Vectors ? "v" : "e") +
-                   (shape_class.b == Copy::Vectors ? "v" : "e") +
+    letters.insert(std::string{letter_of(shape_class.a), letter_of(shape_class.b)} +
                    (shape_class.b_order == BOrder::RowsAlongK ? "t" : ""));
   }
   return letters;
@@ -80,7 +79,7 @@ TEST_CASE(
   const rkernel::Problem half = narrowed(fixed.contraction(), DType::bf16);
   CHECK(copies_of(half, bf16_tiles, Engine::TensorCores) == Letters{"vv"});
   CHECK(copies_of(half, bf16_tiles, Engine::CudaCores) == Letters{"ee"});
-  // K is 100: rows of A are 200 bytes, no multiple of 16.
+  // K is 100: rows of A are 200 bytes, a multiple of 4 and not of 16.
   const LoweredGraph odd = lowered(R"(
 dim M in 0..9
 graph g(x: f32[M, 100]) -> (y: f32[M, 64]) {
@@ -89,7 +88,9 @@ graph g(x: f32[M, 100]) -> (y: f32[M, 64]) {
 }
 )");
   CHECK(copies_of(narrowed(odd.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
-        Letters{"ev"});
+        Letters{"wv"});
+  CHECK(copies_of(narrowed(odd.contraction(), DType::bf16), bf16_tiles, Engine::CudaCores) ==
+        Letters{"ee"});
   CHECK(copies_of(odd.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   // Columns from 4 on: 16 bytes of f32, 8 of bf16.
   const LoweredGraph slice = lowered(R"(
@@ -101,7 +102,18 @@ graph g(x: f32[M, 72]) -> (y: f32[M, 64]) {
 )");
   CHECK(copies_of(slice.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   CHECK(copies_of(narrowed(slice.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
-        Letters{"ev"});
+        Letters{"wv"});
+  // Even sizes are whole words, whatever they are; of odd ones nothing is known.
+  const LoweredGraph even = lowered(R"(
+dim M in 0..9
+dim K in 2..90 multiple 2
+graph g(x: f32[M, K], u: f32[K, 63]) -> (y: f32[M, 63]) {
+  y = matmul(x, u)
+  return y
+}
+)");
+  CHECK(copies_of(narrowed(even.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
+        Letters{"ve", "we"});
 }
 
 TEST_CASE("a transposed B lies along K on tensor cores") {

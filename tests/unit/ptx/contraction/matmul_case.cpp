@@ -157,6 +157,16 @@ std::int64_t steps_of(const MatmulCase& c) { return ceil_div(c.k, c.tile.block_k
 
 }  // namespace
 
+std::int64_t elements_of_chunk(Copy copy, DType dtype) {
+  const int bytes = copy == Copy::Vectors ? 16 : copy == Copy::Words ? 4 : 0;
+  return std::max<std::int64_t>(1, bytes / static_cast<int>(size_of(dtype)));
+}
+
+Copy random_copy(const choice::GpuTile& tile, std::mt19937_64& random) {
+  constexpr Copy copies[] = {Copy::Vectors, Copy::Elements, Copy::Words};
+  return copies[random() % (size_of(tile.operands) < sizeof(float) ? 3 : 2)];
+}
+
 std::array<std::int64_t, 2> WindowImages::counts() const {
   std::array<std::int64_t, 2> counts{};
   for (const std::size_t i : {0U, 1U}) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,11 @@ struct MatmulCase {
                           ///< twice is wrong
 };
 std::string to_string(const MatmulCase& c);
+
+/// Elements that a copy needs a row to be a multiple of: 1 where there is no chunk.
+std::int64_t elements_of_chunk(Copy copy, DType dtype);
+/// One that a tile can have of a factor: of words only where elements have fewer than 4 bytes.
+Copy random_copy(const choice::GpuTile& tile, std::mt19937_64& random);
 
 /// The accumulators, and the bias, are f32 or i32.
 DType sum_dtype(const MatmulCase& c);

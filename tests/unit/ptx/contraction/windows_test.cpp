@@ -32,10 +32,9 @@ WindowImages random_images(const MatmulCase& form, std::mt19937_64& random) {
   WindowImages images{.images = draw(1, 3), .height = draw(1, 9), .width = draw(1, 11)};
   images.size = form.windows->size;
   images.outside = form.windows->outside;
-  const auto vector = static_cast<std::int64_t>(16 / size_of(form.a));
-  const bool vectors = form.a_copy == Copy::Vectors;
-  images.channels = vectors ? vector * draw(1, 5) : draw(1, 21);
-  images.slack = vectors ? vector * draw(0, 1) : draw(0, 3);
+  const std::int64_t chunk = elements_of_chunk(form.a_copy, form.a);
+  images.channels = chunk > 1 ? chunk * draw(1, 5) : draw(1, 21);
+  images.slack = chunk > 1 ? chunk * draw(0, 1) : draw(0, 3);
   for (const std::size_t i : {0U, 1U}) {
     images.stride[i] = draw(1, 3);
     images.dilation[i] = draw(1, 3);
@@ -81,8 +80,9 @@ void check_images(MatmulCase c, std::mt19937_64& random, int rounds) {
     const bool strips = c.a_copy == Copy::Strips;
     set_windows(c, strips ? random_strips(c, random) : random_images(c, random));
     c.n = 1 + static_cast<std::int64_t>(random() % 70);
-    c.b_slack = c.b_copy == Copy::Vectors ? (16 - c.n % 16) : static_cast<std::int64_t>(i % 3);
-    c.offset = c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors ? 16 : i % 4;
+    const std::int64_t chunk = elements_of_chunk(c.b_copy, c.b);
+    c.b_slack = chunk > 1 ? chunk - c.n % chunk : static_cast<std::int64_t>(i % 3);
+    c.offset = chunk > 1 || elements_of_chunk(c.a_copy, c.a) > 1 ? 16 : i % 4;
     c.blocks = 1 + static_cast<int>(random() % 3);
     check_windows(matmul, c, random);
   }
@@ -91,7 +91,7 @@ void check_images(MatmulCase c, std::mt19937_64& random, int rounds) {
 MatmulCase form_of(const choice::GpuTile& tile, Copy copy, std::array<std::int64_t, 2> taps) {
   MatmulCase c;
   c.tile = with_table(tile);
-  c.a = c.b = copy == Copy::Vectors || tile.integers() ? tile.operands : DType::f32;
+  c.a = c.b = copy != Copy::Elements || tile.integers() ? tile.operands : DType::f32;
   c.a_copy = c.b_copy = copy;
   set_windows(c, {.size = taps});
   if (tile.integers()) {
@@ -138,10 +138,11 @@ TEST_CASE("windows: products on CUDA cores have the bits of a loop of fused mult
       check_images(form_of(small_cuda_tile(), copy, taps), random, 6);
 }
 
-TEST_CASE("windows: products on tensor cores, from copies of either kind") {
+TEST_CASE("windows: products on tensor cores, from copies of each kind") {
   std::mt19937_64 random(contraction_seed());
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
-    for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
+    for (const Copy copy : {Copy::Vectors, Copy::Words, Copy::Elements}) {
+      if (copy == Copy::Words && dtype == DType::f32) continue;
       MatmulCase c = form_of(small_tensor_tile(dtype), copy, {3, 2});
       c.bias = c.gelu = true;
       check_images(c, random, 4);
@@ -152,7 +153,7 @@ TEST_CASE("windows: products on tensor cores, from copies of either kind") {
 
 TEST_CASE("windows: products of bytes, whose zero point stands outside of the tensor") {
   std::mt19937_64 random(contraction_seed());
-  for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
+  for (const Copy copy : {Copy::Vectors, Copy::Words, Copy::Elements}) {
     for (const std::int64_t outside : {0, 114, 255}) {
       MatmulCase c = form_of(small_tensor_tile(DType::i8), copy, {3, 2});
       c.windows->outside = outside;
