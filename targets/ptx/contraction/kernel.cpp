@@ -328,7 +328,8 @@ class GpuContractionKernel final : public ContractionKernel {
   // both. All that have strips agree on them.
   int vectors_of(std::span<const std::int64_t> ints) const {
     int vectors = manifest_.strips(slots_, ints) ? 1 : 0;
-    for (const GpuTile& tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
+    for (GpuTile tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
+      tile.strip_bytes = 0;
       vectors = 4 * vectors + 2 * (manifest_.a_copy(tile, slots_, ints) == Copy::Vectors) +
                 (manifest_.b_copy(tile, slots_, ints) == Copy::Vectors);
     }

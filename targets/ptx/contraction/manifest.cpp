@@ -83,11 +83,11 @@ std::vector<Copy> ContractionManifest::a_copies(const GpuTile& tile) const {
   const int factor = problem_.contraction->a;
   const Operand& a = problem_.operands[static_cast<std::size_t>(factor)];
   const DType dtype = staged(tile, factor);
-  if (tile.strip_bytes == 0) return copies_for(a, problem_.contraction->k, dtype);
-  const Copy less = less_than_vectors(a, problem_.contraction->k, dtype);
-  const std::optional<bool> strips = provably_strips(a);
-  if (!strips) return {Copy::Strips, less};
-  return {*strips ? Copy::Strips : less};
+  const std::optional<bool> strips = tile.strip_bytes > 0 ? provably_strips(a) : false;
+  if (strips == true) return {Copy::Strips};
+  std::vector<Copy> copies = copies_for(a, problem_.contraction->k, dtype);
+  if (!strips) copies.insert(copies.begin(), Copy::Strips);
+  return copies;
 }
 
 void ContractionManifest::add_classes(const GpuTile& tile,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "targets/ptx/tile/strip_layout.hpp"
+#include "targets/ptx/tile/window_layout.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -34,8 +35,11 @@ ChunkNeeds needs_of(const Operand& operand, int inner) {
   }
   if (!operand.window) return needs;
   needs.unit = operand.window->channel_step;
-  needs.whole.push_back(operand.window->channels);
-  for (const rkernel::WindowAxis& axis : operand.window->axes) needs.whole.push_back(axis.step);
+  const bool in_runs = window_layout(*operand.window).in_runs;
+  const rkernel::WindowAxis& last = operand.window->axes.back();
+  needs.whole.push_back(in_runs ? last.size * operand.window->channels : operand.window->channels);
+  for (const rkernel::WindowAxis& axis : operand.window->axes)
+    needs.whole.push_back(in_runs && &axis == &last ? axis.stride * axis.step : axis.step);
   return needs;
 }
 
@@ -78,9 +82,16 @@ bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype,
   }
   if (!operand.window) return all;
   const codegen::WindowSlots& window = slots.window(index);
-  return all && value(window.channel_step) == 1 && is_whole(window.channels) &&
+  const bool in_runs = window_layout(*operand.window).in_runs;
+  const codegen::WindowAxisSlots& last = window.axes.back();
+  const auto are_whole = [&](int times, int slot) {
+    return value(times) * value(slot) % vector == 0;
+  };
+  return all && value(window.channel_step) == 1 &&
+         (in_runs ? are_whole(last.size, window.channels) : is_whole(window.channels)) &&
          std::ranges::all_of(window.axes, [&](const codegen::WindowAxisSlots& axis) {
-           return is_whole(axis.step);
+           return in_runs && &axis == &last ? are_whole(axis.stride, axis.step)
+                                            : is_whole(axis.step);
          });
 }
 

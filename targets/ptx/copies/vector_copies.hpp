@@ -12,7 +12,8 @@ namespace dyn::ptx {
 
 /// A copy of chunks, of 16 bytes or of words of 4, needs the dtype of the tile, stride 1 along
 /// `inner`, and a start of every row that is a multiple of a chunk; where rows are windows,
-/// channels side by side, and such a start of every tap. Buffers begin at such an address
+/// channels side by side, and such a start of every tap, or
+/// of every run of taps (WindowLayout::in_runs). Buffers begin at such an address
 /// (rkernel::Device::allocate). none: the strides leave it open.
 std::optional<bool> provably_vectors(const rkernel::Operand& operand, int inner, DType tile_dtype);
 

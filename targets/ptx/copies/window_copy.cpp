@@ -46,6 +46,7 @@ void WindowCopy::make_digits(Builder& builder, const WindowValues& values) {
   const DType source = pieces().source();
   // A tensor without channels has no step, but its digits are computed.
   llvm::Value* channels = larger(builder, values.channels, builder.getInt64(1));
+  if (layout_.in_runs) channels = builder.CreateMul(channels, values.axes.back().size);
   digits_.push_back({low_word(builder, channels),
                      in_chunks() ? builder.getInt64(size_of(source))
                                  : bytes_to(builder, values.channel_step, source),
@@ -57,7 +58,7 @@ void WindowCopy::make_digits(Builder& builder, const WindowValues& values) {
       --coordinate;
       extents_.insert(extents_.begin(), low_word(builder, axis.extent));
     }
-    if (!layout_.axes[i].has_taps) continue;
+    if (!layout_.axes[i].has_taps || (layout_.in_runs && i + 1 == layout_.axes.size())) continue;
     digits_.push_back({low_word(builder, axis.size),
                        bytes_to(builder, builder.CreateMul(axis.dilation, axis.step), source),
                        low_word(builder, axis.dilation),

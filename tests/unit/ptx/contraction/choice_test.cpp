@@ -1,6 +1,7 @@
 // A contraction's manifest, and the choice among its candidates at every shape.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -114,6 +115,28 @@ graph g(x: f32[M, K], u: f32[K, 63]) -> (y: f32[M, 63]) {
 )");
   CHECK(copies_of(narrowed(even.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
         Letters{"ve", "we"});
+}
+
+TEST_CASE("patches are copied as vectors where each row of an image is whole ones") {
+  const auto f32_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
+  const auto bf16_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::bf16, false);
+  const auto patches = [](const char* x, const char* type) {
+    return lowered(fmt::format(R"(
+dim B in 1..9
+dim W in 16..999
+graph g(x: f32[B, 224, {}, 3]) -> (y: {}) {{
+  y = conv(x, w: f32[16, 16, 3, 64]) strides=[16, 16]
+  return y
+}}
+)",
+                               x, type));
+  };
+  const LoweredGraph known = patches("224", "f32[B, 14, 14, 64]"),
+                     open = patches("W", "f32[B, 14, floordiv(W, 16), 64]");
+  CHECK(copies_of(known.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
+  CHECK(copies_of(narrowed(known.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
+        Letters{"vv"});
+  CHECK(copies_of(open.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv", "ev"});
 }
 
 TEST_CASE("a transposed B lies along K on tensor cores") {

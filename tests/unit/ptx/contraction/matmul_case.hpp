@@ -29,6 +29,8 @@ struct WindowImages {
   std::array<std::int64_t, 2> size{3, 3}, stride{1, 1}, dilation{1, 1}, before{1, 1}, after{1, 1};
   std::int64_t slack = 0;    ///< elements after the channels of a pixel
   std::int64_t outside = 0;  ///< an element outside, of bytes
+  bool inside = false;  ///< it is known that no window reaches beyond, nor a dilation but 1; then
+                        ///< so are strides and channels, and there is no padding and no slack
 
   std::array<std::int64_t, 2> counts() const;
   std::int64_t elements() const { return images * height * width * (channels + slack); }
