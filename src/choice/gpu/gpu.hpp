@@ -134,6 +134,7 @@ struct GpuContraction {
   double a_element_bytes = 4, b_element_bytes = 4;
   bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose
                                             ///< dtype has as many bytes; else by element
+  bool a_words = false, b_words = false;    ///< of fewer than 4 bytes, are copied 4 at a time
   bool windows = false;                     ///< rows of A are windows
   double a_strips = 0;   ///< elements that a block copies of the tensor for each element of its
                          ///< windows, where it takes these from shared memory; 0: it does not

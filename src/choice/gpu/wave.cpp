@@ -54,32 +54,46 @@ bool copies_vectors(const GpuContraction& shape, const GpuTile& tile) {
          copies_vectors(shape.b_vectors, shape.b_element_bytes, tile);
 }
 
+// An operand's elements, and how they are copied to shared memory.
+struct CopiedFactor {
+  double element_bytes, chunk_bytes;  ///< chunk_bytes: of a copy that converts nothing; 0: elements
+};
+CopiedFactor copied(bool vectors, bool words, double element_bytes, const GpuTile& tile) {
+  const double chunk = copies_vectors(vectors, element_bytes, tile) ? vector_bytes
+                       : copies_vectors(words, element_bytes, tile) ? word_bytes
+                                                                    : 0;
+  return {element_bytes, chunk};
+}
+CopiedFactor copied_a(const GpuContraction& shape, const GpuTile& tile) {
+  return copied(shape.a_vectors, shape.a_words, shape.a_element_bytes, tile);
+}
+CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
+  return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
+}
+
 // Else what is converted on its way waits in registers, and the block with it; strips are there.
 bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
-  const double size = static_cast<double>(size_of(tile.operands));
-  const auto copied = [&](bool vectors, double element_bytes) {
-    return copies_vectors(vectors, element_bytes, tile) ||
-           (size == sizeof(float) && element_bytes == sizeof(float));
+  const auto waits = [&](const CopiedFactor& factor) {
+    return factor.chunk_bytes == 0 &&
+           (size_of(tile.operands) != sizeof(float) || factor.element_bytes != sizeof(float));
   };
-  return (shape.a_strips > 0 || copied(shape.a_vectors, shape.a_element_bytes)) &&
-         copied(shape.b_vectors, shape.b_element_bytes);
+  return (shape.a_strips > 0 || !waits(copied_a(shape, tile))) && !waits(copied_b(shape, tile));
 }
 
 // Instructions of the whole block to bring one stage to shared memory.
 double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
   const Calibration& counted = default_calibration();
-  const auto of = [&](bool vectors, double element_bytes, double elements, bool windows) {
+  const auto of = [&](const CopiedFactor& factor, double elements, bool windows) {
     const double more = windows ? counted.gpu_window_copy_instructions : 0;
-    if (!copies_vectors(vectors, element_bytes, tile))
-      return elements * (counted.gpu_element_copy_instructions + more);
-    return elements * element_bytes / vector_bytes * (counted.gpu_vector_copy_instructions + more);
+    if (factor.chunk_bytes == 0) return elements * (counted.gpu_element_copy_instructions + more);
+    return elements * factor.element_bytes / factor.chunk_bytes *
+           (counted.gpu_vector_copy_instructions + more);
   };
-  const double a_elements = static_cast<double>(tile.block_m) * tile.block_k;
-  return ((shape.a_strips > 0
-               ? a_elements * counted.gpu_strip_copy_instructions
-               : of(shape.a_vectors, shape.a_element_bytes, a_elements, shape.windows)) +
-          of(shape.b_vectors, shape.b_element_bytes,
-             static_cast<double>(tile.block_n) * tile.block_k, false)) /
+  const double a_elements = static_cast<double>(tile.block_m) * tile.block_k,
+               b_elements = static_cast<double>(tile.block_n) * tile.block_k;
+  return ((shape.a_strips > 0 ? a_elements * counted.gpu_strip_copy_instructions
+                              : of(copied_a(shape, tile), a_elements, shape.windows)) +
+          of(copied_b(shape, tile), b_elements, false)) /
          warp_lanes;
 }
 

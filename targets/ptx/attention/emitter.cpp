@@ -162,7 +162,7 @@ class AttentionEmitter final : public rkernel::Emitter {
   }
   void prepare_matrix(AttentionMatrix& matrix) {
     matrix.base = values_.base(matrix.operand);
-    llvm::Value* columns = matrix.copy.vectors()
+    llvm::Value* columns = matrix.copy.in_chunks()
                                ? static_cast<llvm::Value*>(values_.wide(1))
                                : values_.stride(matrix.operand, matrix.column_axis);
     if (matrix.operand != attention_.q) {

@@ -74,10 +74,11 @@ void FactorBands::prepare(const LaunchValues& values) {
 
 void FactorBands::prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth) {
   const bool rows_along_k = &matrix == &b_ && b_rows_are_k_;
-  matrix.stride_i = copy.vectors() && rows_along_k ? values_->wide(1)
-                                                   : values_->stride(matrix.operand, matrix.across);
+  matrix.stride_i = copy.in_chunks() && rows_along_k
+                        ? values_->wide(1)
+                        : values_->stride(matrix.operand, matrix.across);
   llvm::Value *rows = matrix.stride_i,
-              *columns = copy.vectors() && !rows_along_k
+              *columns = copy.in_chunks() && !rows_along_k
                              ? values_->wide(1)
                              : values_->stride(matrix.operand, contraction_.k);
   if (rows_along_k) std::swap(rows, columns);

@@ -316,9 +316,10 @@ class GpuContractionKernel final : public ContractionKernel {
 
   GpuContraction shape_for(const GpuTile& tile, GpuContraction shape,
                            std::span<const std::int64_t> ints) const {
-    shape.a_vectors = manifest_.a_vectors(tile, slots_, ints);
-    shape.b_vectors = manifest_.b_vectors(tile, slots_, ints);
-    if (manifest_.a_copy(tile, slots_, ints) == Copy::Strips) {
+    const Copy a = manifest_.a_copy(tile, slots_, ints), b = manifest_.b_copy(tile, slots_, ints);
+    shape.a_vectors = a == Copy::Vectors, shape.a_words = a == Copy::Words;
+    shape.b_vectors = b == Copy::Vectors, shape.b_words = b == Copy::Words;
+    if (a == Copy::Strips) {
       const StripLayout strips = strip_layout(*problem_, tile).value();
       shape.a_strips = static_cast<double>(strips.step) / strips.run;
     }
@@ -329,9 +330,10 @@ class GpuContractionKernel final : public ContractionKernel {
   // both. All that have strips agree on them.
   int vectors_of(std::span<const std::int64_t> ints) const {
     int vectors = manifest_.strips(slots_, ints) ? 1 : 0;
-    for (const GpuTile& tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
-      vectors = 4 * vectors + 2 * manifest_.a_vectors(tile, slots_, ints) +
-                manifest_.b_vectors(tile, slots_, ints);
+    for (GpuTile tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
+      tile.strip_bytes = 0;
+      vectors = 4 * vectors + 2 * (manifest_.a_copy(tile, slots_, ints) == Copy::Vectors) +
+                (manifest_.b_copy(tile, slots_, ints) == Copy::Vectors);
     }
     return vectors;
   }

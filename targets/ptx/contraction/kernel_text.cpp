@@ -39,9 +39,11 @@ std::string regions_text(const std::vector<GpuTile>& tiles,
 }
 
 std::string copies_text(const choice::GpuContraction& met) {
-  const auto way = [](bool vectors) { return vectors ? Copy::Vectors : Copy::Elements; };
-  const Copy a = met.a_strips > 0 ? Copy::Strips : way(met.a_vectors);
-  return fmt::format("A {}, B {}", text_of(a), text_of(way(met.b_vectors)));
+  const auto way = [](bool vectors, bool words) {
+    return vectors ? Copy::Vectors : words ? Copy::Words : Copy::Elements;
+  };
+  const Copy a = met.a_strips > 0 ? Copy::Strips : way(met.a_vectors, met.a_words);
+  return fmt::format("A {}, B {}", text_of(a), text_of(way(met.b_vectors, met.b_words)));
 }
 
 }  // namespace

@@ -18,9 +18,17 @@ using rkernel::Problem;
 /// Shorter reductions are not worth the exchange of sums through memory.
 constexpr std::int64_t least_split_depth = 256;
 
-std::vector<Copy> copies_for(std::optional<bool> vectors) {
-  if (!vectors) return {Copy::Vectors, Copy::Elements};
-  return {*vectors ? Copy::Vectors : Copy::Elements};
+// Where an operand is not copied as vectors. Sizes that leave words open have no class for them:
+// there would be too many.
+Copy less_than_vectors(const Operand& operand, int inner, DType dtype) {
+  return provably_words(operand, inner, dtype) == true ? Copy::Words : Copy::Elements;
+}
+
+std::vector<Copy> copies_for(const Operand& operand, int inner, DType dtype) {
+  const std::optional<bool> vectors = provably_vectors(operand, inner, dtype);
+  if (vectors == true) return {Copy::Vectors};
+  const Copy less = less_than_vectors(operand, inner, dtype);
+  return vectors ? std::vector{less} : std::vector{Copy::Vectors, less};
 }
 
 bool may_be_unit(graph::Dim stride) {
@@ -74,11 +82,12 @@ int ContractionManifest::b_inner(const GpuTile& tile) const {
 std::vector<Copy> ContractionManifest::a_copies(const GpuTile& tile) const {
   const int factor = problem_.contraction->a;
   const Operand& a = problem_.operands[static_cast<std::size_t>(factor)];
-  if (tile.strip_bytes == 0)
-    return copies_for(provably_vectors(a, problem_.contraction->k, staged(tile, factor)));
-  const std::optional<bool> strips = provably_strips(a);
-  if (!strips) return {Copy::Strips, Copy::Elements};
-  return {*strips ? Copy::Strips : Copy::Elements};
+  const DType dtype = staged(tile, factor);
+  const std::optional<bool> strips = tile.strip_bytes > 0 ? provably_strips(a) : false;
+  if (strips == true) return {Copy::Strips};
+  std::vector<Copy> copies = copies_for(a, problem_.contraction->k, dtype);
+  if (!strips) copies.insert(copies.begin(), Copy::Strips);
+  return copies;
 }
 
 void ContractionManifest::add_classes(const GpuTile& tile,
@@ -86,7 +95,7 @@ void ContractionManifest::add_classes(const GpuTile& tile,
   const rkernel::Contraction& contraction = *problem_.contraction;
   const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
   for (const Copy a_copy : a_copies(tile)) {
-    for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.staged(b.dtype))))
+    for (const Copy b_copy : copies_for(b, b_inner(tile), tile.staged(b.dtype)))
       classes.push_back({tile,
                          a_copy,
                          b_copy,
@@ -108,12 +117,6 @@ void ContractionManifest::add_pair(const choice::GpuPair& pair) {
   pairs_.push_back(pair);
 }
 
-bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
-                                    std::span<const std::int64_t> ints) const {
-  const int a = problem_.contraction->a;
-  return vectors_now(problem_, a, problem_.contraction->k, staged(tile, a), slots, ints);
-}
-
 bool ContractionManifest::strips(const codegen::SlotTable& slots,
                                  std::span<const std::int64_t> ints) const {
   const int a = problem_.contraction->a;
@@ -123,14 +126,21 @@ bool ContractionManifest::strips(const codegen::SlotTable& slots,
 
 Copy ContractionManifest::a_copy(const GpuTile& tile, const codegen::SlotTable& slots,
                                  std::span<const std::int64_t> ints) const {
-  if (tile.strip_bytes > 0) return strips(slots, ints) ? Copy::Strips : Copy::Elements;
-  return a_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
+  if (tile.strip_bytes > 0 && strips(slots, ints)) return Copy::Strips;
+  return copy_now(problem_.contraction->a, problem_.contraction->k, tile, slots, ints);
 }
 
-bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
-                                    std::span<const std::int64_t> ints) const {
-  const int b = problem_.contraction->b;
-  return vectors_now(problem_, b, b_inner(tile), staged(tile, b), slots, ints);
+Copy ContractionManifest::b_copy(const GpuTile& tile, const codegen::SlotTable& slots,
+                                 std::span<const std::int64_t> ints) const {
+  return copy_now(problem_.contraction->b, b_inner(tile), tile, slots, ints);
+}
+
+Copy ContractionManifest::copy_now(int factor, int inner, const GpuTile& tile,
+                                   const codegen::SlotTable& slots,
+                                   std::span<const std::int64_t> ints) const {
+  const DType dtype = staged(tile, factor);
+  if (vectors_now(problem_, factor, inner, dtype, slots, ints)) return Copy::Vectors;
+  return less_than_vectors(problem_.operands[static_cast<std::size_t>(factor)], inner, dtype);
 }
 
 std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile,
@@ -138,7 +148,7 @@ std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile,
                                                      const codegen::SlotTable& slots,
                                                      std::span<const std::int64_t> ints) const {
   const Copy a = a_copy(tile, slots, ints);
-  const Copy b = b_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
+  const Copy b = b_copy(tile, slots, ints);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const GpuContractionClass& own = classes_[i];
     if (own.tile == tile && own.second == second && own.a == a && own.b == b) return i;

@@ -33,13 +33,10 @@ class ContractionManifest {
   /// True where the classes of one region let tickets share tiles: K can be long enough.
   bool splits() const noexcept { return splits_; }
   const std::vector<GpuContractionClass>& classes() const noexcept { return classes_; }
-  /// True where a tile copies A (B) 16 bytes at a time for these values of the problem's slots.
-  bool a_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots,
-                 std::span<const std::int64_t> ints) const;
-  bool b_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots,
-                 std::span<const std::int64_t> ints) const;
-  /// The way in which a tile copies A for these values.
+  /// The way in which a tile copies A (B) for these values of the problem's slots.
   Copy a_copy(const choice::GpuTile& tile, const codegen::SlotTable& slots,
+              std::span<const std::int64_t> ints) const;
+  Copy b_copy(const choice::GpuTile& tile, const codegen::SlotTable& slots,
               std::span<const std::int64_t> ints) const;
   /// True where tiles that have strips use them for these values.
   bool strips(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
@@ -66,6 +63,9 @@ class ContractionManifest {
                                   const std::optional<choice::GpuTile>& second,
                                   const codegen::SlotTable& slots,
                                   std::span<const std::int64_t> ints) const;
+  /// Of a factor, without strips.
+  Copy copy_now(int factor, int inner, const choice::GpuTile& tile, const codegen::SlotTable& slots,
+                std::span<const std::int64_t> ints) const;
   void add_pair(const choice::GpuPair& pair);
 
   const rkernel::Problem& problem_;

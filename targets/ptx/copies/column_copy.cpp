@@ -25,7 +25,7 @@ ColumnCopy::ColumnCopy(const SharedTile& tile, const PieceCopies& copies, int th
     : OperandCopy(copies),
       tile_(tile),
       threads_(threads),
-      units_in_row_(vectors() ? tile.chunks() : tile.row_bytes / bytes_of(copies.tile())),
+      units_in_row_(tile.row_bytes / copies.unit_bytes()),
       rows_between_(std::max(1, threads / units_in_row_)),
       rows_(static_cast<int>(ceil_div(tile.rows, rows_between_))),
       columns_(static_cast<std::size_t>(std::max(1, units_in_row_ / threads))) {
@@ -37,9 +37,6 @@ ColumnCopy::ColumnCopy(const SharedTile& tile, const PieceCopies& copies, int th
   }
 }
 
-int ColumnCopy::unit_elements() const {
-  return vectors() ? chunk_bytes / bytes_of(pieces().source()) : 1;
-}
 int ColumnCopy::block_k() const { return tile_.row_bytes / bytes_of(pieces().tile()); }
 
 void ColumnCopy::prepare_columns(Builder& builder, llvm::Value* thread, llvm::Value* depth,
@@ -54,8 +51,8 @@ void ColumnCopy::prepare_columns(Builder& builder, llvm::Value* thread, llvm::Va
     column.unit = columns_.size() == 1
                       ? builder.CreateURem(thread, number(builder, units_in_row_))
                       : builder.CreateAdd(thread, number(builder, static_cast<int>(i) * threads_));
-    column.first =
-        digits_of(builder, builder.CreateMul(column.unit, number(builder, unit_elements())));
+    column.first = digits_of(
+        builder, builder.CreateMul(column.unit, number(builder, pieces().unit_elements())));
     if (rows_ > most_straight_rows) continue;
     const int places = tile_.period() / std::gcd(rows_between_, tile_.period());
     for (int row = 0; row < std::min(places, rows_); ++row)
@@ -75,8 +72,7 @@ Values ColumnCopy::digits_of(Builder& builder, llvm::Value* k) const {
 }
 
 llvm::Value* ColumnCopy::place_of(Builder& builder, const Column& column, llvm::Value* row) const {
-  if (vectors()) return tile_.chunk_offset(builder, row, column.unit);
-  return tile_.element_offset(builder, row, column.unit, bytes_of(pieces().tile()));
+  return tile_.element_offset(builder, row, column.unit, pieces().unit_bytes());
 }
 
 llvm::Value* ColumnCopy::row_at(Builder& builder, llvm::Value* trip, int index) const {
@@ -85,8 +81,9 @@ llvm::Value* ColumnCopy::row_at(Builder& builder, llvm::Value* trip, int index) 
 }
 
 llvm::Value* ColumnCopy::k_of(Builder& builder, const Column& column, llvm::Value* step) const {
-  return builder.CreateAdd(builder.CreateMul(step, number(builder, block_k())),
-                           builder.CreateMul(column.unit, number(builder, unit_elements())));
+  return builder.CreateAdd(
+      builder.CreateMul(step, number(builder, block_k())),
+      builder.CreateMul(column.unit, number(builder, pieces().unit_elements())));
 }
 
 OperandCopy::Position ColumnCopy::position_at(Builder& builder, llvm::Value* step) const {

@@ -55,7 +55,6 @@ class ColumnCopy : public OperandCopy {
 
  private:
   std::size_t digits() const { return radices_.size() + 1; }
-  int unit_elements() const;
   int block_k() const;
   std::vector<llvm::Value*> digits_of(codegen::Builder& builder, llvm::Value* k) const;
   llvm::Value* place_of(codegen::Builder& builder, const Column& column, llvm::Value* row) const;

@@ -43,7 +43,7 @@ TileCopy::TileCopy(const SharedTile& tile, const PieceCopies& copies, int thread
       tile_(tile),
       threads_(threads),
       depth_along_(depth_along),
-      units_in_row_(vectors() ? tile.chunks() : tile.row_bytes / bytes_of(copies.tile())) {}
+      units_in_row_(tile.row_bytes / copies.unit_bytes()) {}
 
 void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
                        llvm::Value* column_stride, llvm::Value* depth) {
@@ -55,8 +55,8 @@ void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_s
   along_rows_ = builder.CreateICmpEQ(row_stride, builder.getInt64(1));
   // A loaded element must exist, and elements outside of the tile may not exist.
   if (!asynchronous() && units(walked_in_row()) % threads_ != 0) return;
-  walk_ = vectors() || tile_.swizzled || !asynchronous() ? walk_down(builder)
-                                                         : walk_either_way(builder);
+  walk_ = in_chunks() || tile_.swizzled || !asynchronous() ? walk_down(builder)
+                                                           : walk_either_way(builder);
 }
 
 void TileCopy::prepare(Builder& builder, llvm::Value* thread, RowDistance distance,
@@ -70,7 +70,7 @@ void TileCopy::prepare(Builder& builder, llvm::Value* thread, RowDistance distan
 
 int TileCopy::elements_walked() const { return asynchronous() ? 1 : group; }
 int TileCopy::walked_in_row() const {
-  return vectors() ? units_in_row_ : units_in_row_ / elements_walked();
+  return in_chunks() ? units_in_row_ : units_in_row_ / elements_walked();
 }
 int TileCopy::copies(int in_row) const { return (units(in_row) + threads_ - 1) / threads_; }
 int TileCopy::straight_copies(int in_row) const {
@@ -94,23 +94,22 @@ llvm::Value* TileCopy::inside(Builder& builder, llvm::Value* first, int copy, in
 TileCopy::Unit TileCopy::unit_at(Builder& builder, llvm::Value* index) const {
   const auto quotient = [&](int by) { return builder.CreateUDiv(index, number(builder, by)); };
   const auto remainder = [&](int by) { return builder.CreateURem(index, number(builder, by)); };
-  if (vectors()) return {quotient(units_in_row_), remainder(units_in_row_)};
+  if (in_chunks()) return {quotient(units_in_row_), remainder(units_in_row_)};
   return {builder.CreateSelect(along_rows_, remainder(tile_.rows), quotient(units_in_row_)),
           builder.CreateSelect(along_rows_, quotient(tile_.rows), remainder(units_in_row_))};
 }
 
 llvm::Value* TileCopy::place_of(Builder& builder, const Unit& unit) const {
-  if (vectors()) return tile_.chunk_offset(builder, unit.row, unit.column);
-  return tile_.element_offset(builder, unit.row, unit.column, bytes_of(pieces().tile()));
+  return tile_.element_offset(builder, unit.row, unit.column, pieces().unit_bytes());
 }
 
 llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
   const auto wide = [&](llvm::Value* value) {
     return builder.CreateZExt(value, builder.getInt64Ty());
   };
-  llvm::Value* column = vectors()
-                            ? wide(builder.CreateMul(unit.column, number(builder, chunk_bytes)))
-                            : builder.CreateMul(wide(unit.column), column_bytes_);
+  llvm::Value* column =
+      in_chunks() ? wide(builder.CreateMul(unit.column, number(builder, pieces().chunk())))
+                  : builder.CreateMul(wide(unit.column), column_bytes_);
   llvm::Value* row = distance_ ? builder.CreateMul(distance_(unit.row),
                                                    builder.getInt64(size_of(pieces().source())))
                                : builder.CreateMul(wide(unit.row), row_bytes_);
@@ -126,7 +125,7 @@ std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
   if (straight_copies(in_row) != copies(in_row) && straight_copies(in_row) % places != 0)
     return std::nullopt;
   llvm::Value* column = builder.CreateMul(builder.CreateURem(thread_, number(builder, in_row)),
-                                          number(builder, vectors() ? 1 : elements_walked()));
+                                          number(builder, in_chunks() ? 1 : elements_walked()));
   const Unit first{builder.CreateUDiv(thread_, number(builder, in_row)), column};
   Walk walk{source_of(builder, first),
             builder.CreateMul(row_bytes_, builder.getInt64(static_cast<std::uint64_t>(rows))),
@@ -144,7 +143,7 @@ std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
 // True where neighbouring elements of a row are neighbours in memory and, where elements are copied
 // in groups, each row begins with a whole group.
 llvm::Value* TileCopy::walks_down(Builder& builder) const {
-  if (vectors()) return nullptr;
+  if (in_chunks()) return nullptr;
   if (asynchronous()) return builder.CreateNot(along_rows_);
   llvm::Value* neighbours =
       builder.CreateICmpEQ(column_bytes_, builder.getInt64(size_of(pieces().source())));
@@ -193,7 +192,7 @@ OperandCopy::Position TileCopy::enter(Builder& builder, const TileBand& band) {
       builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
   whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()),
                                       number(builder, 0));
-  return {vectors() ? at_byte(builder, first, walk_->first) : first};
+  return {in_chunks() ? at_byte(builder, first, walk_->first) : first};
 }
 
 std::vector<llvm::Value*> TileCopy::band() const {
@@ -220,12 +219,12 @@ void TileCopy::issue(Builder& builder, const Position& at, llvm::Value* step,
   llvm::Value* position = at.front();
   if (!walk_) return copy_singly(builder, position, destination, existing(builder, step));
   const auto whole = [&] {
-    copy_walking(builder, vectors() ? position : at_byte(builder, position, walk_->first),
+    copy_walking(builder, in_chunks() ? position : at_byte(builder, position, walk_->first),
                  destination, nullptr);
   };
   const auto part = [&] {
     const Extents extents = existing(builder, step);
-    if (vectors())
+    if (in_chunks())
       copy_walking(builder, position, destination, &extents);
     else
       copy_singly(builder, position, destination, extents);
@@ -247,10 +246,11 @@ llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents,
                                       const Unit& chunk) const {
   llvm::Value* columns =
       builder.CreateMul(extents.columns, number(builder, bytes_of(pieces().source())));
-  llvm::Value* left =
-      builder.CreateSub(columns, builder.CreateMul(chunk.column, number(builder, chunk_bytes)));
+  llvm::Value* left = builder.CreateSub(
+      columns, builder.CreateMul(chunk.column, number(builder, pieces().chunk())));
   left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, number(builder, 0));
-  left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, number(builder, chunk_bytes));
+  left =
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, number(builder, pieces().chunk()));
   return builder.CreateSelect(builder.CreateICmpSLT(chunk.row, extents.rows), left,
                               number(builder, 0));
 }
@@ -289,8 +289,8 @@ std::vector<Piece> TileCopy::walk(Builder& builder, llvm::Value* from, llvm::Val
         at_byte(builder, destination, walk_->places[static_cast<std::size_t>(i % places)]);
     if (i >= places)
       place = at_byte(builder, place, builder.CreateMul(walk_->turn, number(builder, i / places)));
-    llvm::Value* bytes =
-        extents == nullptr ? number(builder, chunk_bytes) : existing_bytes(builder, *extents, unit);
+    llvm::Value* bytes = extents == nullptr ? number(builder, pieces().chunk())
+                                            : existing_bytes(builder, *extents, unit);
     walked.push_back({from, place, nullptr, bytes, inside(builder, first, i, walked_in_row()),
                       elements_walked()});
   }
@@ -319,7 +319,7 @@ Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* 
   llvm::Value* from = at_byte(builder, position, source_of(builder, unit));
   llvm::Value* place = at_byte(builder, destination, place_of(builder, unit));
   llvm::Value* within = inside(builder, first, copy, units_in_row_);
-  if (vectors()) return {from, place, nullptr, existing_bytes(builder, extents, unit), within, 1};
+  if (in_chunks()) return {from, place, nullptr, existing_bytes(builder, extents, unit), within, 1};
   llvm::Value* exists = builder.CreateAnd(builder.CreateICmpSLT(unit.row, extents.rows),
                                           builder.CreateICmpSLT(unit.column, extents.columns));
   if (within != nullptr) exists = builder.CreateAnd(exists, within);

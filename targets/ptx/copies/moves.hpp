@@ -25,7 +25,7 @@ class TileCopy final : public OperandCopy {
   TileCopy(const SharedTile& tile, const PieceCopies& copies, int threads, DepthAlong depth_along);
 
   /// Computes the thread's part, at the builder's place. Strides of the source in elements, i64;
-  /// vectors need 1 between columns. `depth`: the extent of the reduction, i64.
+  /// chunks need 1 between columns. `depth`: the extent of the reduction, i64.
   void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
                llvm::Value* column_stride, llvm::Value* depth);
   /// Emits how far a row of the tile (i32, which need not exist) lies from the band's origin:

@@ -33,7 +33,7 @@ class OperandCopy {
   virtual ~OperandCopy() = default;
   bool asynchronous() const { return pieces_.asynchronous(); }
   bool stores() const { return pieces_.stores(); }
-  bool vectors() const { return pieces_.vectors(); }
+  bool in_chunks() const { return pieces_.in_chunks(); }
   /// Goes to a band; gives the position of the tile to begin with. All threads of the block call
   /// this together.
   virtual Position enter(codegen::Builder& builder, const TileBand& band) = 0;

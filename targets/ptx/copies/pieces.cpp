@@ -33,8 +33,6 @@ llvm::Type* element_type(Builder& builder, DType dtype) {
   return builder.getIntNTy(static_cast<unsigned>(8 * bytes_of(dtype)));
 }
 
-constexpr unsigned chunk_words = 4;  ///< of one copy of a vector
-
 llvm::Align alignment_of(DType dtype, int elements) {
   return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements));
 }
@@ -48,10 +46,10 @@ std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* conditi
 
 }  // namespace
 
-char letter_of(Copy copy) { return "ves"[static_cast<std::size_t>(copy)]; }
+char letter_of(Copy copy) { return "vwes"[static_cast<std::size_t>(copy)]; }
 
 std::string_view text_of(Copy copy) {
-  constexpr std::string_view texts[] = {"as vectors", "by element", "from strips"};
+  constexpr std::string_view texts[] = {"as vectors", "by words", "by element", "from strips"};
   return texts[static_cast<std::size_t>(copy)];
 }
 
@@ -65,8 +63,8 @@ PieceCopies::PieceCopies(DType tile, DType source, Copy copy, std::uint8_t fill)
       throw Error(ErrorKind::unsupported, "a contraction on a GPU does not copy elements of " +
                                               std::string(name_of(dtype)));
   }
-  if (copy == Copy::Vectors && tile != source) {
-    throw Error(ErrorKind::internal, "a copy of vectors from " + std::string(name_of(source)) +
+  if (in_chunks() && tile != source) {
+    throw Error(ErrorKind::internal, "a copy of chunks from " + std::string(name_of(source)) +
                                          " to " + std::string(name_of(tile)));
   }
 }
@@ -82,7 +80,7 @@ void PieceCopies::emit(Builder& builder, const std::vector<Piece>& pieces) const
     llvm::Value* bytes = number(builder, bytes_of(DType::f32));
     if (asynchronous() && piece.exists != nullptr)
       bytes = builder.CreateSelect(piece.exists, bytes, number(builder, 0));
-    if (vectors())
+    if (in_chunks())
       copy_chunk(builder, piece);
     else if (!asynchronous())
       builder.CreateAlignedStore(values[i], piece.place, alignment_of(tile_, piece.elements));
@@ -93,13 +91,14 @@ void PieceCopies::emit(Builder& builder, const std::vector<Piece>& pieces) const
 }
 
 void PieceCopies::copy_chunk(Builder& builder, const Piece& piece) const {
-  const auto copy = [&] { call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes}); };
+  const Op op = copy_ == Copy::Vectors ? Op::CopyAsync16 : Op::CopyAsync4;
+  const auto copy = [&] { call(builder, op, {piece.place, piece.from, piece.bytes}); };
   if (fill_ == 0) return copy();
   const auto fill = [&] {
-    builder.CreateAlignedStore(
-        llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(chunk_words),
-                                       builder.getInt32(0x01010101u * fill_)),
-        piece.place, llvm::Align(chunk_words * 4));
+    builder.CreateAlignedStore(llvm::ConstantVector::getSplat(
+                                   llvm::ElementCount::getFixed(static_cast<unsigned>(chunk()) / 4),
+                                   builder.getInt32(0x01010101u * fill_)),
+                               piece.place, llvm::Align(static_cast<std::uint64_t>(chunk())));
   };
   codegen::choose(builder, builder.CreateICmpNE(piece.bytes, number(builder, 0)), "fill_chunk",
                   copy, fill);

@@ -14,20 +14,22 @@ namespace dyn::ptx {
 enum class Copy : unsigned char {
   Vectors,   ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
              ///< aligned
+  Words,     ///< the same of 4 bytes, where elements have fewer: every row 4-byte aligned
   Elements,  ///< one by one: any strides, any dtype, converted on the way
   Strips  ///< of windows: from strips that are in shared memory before (StripLayout), one by one,
           ///< converted on the way
 };
 
-/// "v", "e" or "s", as in names of code.
+/// "v", "w", "e" or "s", as in names of code.
 char letter_of(Copy copy);
-/// "as vectors", "by element" or "from strips".
+/// "as vectors", "by words", "by element" or "from strips".
 std::string_view text_of(Copy copy);
 
 /// The element's bytes.
 int bytes_of(DType dtype);
 
-/// One copy, of a chunk of 16 bytes or of elements. `exists`, `inside`: nullptr where always true.
+/// One copy, of a chunk of 16 bytes or 4, or of elements. `exists`, `inside`: nullptr where always
+/// true.
 struct Piece {
   llvm::Value *from, *place;
   llvm::Value* exists;  ///< for an element: it is in the operand, else it is 0
@@ -41,17 +43,22 @@ class PieceCopies {
  public:
   /// `tile`: dtype of the elements in shared memory, `source`: in global memory. Throws
   /// Error(unsupported) where one is no float and they are not both the same integers of 8 bits,
-  /// Error(internal) for vectors that convert.
+  /// Error(internal) for chunks that convert.
   /// `fill`: what elements of 8 bits are where they do not exist; then chunks exist as a whole, or
   /// not at all.
   PieceCopies(DType tile, DType source, Copy copy, std::uint8_t fill = 0);
 
   DType tile() const { return tile_; }
   DType source() const { return source_; }
-  bool vectors() const { return copy_ == Copy::Vectors; }
+  /// Bytes of a chunk, where pieces are chunks; else 0.
+  int chunk() const { return copy_ == Copy::Vectors ? 16 : copy_ == Copy::Words ? 4 : 0; }
+  bool in_chunks() const { return chunk() > 0; }
+  /// Elements of a piece in a row; bytes of one.
+  int unit_elements() const { return in_chunks() ? chunk() / bytes_of(tile_) : 1; }
+  int unit_bytes() const { return in_chunks() ? chunk() : bytes_of(tile_); }
   /// Copies are cp.async; else each thread loads, converts and stores before emit() ends.
   bool asynchronous() const {
-    return vectors() || (copy_ == Copy::Elements && tile_ == DType::f32 && source_ == DType::f32);
+    return in_chunks() || (copy_ == Copy::Elements && tile_ == DType::f32 && source_ == DType::f32);
   }
   /// Threads store elements themselves, all or some.
   bool stores() const { return !asynchronous() || fill_ != 0; }

@@ -46,9 +46,10 @@ void WindowCopy::make_digits(Builder& builder, const WindowValues& values) {
   const DType source = pieces().source();
   // A tensor without channels has no step, but its digits are computed.
   llvm::Value* channels = larger(builder, values.channels, builder.getInt64(1));
+  if (layout_.in_runs) channels = builder.CreateMul(channels, values.axes.back().size);
   digits_.push_back({low_word(builder, channels),
-                     vectors() ? builder.getInt64(size_of(source))
-                               : bytes_to(builder, values.channel_step, source),
+                     in_chunks() ? builder.getInt64(size_of(source))
+                                 : bytes_to(builder, values.channel_step, source),
                      nullptr, -1});
   int coordinate = layout_.checked();
   for (std::size_t i = layout_.axes.size(); i-- > 0;) {
@@ -57,7 +58,7 @@ void WindowCopy::make_digits(Builder& builder, const WindowValues& values) {
       --coordinate;
       extents_.insert(extents_.begin(), low_word(builder, axis.extent));
     }
-    if (!layout_.axes[i].has_taps) continue;
+    if (!layout_.axes[i].has_taps || (layout_.in_runs && i + 1 == layout_.axes.size())) continue;
     digits_.push_back({low_word(builder, axis.size),
                        bytes_to(builder, builder.CreateMul(axis.dilation, axis.step), source),
                        low_word(builder, axis.dilation),
@@ -169,8 +170,9 @@ Piece WindowCopy::piece_at(Builder& builder, const Tap& tap, llvm::Value* row,
               nullptr,
               nullptr,
               1};
-  if (vectors()) {
-    piece.bytes = builder.CreateSelect(exists, number(builder, chunk_bytes), number(builder, 0));
+  if (in_chunks()) {
+    piece.bytes =
+        builder.CreateSelect(exists, number(builder, pieces().chunk()), number(builder, 0));
     return piece;
   }
   piece.exists = exists;

@@ -26,7 +26,7 @@ struct WindowValues {
 ///
 /// At a ticket's start threads write where each row's window begins to a table in shared memory.
 /// The digits of a column's k are the channel and the tap along each axis: their distance is added
-/// to that of each row. Vectors need channels side by side, in whole chunks.
+/// to that of each row. Chunks need channels, or runs, side by side, in whole ones.
 class WindowCopy final : public ColumnCopy {
  public:
   /// `m`: the axis that rows run along.
@@ -73,7 +73,8 @@ class WindowCopy final : public ColumnCopy {
   WindowLayout layout_;
   WindowValues values_;
   llvm::Value *table_ = nullptr, *origin_ = nullptr;
-  std::vector<Digit> digits_;          ///< the channel, then taps from the innermost axis on
+  std::vector<Digit> digits_;  ///< the channel, or the element of a run (WindowLayout::in_runs),
+                               ///< then taps from the innermost other axis on
   std::vector<llvm::Value*> extents_;  ///< of checked axes, i32
 };
 

@@ -46,6 +46,7 @@ llvm::Value* SharedTile::element_offset(codegen::Builder& builder, llvm::Value* 
     return builder.getInt32(static_cast<std::uint32_t>(value));
   };
   const int elements = chunk_bytes / element_bytes;
+  if (elements == 1) return chunk_offset(builder, row, column);
   llvm::Value* within =
       builder.CreateMul(builder.CreateAnd(column, number(elements - 1)), number(element_bytes));
   return builder.CreateAdd(chunk_offset(builder, row, builder.CreateUDiv(column, number(elements))),

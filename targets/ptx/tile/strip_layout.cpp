@@ -28,10 +28,16 @@ std::optional<StripLayout> strip_layout(const rkernel::Problem& problem,
   if (!a.window || !rkernel::lie_in_strips(*a.window, contraction.m)) return std::nullopt;
   const auto channels = a.window->channels.constant();
   const auto element = static_cast<std::int64_t>(size_of(a.dtype));
-  if (!channels || *channels < 1 || *channels * element % tap_vector_bytes == 0 ||
-      tile.block_k < choice::warp_lanes)
+  const auto is_vectors = [&](std::int64_t taps) {
+    return taps * *channels * element % tap_vector_bytes == 0;
+  };
+  if (!channels || *channels < 1 || is_vectors(1) || tile.block_k < choice::warp_lanes)
     return std::nullopt;
   const rkernel::WindowAxis& last = a.window->axes.back();
+  // Neighbours share nothing, and each run is whole vectors.
+  if (window_layout(*a.window).in_runs && last.stride.constant() == last.size.constant() &&
+      is_vectors(*last.size.constant()))
+    return std::nullopt;
   const rkernel::WindowAxis& above = a.window->axes[a.window->axes.size() - 2];
   const std::int64_t run = *last.size.constant() * *channels,
                      step = *last.stride.constant() * *channels, strips = *above.size.constant(),

@@ -36,7 +36,8 @@ inline constexpr int strip_word_bytes = 4;
 inline constexpr int least_strip_windows = 16;
 
 /// The strips of a tile; nothing where the contraction's left side has none, taps are whole vectors
-/// of 16 bytes, or a warp would copy elements of more than one window at once.
+/// of 16 bytes, or runs of taps that share no element (WindowLayout::in_runs), or a warp would copy
+/// elements of more than one window at once.
 std::optional<StripLayout> strip_layout(const rkernel::Problem& problem,
                                         const choice::GpuTile& tile);
 

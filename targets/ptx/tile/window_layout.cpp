@@ -15,6 +15,13 @@ bool are_elements(const rkernel::WindowAxis& axis) {
          prove_equal(axis.count, axis.extent) == true;
 }
 
+/// True where no window reaches beyond the tensor: as many as it has room for, without padding.
+bool stays_inside(const rkernel::WindowAxis& axis) {
+  if (axis.before.constant() != 0) return false;
+  const graph::Dim beyond_first = axis.extent - ((axis.size - 1) * axis.dilation + 1);
+  return prove_equal(axis.count, floordiv(beyond_first, axis.stride) + 1) == true;
+}
+
 }  // namespace
 
 int WindowLayout::checked() const {
@@ -31,6 +38,7 @@ std::string WindowLayout::key() const {
     key += axis.has_taps ? " t" : " -";
     if (axis.is_checked) key += "c";
   }
+  if (in_runs) key += " runs";
   if (outside != 0) key += " outside " + std::to_string(outside);
   return key;
 }
@@ -39,7 +47,11 @@ WindowLayout window_layout(const rkernel::WindowRows& rows) {
   WindowLayout layout;
   layout.outside = static_cast<std::uint8_t>(rows.outside);
   for (const rkernel::WindowAxis& axis : rows.axes)
-    layout.axes.push_back({axis.axis, axis.size.constant() != 1, !are_elements(axis)});
+    layout.axes.push_back(
+        {axis.axis, axis.size.constant() != 1, !are_elements(axis) && !stays_inside(axis)});
+  const rkernel::WindowAxis& last = rows.axes.back();
+  layout.in_runs =
+      rkernel::is_run(rows) && last.size.constant() != 1 && !layout.axes.back().is_checked;
   // A coordinate also tells rows that do not exist.
   if (layout.checked() == 0) layout.axes.back().is_checked = true;
   return layout;

@@ -16,7 +16,9 @@ struct WindowLayout {
     bool has_taps = false;    ///< else the size is 1
     bool is_checked = false;  ///< windows may reach beyond the tensor's axis
   };
-  std::vector<Axis> axes;    ///< outermost first; one is checked at least
+  std::vector<Axis> axes;  ///< outermost first; one is checked at least
+  bool in_runs = false;    ///< the taps of the last axis and the channels are neighbours in memory,
+                           ///< all of them in the tensor: one digit of k
   std::uint8_t outside = 0;  ///< an element outside of the tensor; other than 0 only of bytes
 
   int checked() const;

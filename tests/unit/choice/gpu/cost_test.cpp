@@ -160,7 +160,8 @@ TEST_CASE("a tile that pads more is slower at the same number of waves") {
 }
 
 TEST_CASE(
-    "one block more than a wave costs a wave more; work by element costs more than by vector") {
+    "one block more than a wave costs a wave more; work by element costs more than by word, and "
+    "that more than by vector") {
   GpuMachine machine = ptx::described_gpu("a100");
   machine.memory_bytes_per_second *= 100;
   machine.l2_bytes_per_second *= 100;
@@ -185,7 +186,16 @@ TEST_CASE(
   shape.batch = machine.multiprocessors;
   const double alone = gpu_contraction_cost(machine, shape, tile);
   shape.a_vectors = false;
-  CHECK(gpu_contraction_cost(machine, shape, tile) > 1.2 * alone);
+  const double by_element = gpu_contraction_cost(machine, shape, tile);
+  CHECK(by_element > 1.2 * alone);
+  shape.a_words = true;
+  CHECK(gpu_contraction_cost(machine, shape, tile) > alone);
+  CHECK(gpu_contraction_cost(machine, shape, tile) < by_element);
+  // Of f32 elements nothing is copied as they are to a tile of bf16.
+  shape.a_element_bytes = 4;
+  const double converted = gpu_contraction_cost(machine, shape, tile);
+  shape.a_words = false;
+  CHECK(gpu_contraction_cost(machine, shape, tile) == converted);
 }
 
 TEST_CASE("the breakdown adds up to the prediction") {

@@ -8,11 +8,13 @@
 #include "dyn/graph.hpp"
 #include "src/base/rounding.hpp"
 #include "src/choice/gpu/programs.hpp"
+#include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/suite.hpp"
 #include "src/cli/report/gpu_peak.hpp"
 #include "src/runtime/load/model.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/support/generated_page.hpp"
+#include "tests/unit/cli/report/suite_shapes.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
@@ -23,6 +25,7 @@ using choice::GpuProgram;
 using choice::GpuTile;
 using cli::DimMap;
 using cli::OpCase;
+using dyn::testing::SuiteShape;
 
 namespace {
 
@@ -43,50 +46,30 @@ struct Candidates {
   std::vector<GpuPair> pairs;
 };
 
-/// A line of a suite whose operands and result are of the multiplied dtype, rows side by side.
-GpuContraction contraction_of(const OpCase& line, const GpuTile& tile, DType operands) {
-  const auto vectors = [&](std::int64_t row) {
-    return row * static_cast<std::int64_t>(size_of(tile.operands)) % 16 == 0;
-  };
-  const double bytes = static_cast<double>(size_of(operands));
-  GpuContraction shape;
-  shape.m = line.values.at("M"), shape.n = line.values.at("N"), shape.k = line.values.at("K");
-  shape.a_element_bytes = shape.b_element_bytes = shape.epilogue_bytes = bytes;
-  shape.a_vectors = vectors(shape.k), shape.b_vectors = vectors(shape.n);
-  shape.epilogue_operations = 2;  // the tile is read, the result stored
-  return shape;
-}
-
 /// The predictions of a suite, summed up.
 struct SuiteSums {
   std::size_t shapes = 0, beyond_a_wave = 0, two_regions = 0, shared = 0;
   double seconds = 0, of_one_tile = 0, log_of_limit = 0, saved_by_regions = 0, saved_by_sharing = 0;
 };
 
-void add_shape(SuiteSums& sums, const Candidates& of, const OpCase& line) {
-  const auto shape_for = [&](const GpuTile& tile) {
-    return contraction_of(line, tile, of.operands);
-  };
+void add_shape(SuiteSums& sums, const Candidates& of, const SuiteShape& line) {
   const auto select = [&](const std::vector<GpuPair>& pairs, bool split) {
-    return select_gpu_program(of.machine, shape_for, of.tiles, pairs, split);
+    return select_gpu_program(of.machine, line.shape_for, line.tiles, pairs, split);
   };
   const GpuProgram one = select({}, false), whole = select(of.pairs, false),
                    chosen = select(of.pairs, true);
   REQUIRE(!chosen.regions.empty());
   CHECK(chosen.seconds <= whole.seconds);
   CHECK(whole.seconds <= one.seconds);
-  const GpuTile& tile = of.tiles[one.regions.front().tile];
-  const GpuContraction shape = shape_for(tile);
-  const double bytes =
-      static_cast<double>(shape.m * shape.k + shape.k * shape.n) * shape.a_element_bytes +
-      static_cast<double>(shape.m * shape.n) * shape.epilogue_bytes;
-  const double limit = cli::limit_seconds(
-      of.machine, of.precision, 2 * static_cast<double>(shape.m * shape.n * shape.k), bytes);
+  const GpuTile& tile = line.tiles[one.regions.front().tile];
+  const GpuContraction shape = line.shape_for(tile);
+  const double limit = cli::limit_seconds(of.machine, of.precision, line.flops, line.bytes);
   CHECK(chosen.seconds > limit);
   ++sums.shapes;
-  sums.beyond_a_wave += ceil_div(shape.m, tile.block_m) * ceil_div(shape.n, tile.block_n) >
-                        std::int64_t{of.machine.multiprocessors} *
-                            choice::program_occupancy(of.machine, {&tile, 1}).blocks;
+  sums.beyond_a_wave +=
+      shape.batch * ceil_div(shape.m, tile.block_m) * ceil_div(shape.n, tile.block_n) >
+      std::int64_t{of.machine.multiprocessors} *
+          choice::program_occupancy(of.machine, {&tile, 1}).blocks;
   sums.seconds += chosen.seconds;
   sums.of_one_tile += one.seconds;
   sums.log_of_limit += std::log(limit / chosen.seconds);
@@ -112,6 +95,44 @@ std::string suite_row(const std::string& suite, const Candidates& of, const Suit
                      1e3 * sums.of_one_tile, sums.beyond_a_wave,
                      saving(sums.two_regions, sums.saved_by_regions),
                      saving(sums.shared, sums.saved_by_sharing));
+}
+
+constexpr const char* suites_head =
+    "\n| suite | shapes | precision | GPU | all, ms | of the limit | one tile, ms | "
+    "beyond a wave | two regions, saved | shared tiles, saved |\n"
+    "|---|--:|---|---|--:|--:|--:|--:|--:|--:|\n";
+
+std::vector<OpCase> suite_of(const std::string& name) {
+  return cli::read_suite(fmt::format("{}/tests/bench/suites/{}.txt", DYN_SOURCE_DIR, name));
+}
+
+using ShapeOf = SuiteShape (*)(const OpCase&, DType, const std::vector<GpuTile>&);
+
+/// A row for each precision and GPU.
+std::string suite_rows(const std::string& name, const std::vector<OpCase>& suite,
+                       const std::vector<std::string>& precisions, ShapeOf shape_of) {
+  std::string rows;
+  for (const std::string& precision : precisions) {
+    for (const GpuMachine& gpu : ptx::described_gpus()) {
+      const Candidates candidates(gpu, precision);
+      SuiteSums sums;
+      for (const OpCase& line : suite) {
+        INFO(name << " in " << precision << " on " << gpu.name << ": " << cli::describe_dims(line));
+        add_shape(sums, candidates, shape_of(line, candidates.operands, candidates.tiles));
+      }
+      rows += suite_row(name, candidates, sums);
+    }
+  }
+  return rows;
+}
+
+/// A table of the page.
+void check_table(const std::string& name, const std::string& table) {
+  dyn::testing::check_generated(
+      page,
+      fmt::format("<!-- {}: generated by tests/unit/cli/report/gpu_predictions_test.cpp -->\n",
+                  name),
+      fmt::format("<!-- end of {} -->\n", name), table + "\n");
 }
 
 /// A model of this repository, and dims to run it at.
@@ -205,30 +226,23 @@ std::string columns_of_gpus() {
 }  // namespace
 
 TEST_CASE("gpu predictions: the suites, no faster than a GPU's limit") {
-  std::string table =
-      "\n| suite | shapes | precision | GPU | all, ms | of the limit | one tile, ms | "
-      "beyond a wave | two regions, saved | shared tiles, saved |\n"
-      "|---|--:|---|---|--:|--:|--:|--:|--:|--:|\n";
-  for (const char* name : {"gemm-transformer", "gemm-cnn", "gemm-gnn", "gemm-deepbench"}) {
-    const std::vector<OpCase> suite =
-        cli::read_suite(fmt::format("{}/tests/bench/suites/{}.txt", DYN_SOURCE_DIR, name));
-    for (const char* precision : {"f32", "tf32", "bf16"}) {
-      for (const GpuMachine& gpu : ptx::described_gpus()) {
-        INFO(name << " in " << precision << " on " << gpu.name);
-        const Candidates candidates(gpu, precision);
-        SuiteSums sums;
-        for (const OpCase& line : suite) {
-          REQUIRE(line.problem.attributes.empty());  // nothing is transposed
-          add_shape(sums, candidates, line);
-        }
-        table += suite_row(name, candidates, sums);
-      }
-    }
+  std::string table = suites_head;
+  for (const char* name : {"gemm-transformer", "gemm-cnn", "gemm-gnn", "gemm-deepbench"})
+    table += suite_rows(name, suite_of(name), {"f32", "tf32", "bf16"}, dyn::testing::matmul_shape);
+  check_table("suites", table);
+}
+
+TEST_CASE("gpu predictions: the suites of convolutions, no faster than a GPU's limit") {
+  std::string table = suites_head;
+  for (const std::int64_t images : {1, 16}) {
+    std::vector<OpCase> suite = suite_of("conv-cnn");
+    for (OpCase& line : suite) line.values["N"] = images;
+    table += suite_rows(fmt::format("conv-cnn, N = {}", images), suite, {"f32", "bf16"},
+                        dyn::testing::conv_shape);
   }
-  dyn::testing::check_generated(page,
-                                "<!-- suites: generated by "
-                                "tests/unit/cli/report/gpu_predictions_test.cpp -->\n",
-                                "<!-- end of suites -->\n", table + "\n");
+  table += suite_rows("conv-deepbench", suite_of("conv-deepbench"), {"f32", "bf16"},
+                      dyn::testing::conv_shape);
+  check_table("convolutions", table);
 }
 
 TEST_SUITE("full") {
@@ -240,9 +254,6 @@ TEST_SUITE("full") {
     table += "\n";
     for (const ModelAtDims& item : models_at_dims())
       for (const char* precision : {"f32", "bf16"}) table += model_rows(item, precision);
-    dyn::testing::check_generated(page,
-                                  "<!-- models: generated by "
-                                  "tests/unit/cli/report/gpu_predictions_test.cpp -->\n",
-                                  "<!-- end of models -->\n", table + "\n");
+    check_table("models", table);
   }
 }

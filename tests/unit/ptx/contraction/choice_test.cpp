@@ -1,6 +1,7 @@
 // A contraction's manifest, and the choice among its candidates at every shape.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -57,8 +58,7 @@ std::set<std::string> copies_of(const rkernel::Problem& problem, const std::vect
   const ContractionManifest manifest(problem, tiles);
   for (const GpuContractionClass& shape_class : manifest.classes()) {
     if (shape_class.tile.engine != engine) continue;
-    letters.insert(std::string(shape_class.a == Copy::Vectors ? "v" : "e") +
-                   (shape_class.b == Copy::Vectors ? "v" : "e") +
+    letters.insert(std::string{letter_of(shape_class.a), letter_of(shape_class.b)} +
                    (shape_class.b_order == BOrder::RowsAlongK ? "t" : ""));
   }
   return letters;
@@ -80,7 +80,7 @@ TEST_CASE(
   const rkernel::Problem half = narrowed(fixed.contraction(), DType::bf16);
   CHECK(copies_of(half, bf16_tiles, Engine::TensorCores) == Letters{"vv"});
   CHECK(copies_of(half, bf16_tiles, Engine::CudaCores) == Letters{"ee"});
-  // K is 100: rows of A are 200 bytes, no multiple of 16.
+  // K is 100: rows of A are 200 bytes, a multiple of 4 and not of 16.
   const LoweredGraph odd = lowered(R"(
 dim M in 0..9
 graph g(x: f32[M, 100]) -> (y: f32[M, 64]) {
@@ -89,7 +89,9 @@ graph g(x: f32[M, 100]) -> (y: f32[M, 64]) {
 }
 )");
   CHECK(copies_of(narrowed(odd.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
-        Letters{"ev"});
+        Letters{"wv"});
+  CHECK(copies_of(narrowed(odd.contraction(), DType::bf16), bf16_tiles, Engine::CudaCores) ==
+        Letters{"ee"});
   CHECK(copies_of(odd.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   // Columns from 4 on: 16 bytes of f32, 8 of bf16.
   const LoweredGraph slice = lowered(R"(
@@ -101,7 +103,40 @@ graph g(x: f32[M, 72]) -> (y: f32[M, 64]) {
 )");
   CHECK(copies_of(slice.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   CHECK(copies_of(narrowed(slice.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
-        Letters{"ev"});
+        Letters{"wv"});
+  // Even sizes are whole words, whatever they are; of odd ones nothing is known.
+  const LoweredGraph even = lowered(R"(
+dim M in 0..9
+dim K in 2..90 multiple 2
+graph g(x: f32[M, K], u: f32[K, 63]) -> (y: f32[M, 63]) {
+  y = matmul(x, u)
+  return y
+}
+)");
+  CHECK(copies_of(narrowed(even.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
+        Letters{"ve", "we"});
+}
+
+TEST_CASE("patches are copied as vectors where each row of an image is whole ones") {
+  const auto f32_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
+  const auto bf16_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::bf16, false);
+  const auto patches = [](const char* x, const char* type) {
+    return lowered(fmt::format(R"(
+dim B in 1..9
+dim W in 16..999
+graph g(x: f32[B, 224, {}, 3]) -> (y: {}) {{
+  y = conv(x, w: f32[16, 16, 3, 64]) strides=[16, 16]
+  return y
+}}
+)",
+                               x, type));
+  };
+  const LoweredGraph known = patches("224", "f32[B, 14, 14, 64]"),
+                     open = patches("W", "f32[B, 14, floordiv(W, 16), 64]");
+  CHECK(copies_of(known.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
+  CHECK(copies_of(narrowed(known.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
+        Letters{"vv"});
+  CHECK(copies_of(open.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv", "ev"});
 }
 
 TEST_CASE("a transposed B lies along K on tensor cores") {

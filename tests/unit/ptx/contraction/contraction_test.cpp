@@ -14,21 +14,21 @@ using dyn::choice::Engine;
 
 namespace {
 
-void align(const MatmulCase& c, std::int64_t inner, DType dtype, std::int64_t& slack) {
-  const auto elements = static_cast<std::int64_t>(16 / size_of(dtype));
+void align(const MatmulCase& c, std::int64_t inner, Copy copy, DType dtype, std::int64_t& slack) {
+  const std::int64_t elements = elements_of_chunk(copy, dtype);
+  if (elements == 1) return;
   slack = (elements - inner % elements) % elements + (c.m + c.n) % 2 * elements;
 }
 
-/// Slacks and an offset that allow vector copies where the form has them; odd ones elsewhere.
+/// Slacks and an offset that allow copies of chunks where the form has them; odd ones elsewhere.
 void place(MatmulCase& c, std::mt19937_64& random) {
   c.a_slack = static_cast<std::int64_t>(random() % 4);
   c.b_slack = static_cast<std::int64_t>(random() % 4);
   c.output_slack = static_cast<std::int64_t>(random() % 3);
   c.offset = static_cast<std::int64_t>(random() % 5);
-  if (c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors) c.offset *= 16;
-  if (c.a_copy == Copy::Vectors) align(c, c.k, c.a, c.a_slack);
-  if (c.b_copy == Copy::Vectors)
-    align(c, c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b, c.b_slack);
+  c.offset *= std::max(elements_of_chunk(c.a_copy, c.a), elements_of_chunk(c.b_copy, c.b));
+  align(c, c.k, c.a_copy, c.a, c.a_slack);
+  align(c, c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b_copy, c.b, c.b_slack);
 }
 
 void check(const EmulatedMatmul& matmul, const MatmulCase& c, std::mt19937_64& random) {
@@ -68,8 +68,8 @@ MatmulCase random_form(const dyn::choice::GpuTile& tile, std::mt19937_64& random
   const auto chance = [&](unsigned one_of) { return random() % one_of == 0; };
   MatmulCase c;
   c.tile = tile;
-  c.a_copy = chance(2) ? Copy::Vectors : Copy::Elements;
-  c.b_copy = chance(2) ? Copy::Vectors : Copy::Elements;
+  c.a_copy = random_copy(tile, random);
+  c.b_copy = random_copy(tile, random);
   if (tile.engine == Engine::TensorCores && chance(2)) c.b_order = BOrder::RowsAlongK;
   c.transpose_a = c.a_copy == Copy::Elements && chance(2);
   c.transpose_b = c.b_copy == Copy::Elements ? chance(2) : c.b_order == BOrder::RowsAlongK;
@@ -99,6 +99,23 @@ TEST_CASE("a matrix product on tensor cores, with vectors through three stages, 
   c.a_copy = c.b_copy = Copy::Vectors;
   c.bias = c.gelu = c.residual = true;
   check_sizes(c, random, 4);
+}
+
+TEST_CASE("a matrix product whose factors are copied by words of 4 bytes") {
+  std::mt19937_64 random(contraction_seed());
+  for (const DType dtype : {DType::f16, DType::bf16, DType::i8}) {
+    for (const BOrder order : {BOrder::RowsAlongN, BOrder::RowsAlongK}) {
+      MatmulCase c;
+      c.tile = small_tensor_tile(dtype);
+      c.a = c.b = dtype;
+      if (dtype == DType::i8) c.a = DType::u8, c.output = DType::i32;
+      c.a_copy = c.b_copy = Copy::Words;
+      c.b_order = order;
+      c.transpose_b = order == BOrder::RowsAlongK;
+      c.bias = true;
+      check_sizes(c, random, 5);
+    }
+  }
 }
 
 TEST_CASE("products of bytes on tensor cores are those of loops of integers") {

@@ -145,3 +145,27 @@ TEST_CASE("blocks at a matrix's edge multiply as whole ones do, and copy what ex
     CHECK(counters.operands[0].touched == (counters.operands[0].bytes + 31) / 32);
   }
 }
+
+TEST_CASE("copies by words read no sector in vain, and take fewer instructions than by element") {
+  for (const DType dtype : {DType::i8, DType::bf16}) {
+    const int word = 4 / static_cast<int>(size_of(dtype));
+    for (const BOrder order : {BOrder::RowsAlongN, BOrder::RowsAlongK}) {
+      MatmulCase c = one_block(small_tensor_tile(dtype), order);
+      // Rows of whole words, which are no whole vectors.
+      c.a_slack = word;
+      c.b_slack = word;
+      c.a_copy = c.b_copy = Copy::Elements;
+      const KernelCounters elements = counters_of(c);
+      c.a_copy = c.b_copy = Copy::Words;
+      const KernelCounters words = counters_of(c);
+      INFO(to_string(c) << ": " << words.main_loop.all() << " instructions, by element "
+                        << elements.main_loop.all());
+      CHECK(words.main_loop.all() < elements.main_loop.all());
+      CHECK(words.main_loop[InstructionClass::LongDivision] == 0);
+      for (const std::size_t operand : {0U, 1U})
+        CHECK(words.operands[operand].traffic.excess() <=
+              1.01 * elements.operands[operand].traffic.excess());
+      CHECK(words.main_loop_shared.excess() <= elements.main_loop_shared.excess());
+    }
+  }
+}

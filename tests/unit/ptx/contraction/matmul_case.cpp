@@ -128,7 +128,9 @@ class Operands {
   /// in strips, strides and channels as well.
   void slide(const WindowImages& images, bool strips) {
     const auto constant = [&](std::int64_t value) { return built_.dims->constant(value); };
-    const auto form = [&](std::int64_t value) { return strips ? constant(value) : symbol(value); };
+    const auto form = [&](std::int64_t value) {
+      return strips || images.inside ? constant(value) : symbol(value);
+    };
     const auto [rows, columns] = images.counts();
     const graph::Dim one = constant(1), none = constant(0), count = symbol(images.images);
     const std::int64_t pixel = images.channels + images.slack;
@@ -139,10 +141,12 @@ class Operands {
         one,
         images.outside};
     for (const std::size_t i : {0U, 1U}) {
-      windows.axes.push_back({m, symbol(i == 0 ? rows : columns), constant(images.size[i]),
-                              form(images.stride[i]), form(images.dilation[i]),
-                              symbol(images.before[i]),
-                              symbol(i == 0 ? images.height : images.width),
+      const graph::Dim extent = symbol(i == 0 ? images.height : images.width),
+                       size = constant(images.size[i]), stride = form(images.stride[i]);
+      const graph::Dim slid =
+          images.inside ? floordiv(extent - size, stride) + 1 : symbol(i == 0 ? rows : columns);
+      windows.axes.push_back({m, slid, size, stride, form(images.dilation[i]),
+                              images.inside ? none : symbol(images.before[i]), extent,
                               i == 0 ? symbol(images.width * pixel) : form(pixel)});
     }
     built_.problem.operands.back().window = std::move(windows);
@@ -156,6 +160,16 @@ class Operands {
 std::int64_t steps_of(const MatmulCase& c) { return ceil_div(c.k, c.tile.block_k); }
 
 }  // namespace
+
+std::int64_t elements_of_chunk(Copy copy, DType dtype) {
+  const int bytes = copy == Copy::Vectors ? 16 : copy == Copy::Words ? 4 : 0;
+  return std::max<std::int64_t>(1, bytes / static_cast<int>(size_of(dtype)));
+}
+
+Copy random_copy(const choice::GpuTile& tile, std::mt19937_64& random) {
+  constexpr Copy copies[] = {Copy::Vectors, Copy::Elements, Copy::Words};
+  return copies[random() % (size_of(tile.operands) < sizeof(float) ? 3 : 2)];
+}
 
 std::array<std::int64_t, 2> WindowImages::counts() const {
   std::array<std::int64_t, 2> counts{};

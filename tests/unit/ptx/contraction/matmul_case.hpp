@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct WindowImages {
   std::array<std::int64_t, 2> size{3, 3}, stride{1, 1}, dilation{1, 1}, before{1, 1}, after{1, 1};
   std::int64_t slack = 0;    ///< elements after the channels of a pixel
   std::int64_t outside = 0;  ///< an element outside, of bytes
+  bool inside = false;  ///< it is known that no window reaches beyond, nor a dilation but 1; then
+                        ///< so are strides and channels, and there is no padding and no slack
 
   std::array<std::int64_t, 2> counts() const;
   std::int64_t elements() const { return images * height * width * (channels + slack); }
@@ -65,6 +68,11 @@ struct MatmulCase {
                           ///< twice is wrong
 };
 std::string to_string(const MatmulCase& c);
+
+/// Elements that a copy needs a row to be a multiple of: 1 where there is no chunk.
+std::int64_t elements_of_chunk(Copy copy, DType dtype);
+/// One that a tile can have of a factor: of words only where elements have fewer than 4 bytes.
+Copy random_copy(const choice::GpuTile& tile, std::mt19937_64& random);
 
 /// The accumulators, and the bias, are f32 or i32.
 DType sum_dtype(const MatmulCase& c);

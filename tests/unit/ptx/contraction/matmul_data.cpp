@@ -146,7 +146,7 @@ void draw_dtypes(MatmulCase& c, std::mt19937_64& random) {
                   bytes[] = {DType::u8, DType::i8};
   const auto factor = [&](Copy copy) {
     if (c.tile.integers()) return bytes[random() % 2];
-    return copy == Copy::Vectors ? c.tile.operands : floats[random() % 3];
+    return copy != Copy::Elements ? c.tile.operands : floats[random() % 3];
   };
   c.a = factor(c.a_copy);
   c.b = factor(c.b_copy);

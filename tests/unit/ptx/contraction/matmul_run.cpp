@@ -40,6 +40,7 @@ void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) 
   counted.edge("K = 0", c.k == 0);
   counted.edge("blocks with several tickets", tickets > c.blocks);
   counted.edge("element copies", c.a_copy == Copy::Elements || c.b_copy == Copy::Elements);
+  counted.edge("copies of words", c.a_copy == Copy::Words || c.b_copy == Copy::Words);
   counted.edge("vector copies", c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors);
   counted.edge("transposed", c.transpose_a || c.transpose_b || c.transpose_output);
   counted.edge("odd strides", c.a_slack % 2 != 0 || c.b_slack % 2 != 0 || c.output_slack % 2 != 0);

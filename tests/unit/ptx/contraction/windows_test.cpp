@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/base/rounding.hpp"
 #include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
 #include "tests/support/seed.hpp"
@@ -32,10 +33,9 @@ WindowImages random_images(const MatmulCase& form, std::mt19937_64& random) {
   WindowImages images{.images = draw(1, 3), .height = draw(1, 9), .width = draw(1, 11)};
   images.size = form.windows->size;
   images.outside = form.windows->outside;
-  const auto vector = static_cast<std::int64_t>(16 / size_of(form.a));
-  const bool vectors = form.a_copy == Copy::Vectors;
-  images.channels = vectors ? vector * draw(1, 5) : draw(1, 21);
-  images.slack = vectors ? vector * draw(0, 1) : draw(0, 3);
+  const std::int64_t chunk = elements_of_chunk(form.a_copy, form.a);
+  images.channels = chunk > 1 ? chunk * draw(1, 5) : draw(1, 21);
+  images.slack = chunk > 1 ? chunk * draw(0, 1) : draw(0, 3);
   for (const std::size_t i : {0U, 1U}) {
     images.stride[i] = draw(1, 3);
     images.dilation[i] = draw(1, 3);
@@ -65,6 +65,19 @@ WindowImages random_strips(const MatmulCase& form, std::mt19937_64& random) {
   return images;
 }
 
+/// Of a form whose windows are inside: taps, strides and channels are its own.
+WindowImages random_insides(const MatmulCase& form, std::mt19937_64& random) {
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+  };
+  WindowImages images = *form.windows;
+  const std::int64_t chunk = elements_of_chunk(form.a_copy, form.a);
+  images.images = draw(1, 3);
+  images.height = images.size[0] + draw(0, 9);
+  images.width = round_up(images.size[1], chunk) + chunk * draw(0, 40 / chunk);
+  return images;
+}
+
 void check_windows(const EmulatedMatmul& matmul, const MatmulCase& c, std::mt19937_64& random) {
   const std::vector<Bytes> buffers = random_buffers(c, random);
   INFO(to_string(c));
@@ -79,10 +92,13 @@ void check_images(MatmulCase c, std::mt19937_64& random, int rounds) {
   const EmulatedMatmul matmul(emulator(), c);
   for (int i = 0; i < rounds; ++i) {
     const bool strips = c.a_copy == Copy::Strips;
-    set_windows(c, strips ? random_strips(c, random) : random_images(c, random));
+    set_windows(c, strips              ? random_strips(c, random)
+                   : c.windows->inside ? random_insides(c, random)
+                                       : random_images(c, random));
     c.n = 1 + static_cast<std::int64_t>(random() % 70);
-    c.b_slack = c.b_copy == Copy::Vectors ? (16 - c.n % 16) : static_cast<std::int64_t>(i % 3);
-    c.offset = c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors ? 16 : i % 4;
+    const std::int64_t chunk = elements_of_chunk(c.b_copy, c.b);
+    c.b_slack = chunk > 1 ? chunk - c.n % chunk : static_cast<std::int64_t>(i % 3);
+    c.offset = chunk > 1 || elements_of_chunk(c.a_copy, c.a) > 1 ? 16 : i % 4;
     c.blocks = 1 + static_cast<int>(random() % 3);
     check_windows(matmul, c, random);
   }
@@ -91,7 +107,7 @@ void check_images(MatmulCase c, std::mt19937_64& random, int rounds) {
 MatmulCase form_of(const choice::GpuTile& tile, Copy copy, std::array<std::int64_t, 2> taps) {
   MatmulCase c;
   c.tile = with_table(tile);
-  c.a = c.b = copy == Copy::Vectors || tile.integers() ? tile.operands : DType::f32;
+  c.a = c.b = copy != Copy::Elements || tile.integers() ? tile.operands : DType::f32;
   c.a_copy = c.b_copy = copy;
   set_windows(c, {.size = taps});
   if (tile.integers()) {
@@ -110,6 +126,18 @@ KernelCounters window_counters(const MatmulCase& c) {
   const std::vector<KernelCounters> all = emulator().take_counters();
   REQUIRE(all.size() == 1);
   return all.front();
+}
+
+/// Windows of three channels without padding.
+WindowImages inside(std::array<std::int64_t, 2> size, std::array<std::int64_t, 2> stride) {
+  return {.height = size[0],
+          .width = size[1],
+          .channels = 3,
+          .size = size,
+          .stride = stride,
+          .before = {0, 0},
+          .after = {0, 0},
+          .inside = true};
 }
 
 /// Windows of few channels, from strips.
@@ -138,10 +166,11 @@ TEST_CASE("windows: products on CUDA cores have the bits of a loop of fused mult
       check_images(form_of(small_cuda_tile(), copy, taps), random, 6);
 }
 
-TEST_CASE("windows: products on tensor cores, from copies of either kind") {
+TEST_CASE("windows: products on tensor cores, from copies of each kind") {
   std::mt19937_64 random(contraction_seed());
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
-    for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
+    for (const Copy copy : {Copy::Vectors, Copy::Words, Copy::Elements}) {
+      if (copy == Copy::Words && dtype == DType::f32) continue;
       MatmulCase c = form_of(small_tensor_tile(dtype), copy, {3, 2});
       c.bias = c.gelu = true;
       check_images(c, random, 4);
@@ -152,7 +181,7 @@ TEST_CASE("windows: products on tensor cores, from copies of either kind") {
 
 TEST_CASE("windows: products of bytes, whose zero point stands outside of the tensor") {
   std::mt19937_64 random(contraction_seed());
-  for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
+  for (const Copy copy : {Copy::Vectors, Copy::Words, Copy::Elements}) {
     for (const std::int64_t outside : {0, 114, 255}) {
       MatmulCase c = form_of(small_tensor_tile(DType::i8), copy, {3, 2});
       c.windows->outside = outside;
@@ -179,6 +208,44 @@ TEST_CASE("windows of few channels: products from strips, of every dtype") {
     MatmulCase c = strip_form(small_tensor_tile(DType::i8), DType::u8, small);
     c.windows->outside = outside;
     check_images(c, random, 3);
+  }
+}
+
+TEST_CASE("windows inside of the tensor are copied in runs of taps and channels") {
+  std::mt19937_64 random(contraction_seed());
+  const auto check = [&](const choice::GpuTile& tile, Copy copy, const WindowImages& images) {
+    MatmulCase c = form_of(tile, copy, images.size);
+    set_windows(c, images);
+    const BuiltMatmul built = build(c);
+    REQUIRE(window_layout(*built.problem.operands.front().window).in_runs);
+    check_images(c, random, 4);
+  };
+  check(small_cuda_tile(), Copy::Vectors, inside({4, 4}, {4, 4}));
+  check(small_cuda_tile(), Copy::Vectors, inside({3, 8}, {1, 4}));
+  check(small_cuda_tile(), Copy::Elements, inside({3, 5}, {2, 2}));
+  check(small_tensor_tile(DType::bf16), Copy::Vectors, inside({2, 8}, {3, 8}));
+  check(small_tensor_tile(DType::f16), Copy::Words, inside({3, 6}, {1, 2}));
+  check(small_tensor_tile(DType::f32), Copy::Vectors, inside({1, 4}, {2, 8}));
+  check(small_tensor_tile(DType::i8), Copy::Vectors, inside({2, 16}, {2, 16}));
+  check(small_tensor_tile(DType::i8), Copy::Words, inside({2, 4}, {1, 4}));
+}
+
+TEST_CASE("patches of few channels are copied in vectors, and read no sector in vain") {
+  for (const choice::GpuTile& tile :
+       {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::i8)}) {
+    MatmulCase c = form_of(tile, Copy::Vectors, {16, 16});
+    WindowImages patches = inside({16, 16}, {16, 16});
+    patches.height = patches.width = 64;
+    set_windows(c, patches);
+    c.n = c.tile.block_n;
+    c.b_slack = 0;
+    c.blocks = 1;
+    INFO(to_string(c));
+    const KernelCounters counters = window_counters(c);
+    CHECK(counters.innermost[InstructionClass::LongDivision] == 0);
+    // A run of 48 bytes lies in two sectors of 32.
+    const double most = tile.integers() ? 64.0 / 48 : 1.1;
+    CHECK(counters.operands[0].traffic.excess() <= most + 1e-9);
   }
 }
 

@@ -238,6 +238,12 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   MatmulCase bytes = in_vectors(matrices(small_tensor_tile(DType::i8), 45, 37, 164));
   bytes.a = DType::u8;
   bytes.output = DType::i32;
+  // Rows of whole words, whose last one is half of what exists.
+  MatmulCase words = bytes;
+  words.a_copy = words.b_copy = Copy::Words;
+  words.k = 162;
+  words.a_slack = 2;
+  words.b_slack = 3;
   MatmulCase byte_windows = bytes;
   byte_windows.b_slack = 11;
   byte_windows.tile.window_entry_bytes = 16;
@@ -275,6 +281,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("windows bf16 vectors", windows, random));
   kernels.push_back(matmul("windows bf16 from strips", strips, random));
   kernels.push_back(matmul("matmul of bytes", bytes, random));
+  kernels.push_back(matmul("matmul of bytes by words", words, random));
   kernels.push_back(matmul("windows of bytes", byte_windows, random));
   kernels.push_back(attention("attention bf16, rows shared", decoding(), random));
   kernels.push_back(attention("attention bf16, heads as rows", shared_heads(), random));
