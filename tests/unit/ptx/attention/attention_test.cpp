@@ -67,7 +67,7 @@ double sweep(const Precision& precision, int depth, int width, std::mt19937_64& 
 
 TEST_CASE("attention on the emulator: all tiles, forms and sizes against plain loops in double") {
   std::mt19937_64 random(dyn::testing::test_seed());
-  const int rounds = dyn::testing::test_rounds(16, 8);
+  const int rounds = dyn::testing::test_rounds(16, 16);
   for (const Precision& precision : precisions_of_attention) {
     const double worst = sweep(precision, 64, 64, random, rounds);
     std::printf("note: attention in %s%s: largest error %.3f of its bound\n",
@@ -106,7 +106,7 @@ TEST_CASE("attention on the emulator: blocks with parts of the keys merge them i
 
 TEST_CASE("attention on the emulator: heads of other sizes") {
   std::mt19937_64 random(dyn::testing::test_seed());
-  dyn::testing::Sweep every(3);
+  dyn::testing::Sweep every(6);
   constexpr std::pair<int, int> heads[] = {{32, 32},   {32, 96},  {96, 96},
                                            {128, 128}, {192, 64}, {256, 256}};
   for (const auto& [depth, width] : heads) {
