@@ -75,7 +75,7 @@ struct GpuAttention {
   bool vectors = true;                                 ///< all three are copied 16 bytes at a time
   double epilogue_operations = 1, epilogue_bytes = 4;  ///< for each output
 
-  /// Of one element of the batch.
+  /// Rows of tiles that one element of the batch has.
   std::int64_t rows() const { return queries * heads; }
 };
 

@@ -105,7 +105,7 @@ struct GpuTile {
   /// `side_by_side` of them at once (OutputPlaces) meet no bank twice: on tensor cores four rows of
   /// 8 columns in pairs, or two of 16 in fours.
   int epilogue_row_floats(int side_by_side) const;
-  /// Of all outputs of a block, as they pass through shared memory.
+  /// All outputs of a block, as they pass through shared memory.
   int epilogue_bytes() const;
   std::string to_string() const;  ///< "bf16 tensor cores 128x128x32, warps 64x32, 3 stages"
 };

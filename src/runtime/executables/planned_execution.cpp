@@ -48,7 +48,7 @@ void PlannedExecution::execute(RunProfile* profile) {
     in_flight_ = failed < 0 && leaves;
     if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
   } catch (...) {
-    // What runs that left have reported is still to be told.
+    // The caller has still to hear what runs that left have reported.
     in_flight_ = was_in_flight && last_run_->has_left();
     throw;
   }

@@ -22,7 +22,7 @@ class AttentionManifest {
   AttentionManifest(const rkernel::Problem& problem, const choice::GpuMachine& machine,
                     DType compute, bool allow_tf32);
 
-  /// Of all classes: axis_of_shared_heads().
+  /// axis_of_shared_heads(): all classes have the same.
   int heads() const noexcept { return heads_; }
   /// True where blocks of some classes may share rows: there can be enough keys.
   bool shares_rows() const noexcept { return shares_rows_; }

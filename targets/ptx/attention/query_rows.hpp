@@ -46,8 +46,8 @@ class QueryRows {
   llvm::Value* extent() const;
   /// Goes to a tile, by its first row, i64.
   void enter(llvm::Value* first);
-  /// Of a row of the tile, i32, which need not exist. Numbers of the launch are loaded here, so
-  /// that they take no registers elsewhere.
+  /// The indices of a row of the tile (i32), which need not exist. Numbers of the launch are loaded
+  /// here, so that they take no registers elsewhere.
   Index at(llvm::Value* row) const;
   /// The operand's elements between index 0 and this one along both axes, i64.
   llvm::Value* distance(int operand, const Index& index) const;

@@ -63,7 +63,7 @@ class ContractionManifest {
                                   const std::optional<choice::GpuTile>& second,
                                   const codegen::SlotTable& slots,
                                   std::span<const std::int64_t> ints) const;
-  /// Of a factor, without strips.
+  /// The copy of a factor, without strips.
   Copy copy_now(int factor, int inner, const choice::GpuTile& tile, const codegen::SlotTable& slots,
                 std::span<const std::int64_t> ints) const;
   void add_pair(const choice::GpuPair& pair);

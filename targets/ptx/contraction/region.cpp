@@ -210,8 +210,7 @@ class RegionEmitter final : public rkernel::Emitter {
     return place;
   }
 
-  /// What a ticket hands to the next: the work, the ring's cursor, and where copies ahead of it
-  /// stand.
+  /// A ticket hands to the next the work, the ring's cursor, and where copies ahead of it stand.
   Values carried_to(const Work& work) {
     Values values = work.values();
     values.insert(values.end(), {cursor_.stage, cursor_.parity});

@@ -20,7 +20,7 @@ class StripCopy final : public ColumnCopy {
   void prepare(codegen::Builder& builder, llvm::Value* thread, const WindowValues& values,
                llvm::Value* table, llvm::Value* strips);
   Position enter(codegen::Builder& builder, const TileBand& band) override;
-  /// What tiles are copied from lies in shared memory.
+  /// Nothing: tiles are copied from shared memory.
   std::vector<llvm::Value*> band() const override { return {}; }
   void set_band(std::span<llvm::Value* const>) override {}
 
