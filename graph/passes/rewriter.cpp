@@ -101,6 +101,16 @@ void Rewriter::finish() {
   }
 }
 
+const Node* producer_of(const Module& module, ValueId id) {
+  const int index = module.value(id).producer;
+  return index < 0 ? nullptr : &module.nodes[static_cast<std::size_t>(index)];
+}
+
+const Node* producer_of(const Module& module, ValueId id, OpId op) {
+  const Node* const node = producer_of(module, id);
+  return node != nullptr && node->op->id == op ? node : nullptr;
+}
+
 ValueId emit_turned(Rewriter& rewriter, ValueId x) {
   TensorType turned = rewriter.type(x);
   std::vector<Dim> perm;

@@ -63,6 +63,12 @@ class Rewriter {
   SourceLocation location_;
 };
 
+/// The node that computes a value; nullptr: none does. Nodes of the module stay where they are
+/// until a rewriter's finish().
+const Node* producer_of(const Module& module, ValueId id);
+/// The same where it is of this operator; else nullptr.
+const Node* producer_of(const Module& module, ValueId id, OpId op);
+
 /// x with its last two axes exchanged.
 ValueId emit_turned(Rewriter& rewriter, ValueId x);
 

@@ -148,14 +148,14 @@ class NarrowProduct {
   /// The weight [results, taps..., channels], or [results, taps * channels], of filters [taps...,
   /// channels, results] that it becomes by a transposition: along the sums they lie in one run.
   ValueId rows_of(ValueId filters) const {
-    const Node* const turn = producer(filters);
+    const Node* const turn = producer_of(rewriter_.module(), filters);
     if (turn == nullptr || turn->op->id != OpId::Transpose) return no_value;
     const std::vector<std::int64_t> perm = attr_integers(*turn, "perm");
     for (std::size_t i = 0; i < perm.size(); ++i) {
       if (perm[i] != static_cast<std::int64_t>((i + 1) % perm.size())) return no_value;
     }
     ValueId rows = turn->inputs[0];
-    if (const Node* const split = producer(rows); split != nullptr) {
+    if (const Node* const split = producer_of(rewriter_.module(), rows); split != nullptr) {
       if (split->op->id != OpId::Reshape || type(split->inputs[0]).rank() != 2 ||
           type(split->inputs[0]).dims[0] != type(rows).dims[0])
         return no_value;
@@ -168,10 +168,6 @@ class NarrowProduct {
     const ValueId rows = rows_of(w);
     return rewriter_.module().value(rows == no_value ? w : rows).weight.kind ==
            WeightSource::Kind::Blocks;
-  }
-  const Node* producer(ValueId id) const {
-    const int index = rewriter_.module().value(id).producer;
-    return index < 0 ? nullptr : &rewriter_.module().nodes[static_cast<std::size_t>(index)];
   }
 
   ValueId emit_product(std::vector<ValueId> factors, std::vector<Attr> attrs, DType dtype,

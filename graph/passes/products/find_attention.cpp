@@ -32,15 +32,14 @@ constexpr double most_hidden = -1e30;
 
 class AttentionFinder {
  public:
-  explicit AttentionFinder(Module& module)
-      : module_(module), nodes_(module.nodes), rewriter_(module) {
-    for (const Node& node : nodes_)
+  explicit AttentionFinder(Module& module) : module_(module), rewriter_(module) {
+    for (const Node& node : module_.nodes)
       for (const ValueId input : node.inputs) ++readers_[input];
     for (const ValueId output : module.outputs) ++readers_[output];
   }
 
   void run() {
-    for (const Node& node : nodes_) {
+    for (const Node& node : module_.nodes) {
       const std::optional<Found> found = attention_of(node);
       if (found)
         emit(node, *found);
@@ -53,16 +52,9 @@ class AttentionFinder {
  private:
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
 
-  const Node* producer(ValueId id, OpId op) const {
-    const int index = module_.value(id).producer;
-    if (index < 0) return nullptr;
-    const Node& node = nodes_[static_cast<std::size_t>(index)];
-    return node.op->id == op ? &node : nullptr;
-  }
-
   /// The node that computes a value for one reader.
   const Node* only_producer(ValueId id, OpId op) const {
-    return readers_.at(id) == 1 ? producer(id, op) : nullptr;
+    return readers_.at(id) == 1 ? producer_of(module_, id, op) : nullptr;
   }
 
   /// The number that all elements of a constant of one element are.
@@ -105,7 +97,7 @@ class AttentionFinder {
     found.q = without_scale(matmul->inputs[0], found.scale);
     found.keys = without_scale(matmul->inputs[1], found.scale);
     found.keys_turned = !attr_boolean(*matmul, "transpose_b");
-    if (const Node* const turn = producer(found.keys, OpId::Transpose);
+    if (const Node* const turn = producer_of(module_, found.keys, OpId::Transpose);
         found.keys_turned && turn != nullptr && exchanges_last_two(*turn)) {
       found.keys = turn->inputs[0];
       found.keys_turned = false;
@@ -169,7 +161,7 @@ class AttentionFinder {
     const Node* const is_nan = only_producer(where->inputs[0], OpId::IsNan);
     const bool is_guard = is_nan != nullptr && is_nan->inputs[0] == where->inputs[2] &&
                           readers_.at(where->inputs[2]) == 2;
-    return is_guard ? producer(where->inputs[2], OpId::Softmax) : nullptr;
+    return is_guard ? producer_of(module_, where->inputs[2], OpId::Softmax) : nullptr;
   }
 
   /// True where a mask broadcasts to the scores.
@@ -222,7 +214,6 @@ class AttentionFinder {
   }
 
   Module& module_;
-  const std::vector<Node> nodes_;
   std::map<ValueId, int> readers_;
   Rewriter rewriter_;
 };

@@ -20,10 +20,10 @@ struct NarrowRows {
 class KeyNarrower {
  public:
   KeyNarrower(Module& module, const std::vector<DType>& dtypes)
-      : module_(module), dtypes_(dtypes), nodes_(module.nodes), rewriter_(module) {}
+      : module_(module), dtypes_(dtypes), rewriter_(module) {}
 
   void run() {
-    for (const Node& node : nodes_) {
+    for (const Node& node : module_.nodes) {
       Node kept = node;
       if (node.op->op_class == OpClass::Attention && !attr_boolean(node, "scales") &&
           type(node.inputs[0]).dtype == DType::f32)
@@ -36,10 +36,6 @@ class KeyNarrower {
  private:
   bool is_read(DType dtype) const { return std::ranges::find(dtypes_, dtype) != dtypes_.end(); }
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
-  const Node* producer(ValueId id) const {
-    const int index = module_.value(id).producer;
-    return index < 0 ? nullptr : &nodes_[static_cast<std::size_t>(index)];
-  }
   Dim one() { return module_.dims->constant(1); }
 
   void narrow(Node& node) {
@@ -62,8 +58,8 @@ class KeyNarrower {
   std::optional<NarrowRows> rows_behind(ValueId id) {
     if (type(id).dims.back().constant() == 1) return std::nullopt;
     std::vector<const Node*> views;
-    const Node* node = producer(id);
-    for (; node != nullptr && leaves_rows(*node); node = producer(node->inputs[0]))
+    const Node* node = producer_of(module_, id);
+    for (; node != nullptr && leaves_rows(*node); node = producer_of(module_, node->inputs[0]))
       views.push_back(node);
     if (node == nullptr) return std::nullopt;
     std::optional<NarrowRows> found = widened(*node);
@@ -98,7 +94,7 @@ class KeyNarrower {
       return NarrowRows{node.inputs[0]};
     if (node.op->id != OpId::Mul || !is_read(DType::i8)) return std::nullopt;
     for (const auto& [number, scales] : {std::pair(0, 1), std::pair(1, 0)}) {
-      const Node* const cast = producer(node.inputs[static_cast<std::size_t>(number)]);
+      const Node* const cast = producer_of(module_, node.inputs[static_cast<std::size_t>(number)]);
       const ValueId factors = node.inputs[static_cast<std::size_t>(scales)];
       if (cast != nullptr && cast->op->id == OpId::Cast &&
           type(cast->inputs[0]).dtype == DType::i8 && lies_in_rows(cast->inputs[0]) &&
@@ -111,7 +107,8 @@ class KeyNarrower {
   /// Behind views of the same kind lies a state or an input, which are dense.
   bool lies_in_rows(ValueId id) const {
     if (type(id).dims.empty()) return false;
-    for (const Node* node = producer(id); node != nullptr; node = producer(id)) {
+    for (const Node* node = producer_of(module_, id); node != nullptr;
+         node = producer_of(module_, id)) {
       if (node->op->id == OpId::Append) return true;
       if (!leaves_rows(*node)) return false;
       id = node->inputs[0];
@@ -140,7 +137,6 @@ class KeyNarrower {
 
   Module& module_;
   const std::vector<DType>& dtypes_;
-  const std::vector<Node> nodes_;
   Rewriter rewriter_;
 };
 

@@ -20,11 +20,10 @@ struct Widening {
 
 class WindowNarrower {
  public:
-  explicit WindowNarrower(Module& module)
-      : module_(module), nodes_(module.nodes), rewriter_(module) {}
+  explicit WindowNarrower(Module& module) : module_(module), rewriter_(module) {}
 
   void run() {
-    for (const Node& node : nodes_) {
+    for (const Node& node : module_.nodes) {
       if (node.op->id != OpId::Windows || !narrow(node)) rewriter_.keep(node);
     }
     rewriter_.finish();
@@ -32,10 +31,6 @@ class WindowNarrower {
 
  private:
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
-  const Node* producer(ValueId id) const {
-    const int index = module_.value(id).producer;
-    return index < 0 ? nullptr : &nodes_[static_cast<std::size_t>(index)];
-  }
   bool is_scalar(ValueId id) const {
     const Value& value = module_.value(id);
     return value.kind == ValueKind::Constant && value.type.dtype == DType::f32;
@@ -44,8 +39,8 @@ class WindowNarrower {
   std::optional<Widening> widening_of(ValueId id) const {
     constexpr std::size_t most = 3;
     Widening found{no_value, {}};
-    for (const Node* node = producer(id); node != nullptr && found.nodes.size() < most;
-         node = producer(found.bytes)) {
+    for (const Node* node = producer_of(module_, id); node != nullptr && found.nodes.size() < most;
+         node = producer_of(module_, found.bytes)) {
       found.nodes.insert(found.nodes.begin(), node);
       found.bytes = node->inputs[0];
       const bool steps =
@@ -111,7 +106,6 @@ class WindowNarrower {
   }
 
   Module& module_;
-  const std::vector<Node> nodes_;
   Rewriter rewriter_;
 };
 

@@ -16,10 +16,10 @@ constexpr std::size_t heads_axis = 1, rank_of_heads = 4, group_axis = 2, rank_of
 
 class HeadSharer {
  public:
-  explicit HeadSharer(Module& module) : module_(module), nodes_(module.nodes), rewriter_(module) {}
+  explicit HeadSharer(Module& module) : module_(module), rewriter_(module) {}
 
   void run() {
-    for (const Node& node : nodes_) {
+    for (const Node& node : module_.nodes) {
       if (!shares(node)) rewriter_.keep(node);
     }
     rewriter_.finish();
@@ -27,19 +27,13 @@ class HeadSharer {
 
  private:
   const std::vector<Dim>& dims(ValueId id) const { return module_.value(id).type.dims; }
-  const Node* producer(ValueId id, OpId op) const {
-    const int index = module_.value(id).producer;
-    if (index < 0) return nullptr;
-    const Node& node = nodes_[static_cast<std::size_t>(index)];
-    return node.op->id == op ? &node : nullptr;
-  }
   static bool equal(Dim a, Dim b) { return prove_equal(a, b) == true; }
 
   /// The value [B, H, group, Skv, D] that is expanded along the group, and reshaped to `id`.
   ValueId repeated(ValueId id) const {
-    const Node* const reshape = producer(id, OpId::Reshape);
+    const Node* const reshape = producer_of(module_, id, OpId::Reshape);
     const Node* const expand =
-        reshape == nullptr ? nullptr : producer(reshape->inputs[0], OpId::Expand);
+        reshape == nullptr ? nullptr : producer_of(module_, reshape->inputs[0], OpId::Expand);
     if (expand == nullptr) return no_value;
     const std::vector<Dim>&one = dims(expand->inputs[0]), &all = dims(expand->outputs[0]);
     if (one.size() != rank_of_groups || all.size() != rank_of_groups ||
@@ -100,7 +94,6 @@ class HeadSharer {
   }
 
   Module& module_;
-  const std::vector<Node> nodes_;
   Rewriter rewriter_;
 };
 
