@@ -45,7 +45,7 @@ struct Group {
   std::vector<int>
       nodes;  ///< ascending, so topological; a view is a member only as the one node of a Copy
   int backbone_node =
-      -1;  ///< the matmul, the first reduction, the last of a chain, or the copied view
+      -1;  ///< the (first) matmul, the first reduction, the last of a chain, or the copied view
   std::vector<ValueId> outputs;  ///< values written to memory; where their view's base is a state
                                  ///< or another result, into that
   std::vector<Dim> extents;      ///< of the axes of the index space; a matmul's last one is K,
@@ -113,15 +113,24 @@ void simplify(Module& module);
 /// another. Runs after simplify().
 void sink_transposes(Module& module);
 
-/// Makes one matmul of several that multiply the same value with constant weights, and one bias of
-/// theirs, where nothing is computed from the results element by element; the results become
-/// slices. Runs after simplify().
-void merge_siblings(Module& module);
+/// Makes one matmul of several that multiply the same value with constant weights, and one of each
+/// element-wise node behind them where all have the same; the results become slices. With
+/// `columns_apart` (FuseOptions) also where windows slide over them. Runs after simplify().
+void merge_siblings(Module& module, bool columns_apart = false);
 
 /// The target says here which of its kernels repay another fusion.
 struct FuseOptions {
-  bool place_parts = false;       ///< results that are only put side by side are computed in their
-                                  ///< places, in rows that lie apart
+  bool place_parts = false;  ///< results that are only put side by side are computed in their
+                             ///< places, in rows that lie apart
+  /// Products of one left side by constant right sides that what follows combines, element by
+  /// element, are one group where their columns are a multiple of this; 0: never.
+  std::int64_t gated_columns = 0;
+  /// Element-wise work on a factor of a matmul joins it where the product has so many columns for
+  /// each operator of that work; 0: never.
+  std::int64_t prologue_columns = 0;
+  bool columns_apart = false;  ///< a product's columns may be stored in several tensors
+  bool share_inputs = false;   ///< element-wise work, and reductions, that read one tensor are one
+                               ///< group though neither reads the other
   bool record_decisions = false;  ///< fills Group::decisions, for people; changes nothing else
 };
 

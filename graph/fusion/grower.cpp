@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include "graph/fusion/gated_products.hpp"
+#include "graph/fusion/prologue.hpp"
+#include "graph/fusion/reduced_place.hpp"
+#include "graph/fusion/shared_inputs.hpp"
+
 namespace dyn::graph {
 namespace {
 
@@ -14,14 +19,6 @@ constexpr std::size_t most_work = 128, most_operands = 256;
 std::size_t work_of(const Node& node) {
   const bool chooses = node.op->id == OpId::Concat || node.op->id == OpId::Pad;
   return chooses || node.op->op_class == OpClass::Reduction ? 8 : 1;
-}
-
-std::vector<bool> reduced_axes(const Node& node, int rank) {
-  const auto axes = attr_integers(node, "axes");
-  std::vector<bool> reduced(static_cast<std::size_t>(rank), axes.empty());
-  for (const std::int64_t axis : axes)
-    reduced[static_cast<std::size_t>(*normalize_axis(axis, rank))] = true;
-  return reduced;
 }
 
 /// Its group has neither other members nor an index space.
@@ -73,6 +70,14 @@ void Grower::start() {
     reduced_.insert(reduced_.end(), 2, true);
   }
   add(backbone_, std::move(coords));
+  if (kind_ == Backbone::Matmul) add_gated_products();
+}
+
+void Grower::add_gated_products() {
+  for (const int id : gated_products(graph_, backbone_, options_)) {
+    record({.node = id}, same_left_side);
+    add(id, place_of(backbone_));
+  }
 }
 
 /// How many products a contraction adds up for each result. A run checks that both factors have as
@@ -99,6 +104,15 @@ bool Grower::has_room_for(int id) const {
 }
 
 void Grower::grow() {
+  do { visit_neighbours(); } while (options_.share_inputs && add_sharing_inputs());
+}
+
+bool Grower::add_sharing_inputs() {
+  for (const int id : nodes_sharing_inputs(*this)) consider({.node = id, .beside = true});
+  return !unvisited_.empty();
+}
+
+void Grower::visit_neighbours() {
   while (!unvisited_.empty()) {
     const int id = unvisited_.back();
     unvisited_.pop_back();
@@ -137,7 +151,10 @@ void Grower::consider(Candidate candidate) {
     if (const FusionRule* refused = refusal(refusals_at_place(), candidate)) rule = refused;
   }
   record(candidate, *rule);
-  if (rule->joins) add(candidate.node, std::move(candidate.place));
+  if (!rule->joins) return;
+  if (const auto factor = factor_fed_by(*this, candidate.node); factor && !candidate.reads_member)
+    prologue_.emplace(candidate.node, *factor);
+  add(candidate.node, std::move(candidate.place));
 }
 
 void Grower::record(const Candidate& candidate, const FusionRule& rule) {
@@ -146,18 +163,9 @@ void Grower::record(const Candidate& candidate, const FusionRule& rule) {
 }
 
 std::optional<Coords> Grower::place_of_reduction(int id) const {
-  const Node& node = graph_.node(id);
-  if (!matches_extents(graph_.dims(node.inputs[0])) ||
-      reduced_axes(node, static_cast<int>(extents_.size())) != reduced_) {
-    return std::nullopt;
-  }
-  Coords coords;
-  for (std::size_t axis = 0; axis < extents_.size(); ++axis) {
-    if (!reduced_[axis]) coords.push_back(axis_coord(*module_.dims, static_cast<int>(axis)));
-    if (reduced_[axis] && attr_boolean(node, "keepdims"))
-      coords.push_back(fixed_coord(module_.dims->constant(0)));
-  }
-  return coords;
+  auto place = reduced_place(module_, extents_, reduced_, graph_.node(id));
+  if (!place) return std::nullopt;
+  return std::move(place->result);
 }
 
 Coords Grower::whole_space() const {
@@ -167,12 +175,15 @@ Coords Grower::whole_space() const {
 std::optional<Coords> Grower::root_place(int id, int input, const Coords& coords) const {
   const Node& node = graph_.node(id);
   std::optional<Coords> place;
+  ValueId value = node.inputs[static_cast<std::size_t>(input)];
   if (node.op->op_class == OpClass::Reduction) {
+    const auto reduced = reduced_place(module_, extents_, reduced_, node);
+    if (!reduced) return std::nullopt;
     place = whole_space();
+    value = reduced->read;
   } else {
     place = operand_place(module_, node, input, coords);
   }
-  ValueId value = node.inputs[static_cast<std::size_t>(input)];
   while (place && value != graph_.root(value)) {
     const Node& view = graph_.node(module_.value(value).producer);
     place = coords_through_view(module_, view, *place);
@@ -196,10 +207,16 @@ bool Grower::spans(const Coords& coords, const std::vector<Dim>& dims) const {
   for (std::size_t i = 0; i < coords.size(); ++i) {
     if (coords[i].offset.constant() != 0) return false;
     if (coords[i].terms.empty() && dims[i].constant() == 1) continue;
-    const auto axis = unit_axis(coords[i]);
-    if (!axis || seen[static_cast<std::size_t>(*axis)]) return false;
-    if (prove_equal(dims[i], extents_[static_cast<std::size_t>(*axis)]) != true) return false;
-    seen[static_cast<std::size_t>(*axis)] = true;
+    if (coords[i].terms.empty()) return false;
+    // One axis, or several in row-major order.
+    Dim elements = module_.dims->constant(1);
+    for (auto term = coords[i].terms.rbegin(); term != coords[i].terms.rend(); ++term) {
+      const auto axis = static_cast<std::size_t>(term->axis);
+      if (seen[axis] || prove_equal(term->factor, elements) != true) return false;
+      seen[axis] = true;
+      elements = elements * extents_[axis];
+    }
+    if (prove_equal(dims[i], elements) != true) return false;
   }
   int reduced = 0, reduced_seen = 0;
   for (std::size_t axis = 0; axis < extents_.size(); ++axis) {

@@ -29,6 +29,8 @@ class Grower {
   Backbone kind() const noexcept { return kind_; }
   const FuseOptions& options() const noexcept { return options_; }
   bool is_member(int id) const { return members_.contains(id); }
+  /// With the place of the result of each.
+  const std::map<int, Coords>& members() const noexcept { return members_; }
   /// Where a member's result is computed.
   const Coords& place_of(int member) const { return members_.at(member); }
   /// When the group runs.
@@ -36,6 +38,14 @@ class Grower {
   /// False where one kernel would hold more than pays: what a node more saves is a pass over one
   /// tensor, and what it costs grows with the group, in registers and in the time to compile.
   bool has_room_for(int id) const;
+
+  const std::vector<Dim>& extents() const noexcept { return extents_; }
+  /// Members that compute a factor of the matmul, with its number among the matmul's inputs.
+  const std::map<int, int>& prologue() const noexcept { return prologue_; }
+  std::optional<int> factor_of(int member) const {
+    const auto found = prologue_.find(member);
+    return found == prologue_.end() ? std::nullopt : std::optional(found->second);
+  }
 
   /// Every index of every axis once.
   Coords whole_space() const;
@@ -54,6 +64,9 @@ class Grower {
 
  private:
   void start();
+  void visit_neighbours();
+  bool add_sharing_inputs();
+  void add_gated_products();
   Dim depth_of(const Node& contraction) const;
   void add(int id, Coords coords);
   void consider(Candidate candidate);
@@ -74,6 +87,7 @@ class Grower {
   std::vector<bool> reduced_;
   std::map<int, Coords> members_;  ///< place of each member's result
   std::vector<int> unvisited_;     ///< members whose neighbours have not been tried
+  std::map<int, int> prologue_;
   std::map<int, FusionDecision> decisions_;
   std::size_t work_ = 0, operands_ = 0;  ///< of the members; an operand that two read counts twice
 };

@@ -20,6 +20,7 @@ class Layouter {
   }
 
   void run(const FuseOptions& options) {
+    columns_apart_ = options.columns_apart;
     find_needed();
     store_bases();
     if (options.place_parts)
@@ -35,6 +36,7 @@ class Layouter {
   bool needed(ValueId id) const { return needed_[static_cast<std::size_t>(id)]; }
   View& view_of(ValueId id) { return fusion_.views[static_cast<std::size_t>(id)]; }
   const std::vector<Dim>& dims(ValueId id) const { return module_.value(id).type.dims; }
+  bool columns_apart_ = false;
 
   /// Marks a value, and those that it is a view of, as read from memory.
   void need(ValueId id) {
@@ -87,7 +89,8 @@ class Layouter {
       if (kind == ValueKind::Input || kind == ValueKind::Weight)
         store_densely(static_cast<ValueId>(i));
     }
-    for (const Group& group : fusion_.groups) {
+    for (Group& group : fusion_.groups) {
+      if (columns_apart_ && group.backbone == Backbone::Matmul) part_columns(group, views);
       for (const ValueId id : group.outputs) {
         if (group.backbone == Backbone::Host)
           store_densely(id);
@@ -95,6 +98,79 @@ class Layouter {
           view_of(id) = store_result(id, views[id]);
       }
     }
+  }
+
+  /// Results of which all readers take columns, some of them to slide windows over, become as many
+  /// outputs: each is dense.
+  void part_columns(Group& group, std::map<ValueId, std::vector<int>>& views) {
+    std::vector<ValueId> outputs;
+    std::vector<Coords> coords;
+    for (std::size_t i = 0; i < group.outputs.size(); ++i) {
+      const ValueId id = group.outputs[i];
+      const std::vector<int> slices = columns_of(id, views[id]);
+      for (const int slice : slices) {
+        const ValueId part = graph_.node(slice).outputs[0];
+        outputs.push_back(part);
+        coords.push_back(group.output_coords[i]);
+        const int last = static_cast<int>(dims(id).size()) - 1;
+        coords.back().back() =
+            coords.back().back() + slice_step(module_, graph_.node(slice), last).start * -1;
+        views[part] = views_behind(part, views[id]);
+      }
+      if (!slices.empty()) continue;
+      outputs.push_back(id);
+      coords.push_back(group.output_coords[i]);
+    }
+    group.outputs = std::move(outputs);
+    group.output_coords = std::move(coords);
+  }
+
+  /// The slices along the last axis through which all else reads the value, where windows slide
+  /// over one of them; else none.
+  std::vector<int> columns_of(ValueId id, const std::vector<int>& views) const {
+    const auto input_of = [this](const Edge& edge) {
+      return graph_.node(edge.node).inputs[static_cast<std::size_t>(edge.input)];
+    };
+    const bool is_read_whole =
+        graph_.is_output(id) || std::ranges::any_of(graph_.readers(id), [&](const Edge& edge) {
+          return input_of(edge) == id && needed_by_others(edge.node, id);
+        });
+    if (is_read_whole) return {};
+    std::vector<int> slices;
+    bool slides = false;
+    for (const int view : views) {
+      const Node& node = graph_.node(view);
+      slides = slides || slid_over_.contains(node.outputs[0]);
+      if (viewed(node) != id) continue;
+      if (!takes_columns(node)) return {};
+      slices.push_back(view);
+    }
+    return slides ? slices : std::vector<int>();
+  }
+
+  /// Members of the group that computes the value do not need its memory.
+  bool needed_by_others(int reader, ValueId id) const {
+    return graph_.group_of(reader) != graph_.group_of(module_.value(id).producer);
+  }
+
+  bool takes_columns(const Node& view) const {
+    if (view.op->id != OpId::Slice) return false;
+    const auto axes = attr_integers(view, "axes");
+    const int rank = static_cast<int>(dims(view.inputs[0]).size());
+    return axes.size() == 1 && *normalize_axis(axes[0], rank) == rank - 1 &&
+           slice_step(module_, view, rank - 1).step == 1;
+  }
+
+  /// Those of `views` that are views of `id`.
+  std::vector<int> views_behind(ValueId id, const std::vector<int>& views) const {
+    std::set<ValueId> values{id};
+    std::vector<int> behind;
+    for (const int view : views) {
+      const Node& node = graph_.node(view);
+      if (values.contains(viewed(node)) && values.insert(node.outputs[0]).second)
+        behind.push_back(view);
+    }
+    return behind;
   }
 
   /// In the state that it is appended to, where strides reach that; else in a buffer of its own.
@@ -147,6 +223,7 @@ class Layouter {
   void view(int id) {
     const Node& node = module_.nodes[static_cast<std::size_t>(id)];
     if (node.op->id == OpId::Append) return append(id);
+    if (view_of(node.outputs[0]).base != no_value) return;  // an output of its group
     const View& input = view_of(node.inputs[0]);
     if (input.base == no_value) return copy(id, "a literal has no memory of its own");
     auto result = view_through(module_, node, input);

@@ -45,6 +45,7 @@ std::optional<Coords> operand_place(const Module& module, const Node& node, int 
   if (node.op->op_class == OpClass::Elementwise) {
     return broadcast_coords(type.dims, module.value(node.outputs[0]).type.dims, coords);
   }
+  if (node.op->id == OpId::Matmul) return factor_coords(module, node, input);
   if (node.op->id == OpId::Gather) return place_of_indices(module, node, coords);
   if (node.op->id == OpId::Concat) return place_of_part(module, node, input, coords);
   if (node.op->id == OpId::Pad) return place_inside_padding(module, node, coords);

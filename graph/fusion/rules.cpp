@@ -5,6 +5,7 @@
 
 #include "graph/fusion/grower.hpp"
 #include "graph/fusion/layout.hpp"
+#include "graph/fusion/prologue.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -62,7 +63,7 @@ bool indexed_before_matmul(const Grower& group, Candidate& candidate) {
 /// already.
 bool reduction_starts_group(const Grower& group, Candidate& candidate) {
   return class_of(group, candidate) == OpClass::Reduction &&
-         (group.kind() != Backbone::Reduction || !candidate.reads_member);
+         (group.kind() != Backbone::Reduction || !(candidate.reads_member || candidate.beside));
 }
 
 bool chain_grows_upwards(const Grower& group, Candidate& candidate) {
@@ -121,8 +122,13 @@ bool parts_lie_in_place(const Grower& group, Candidate& candidate) {
          !views_in_concat(graph, node, whole).empty();
 }
 
+bool feeds_factor(const Grower& group, const Candidate& candidate) {
+  return !candidate.reads_member && class_of(group, candidate) == OpClass::Elementwise &&
+         factor_fed_by(group, candidate.node).has_value();
+}
+
 bool read_from_memory(const Grower& group, Candidate& candidate) {
-  if (candidate.reads_member) return false;
+  if (candidate.reads_member || feeds_factor(group, candidate)) return false;
   for (const Edge& edge : readers_of(group, candidate)) {
     const Node& reader = group.graph().node(edge.node);
     if (!reads_memory(group.module(), reader, static_cast<std::size_t>(edge.input)) ||
@@ -147,7 +153,7 @@ constexpr RefusingRule by_kind[] = {
     {"indexed-before-matmul",
      "a matmul's epilogue would gather, pad or concatenate for each result", indexed_before_matmul},
     {"reduction-starts",
-     "a reduction joins behind a member of a group around a reduction, nowhere else",
+     "a reduction joins behind a member of a group around a reduction, or beside one, nowhere else",
      reduction_starts_group},
     {"chain-upwards", "a chain of element-wise work grows from its last node to what it reads",
      chain_grows_upwards},
@@ -165,6 +171,13 @@ constexpr RefusingRule by_kind[] = {
 };
 
 // Joining rules.
+
+std::optional<Coords> place_beside_member(const Grower& group, const Candidate& candidate) {
+  if (!candidate.beside) return std::nullopt;
+  if (class_of(group, candidate) == OpClass::Reduction)
+    return group.place_of_reduction(candidate.node);
+  return group.whole_space();
+}
 
 std::optional<Coords> place_beside_reduction(const Grower& group, const Candidate& candidate) {
   if (!candidate.reads_member || class_of(group, candidate) != OpClass::Reduction)
@@ -215,6 +228,8 @@ std::optional<Coords> place_where_read(const Grower& group, const Candidate& can
 }
 
 constexpr JoiningRule joining[] = {
+    {"same-input", "it reads what a member reads, all of it, so both read it once",
+     place_beside_member},
     {"same-reduction", "it reduces the group's axes of the group's index space",
      place_beside_reduction},
     {"next-to-member", "it works element by element on a member's result, where that is computed",
@@ -257,6 +272,24 @@ bool read_too_early(const Grower& group, Candidate& candidate) {
   return false;
 }
 
+/// Other passes over what it reads compute it for less, or all of its elements for each block of
+/// results cost more than one pass of its own.
+bool prologue_costs(const Grower& group, Candidate& candidate) {
+  return feeds_factor(group, candidate) &&
+         !prologue_pays(group, *factor_fed_by(group, candidate.node), candidate.node);
+}
+
+bool passed_over(const Grower& group, Candidate& candidate) {
+  return feeds_factor(group, candidate) && another_passes_over(group, candidate.node);
+}
+
+bool across_moves(const Grower& group, Candidate& candidate) {
+  if (!feeds_factor(group, candidate)) return false;
+  const int factor = *factor_fed_by(group, candidate.node);
+  return !is_place_of_factor(group, factor, candidate.place) ||
+         reads_across(group, factor, candidate.node, candidate.place);
+}
+
 bool not_whole(const Grower& group, Candidate& candidate) {
   const bool may_be_kept = candidate.reads_member
                                ? class_of(group, candidate) == OpClass::Elementwise
@@ -265,7 +298,7 @@ bool not_whole(const Grower& group, Candidate& candidate) {
 }
 
 bool repeats_work(const Grower& group, Candidate& candidate) {
-  return !candidate.reads_member &&
+  return !candidate.reads_member && !feeds_factor(group, candidate) &&
          (group.kind() == Backbone::Matmul || group.graph().expensive(candidate.node)) &&
          !group.spans(candidate.place, dims_of(group, candidate));
 }
@@ -326,6 +359,12 @@ bool operand_elsewhere(const Grower& group, Candidate& candidate) {
 constexpr RefusingRule at_place[] = {
     {"kept-before-matmul", "others read it too, and a matmul's epilogue keeps only what follows it",
      kept_before_matmul},
+    {"passed-over", "a kernel that passes over one of its operands computes it meanwhile",
+     passed_over},
+    {"across-moves", "its operands lie across the moves of the factor that it computes",
+     across_moves},
+    {"prologue-costs", "each block of results would compute it anew, for too few products",
+     prologue_costs},
     {"two-places", "members read its result at different places", two_places},
     {"read-too-early", "what runs before the group reads its result", read_too_early},
     {"not-whole", "the group does not run over its result's elements once each", not_whole},
@@ -346,6 +385,11 @@ constexpr FusionRule free_work{
     "free", "it reads no memory and costs next to nothing: each group that reads it computes it",
     true};
 
+constexpr FusionRule same_left_side{
+    "same-left-side",
+    "it multiplies the group's left side too, and members combine both products element by element",
+    true};
+
 std::span<const RefusingRule> refusals_by_kind() { return by_kind; }
 std::span<const JoiningRule> joining_rules() { return joining; }
 std::span<const RefusingRule> refusals_at_place() { return at_place; }
@@ -357,6 +401,7 @@ std::vector<const FusionRule*> fusion_rules() {
   rules.push_back(&no_place);
   for (const FusionRule& rule : at_place) rules.push_back(&rule);
   rules.push_back(&free_work);
+  rules.push_back(&same_left_side);
   return rules;
 }
 

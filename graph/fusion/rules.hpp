@@ -12,10 +12,12 @@ namespace dyn::graph {
 
 class Grower;
 
-/// A node that reads a member's result, or whose result a member reads, and is no member yet.
+/// A node that reads a member's result, or whose result a member reads, or that reads what a member
+/// reads, and is no member yet.
 struct Candidate {
   int node = -1;
   bool reads_member = false;  ///< false: a member reads it
+  bool beside = false;        ///< neither: it reads what a member reads
   Coords place = {};          ///< where in the group's index space its result would be computed
   ValueId about = no_value;   ///< a refusing rule may say here which tensor decided
 };
@@ -52,6 +54,9 @@ std::span<const RefusingRule> refusals_at_place();
 /// Nodes that FusionGraph::free() names join by this one: they are considered nowhere, and every
 /// group that reads them computes them.
 extern const FusionRule free_work;
+
+/// Products that Grower::start() finds beside the group's join by this one.
+extern const FusionRule same_left_side;
 
 /// All of the above, for people.
 std::vector<const FusionRule*> fusion_rules();

@@ -172,6 +172,22 @@ SliceStep slice_step(const Module& module, const Node& slice, int axis) {
   return {table.constant(0), 1};
 }
 
+Coords factor_coords(const Module& module, const Node& matmul, int input) {
+  const auto& dims = module.value(matmul.inputs[static_cast<std::size_t>(input)]).type.dims;
+  const auto& result = module.value(matmul.outputs[0]).type.dims;
+  const std::size_t batch = dims.size() - 2, skip = result.size() - dims.size();
+  const auto k = static_cast<int>(result.size()), n = k - 1, m = k - 2;
+  Coords coords;
+  for (std::size_t i = 0; i < batch; ++i)
+    coords.push_back(axis_coord(*module.dims, static_cast<int>(skip + i)) *
+                     broadcast_factor(dims[i], result[skip + i]));
+  const bool turned = attr_boolean(matmul, input == 0 ? "transpose_a" : "transpose_b");
+  const int row = input == 0 ? m : k, column = input == 0 ? k : n;
+  coords.push_back(axis_coord(*module.dims, turned ? column : row));
+  coords.push_back(axis_coord(*module.dims, turned ? row : column));
+  return coords;
+}
+
 std::optional<Coords> coords_through_view(const Module& module, const Node& view,
                                           const Coords& coords) {
   if (view.op->id == OpId::Append)

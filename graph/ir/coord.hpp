@@ -51,6 +51,10 @@ Coords broadcast_coords(std::span<const Dim> from, std::span<const Dim> to, cons
 /// The factor of broadcast_coords for one dim: 1, 0, or min(from - 1, 1).
 Dim broadcast_factor(Dim from, Dim to);
 
+/// The place in input `input` of a matmul that the products of a result read, where axes are those
+/// of the result and then K.
+Coords factor_coords(const Module& module, const Node& matmul, int input);
+
 /// Maps `coords` of a view's result to the place in its input; nothing where no affine function
 /// does.
 std::optional<Coords> coords_through_view(const Module& module, const Node& view,

@@ -1,6 +1,7 @@
 // Siblings that share an input: matmuls of one left operand with constant right sides become one
-// matmul over the joined weights, whose result is read in slices. The left operand is read once,
-// and one wide product is divided among threads better than several narrow ones.
+// matmul over the joined weights, whose result is read in slices, as do the activations behind them
+// where these are alike. The left operand is read once, and one wide product is divided among
+// threads better than several narrow ones.
 
 #include <algorithm>
 #include <map>
@@ -14,35 +15,25 @@
 #include "graph/fusion/layout.hpp"
 #include "graph/passes/remove_dead.hpp"
 #include "graph/passes/rewriter.hpp"
+#include "graph/passes/siblings.hpp"
 
 namespace dyn::graph {
 namespace {
 
-/// A matmul, with the addition of a constant bias that follows it where there is one.
-struct Sibling {
-  int matmul = -1, add = -1;
-  ValueId weight = no_value, bias = no_value, result = no_value;
-  std::int64_t columns = 0;
-};
 using Siblings = std::vector<Sibling>;
-/// Siblings share these: the left operand, and whether there is a bias.
-using Key = std::pair<ValueId, bool>;
-
-/// Matmuls that are not joined from several yet.
-bool is_plain_weight(const Value& value, int rank) {
-  return value.kind == ValueKind::Weight && value.weight.parts.size() <= 1 &&
-         value.type.rank() == rank;
-}
+/// Siblings share these: the left operand, and what follows the product.
+using Key = std::pair<ValueId, std::string>;
 
 class Finder {
  public:
-  explicit Finder(const Module& module) : module_(module), graph_(module) {}
+  Finder(const Module& module, bool columns_apart)
+      : module_(module), graph_(module), columns_apart_(columns_apart) {}
 
   std::vector<Siblings> find() {
     std::map<Key, Siblings> candidates;
     for (const int id : graph_.order()) {
       if (const std::optional<Sibling> sibling = sibling_of(id))
-        candidates[{graph_.node(id).inputs[0], sibling->add >= 0}].push_back(*sibling);
+        candidates[{graph_.node(id).inputs[0], sibling->followers}].push_back(*sibling);
     }
     std::vector<Siblings> sets;
     for (auto& [key, siblings] : candidates) {
@@ -58,44 +49,26 @@ class Finder {
 
  private:
   std::optional<Sibling> sibling_of(int id) const {
-    const Node& node = graph_.node(id);
-    if (node.op->id != OpId::Matmul || !node.attrs.empty() || !node.origin.empty())
-      return std::nullopt;
-    const Value& weight = module_.value(node.inputs[1]);
-    if (!is_plain_weight(weight, 2) || module_.value(node.inputs[0]).type.rank() < 2)
-      return std::nullopt;
-    Sibling sibling{id,
-                    -1,
-                    node.inputs[1],
-                    no_value,
-                    node.outputs[0],
-                    weight.type.dims[1].constant().value_or(0)};
-    if (sibling.columns <= 0) return std::nullopt;
-    add_bias(sibling);
-    const auto reads_in_place = [&](const Edge& edge) {
-      return graph_.node(edge.node).op->op_class == OpClass::Elementwise;
-    };
-    // Element-wise consumers run while the product is in registers; an output must lie densely.
-    if (graph_.is_output(sibling.result) ||
-        std::ranges::any_of(graph_.readers(sibling.result), reads_in_place))
+    std::optional<Sibling> sibling = find_sibling(graph_, id);
+    if (!sibling) return std::nullopt;
+    const auto takes_no_columns = [&](const Edge& edge) { return !takes_columns(*sibling, edge); };
+    // An output must lie densely.
+    if (graph_.is_output(sibling->result) ||
+        std::ranges::any_of(graph_.readers(sibling->result), takes_no_columns))
       return std::nullopt;
     return sibling;
   }
 
-  void add_bias(Sibling& sibling) const {
-    const std::vector<Edge>& readers = graph_.readers(sibling.result);
-    if (readers.size() != 1 || graph_.is_output(sibling.result)) return;
-    const Node& add = graph_.node(readers[0].node);
-    if (add.op->id != OpId::Add || !add.origin.empty()) return;
-    const ValueId product = add.inputs[static_cast<std::size_t>(readers[0].input)];
-    const ValueId other = add.inputs[static_cast<std::size_t>(1 - readers[0].input)];
-    const Value& bias = module_.value(other);
-    if (product != sibling.result || !is_plain_weight(bias, 1) ||
-        bias.type.dims[0].constant() != sibling.columns)
-      return;
-    sibling.add = readers[0].node;
-    sibling.bias = other;
-    sibling.result = add.outputs[0];
+  /// Whether a reader loses nothing where the result is columns of a wider one. Element-wise
+  /// readers run while the product is in registers. Windows slide over dense rows, and parts of a
+  /// concatenation can be computed in their places: what is merged for more than one addition has
+  /// to save more than these.
+  bool takes_columns(const Sibling& sibling, const Edge& edge) const {
+    const Node& reader = graph_.node(edge.node);
+    if (reader.op->op_class == OpClass::Elementwise) return false;
+    if (sibling.is_plain) return true;
+    const bool slides = reader.op->id == OpId::WindowMatmul || reader.op->id == OpId::Windows;
+    return slides ? columns_apart_ : reader.op->op_class != OpClass::Indexed;
   }
 
   /// True where every view of the result can also be a view of columns of a result that is `total`
@@ -127,7 +100,7 @@ class Finder {
     std::vector<ValueId> constants;
     for (const Sibling& sibling : siblings) {
       constants.push_back(sibling.weight);
-      if (sibling.bias != no_value) constants.push_back(sibling.bias);
+      constants.insert(constants.end(), sibling.columns_of.begin(), sibling.columns_of.end());
     }
     return constants;
   }
@@ -152,6 +125,7 @@ class Finder {
 
   const Module& module_;
   const FusionGraph graph_;
+  const bool columns_apart_;
 };
 
 class Merger {
@@ -163,9 +137,13 @@ class Merger {
     std::set<int> gone;
     for (const Siblings& set : sets) {
       starts[set[0].matmul] = &set;
-      for (const Sibling& sibling : set) gone.insert({sibling.matmul, sibling.add});
+      for (const Sibling& sibling : set) {
+        gone.insert(sibling.matmul);
+        gone.insert(sibling.behind.begin(), sibling.behind.end());
+      }
     }
     std::vector<Node> nodes = rewriter_.module().nodes;
+    all_ = nodes;
     for (std::size_t id = 0; id < nodes.size(); ++id) {
       if (const auto start = starts.find(static_cast<int>(id)); start != starts.end())
         merge(nodes[id], *start->second);
@@ -179,16 +157,16 @@ class Merger {
 
   void merge(const Node& first, const Siblings& siblings) {
     rewriter_.begin(first, "");
-    std::vector<ValueId> weights, biases;
-    for (const Sibling& sibling : siblings) {
-      weights.push_back(sibling.weight);
-      if (sibling.bias != no_value) biases.push_back(sibling.bias);
-    }
-    const ValueId weight = joined(weights);
-    TensorType type = rewriter_.type(siblings[0].result);
+    const ValueId weight = joined(siblings, [](const Sibling& one) { return one.weight; });
+    TensorType type = rewriter_.type(first.outputs[0]);
     type.dims.back() = rewriter_.type(weight).dims.back();
-    ValueId result = rewriter_.emit("matmul", {first.inputs[0], weight}, type);
-    if (!biases.empty()) result = rewriter_.emit("add", {result, joined(biases)}, type);
+    std::map<ValueId, ValueId> now;
+    ValueId result = now[first.outputs[0]] =
+        rewriter_.emit("matmul", {first.inputs[0], as_matrix(weight)}, type);
+    for (const int id : siblings[0].behind) {
+      const Node& node = all_[static_cast<std::size_t>(id)];
+      result = now[node.outputs[0]] = follow(node, siblings, now, type);
+    }
     std::int64_t start = 0;
     for (const Sibling& sibling : siblings) {
       const TensorType part = rewriter_.type(sibling.result);
@@ -199,6 +177,42 @@ class Merger {
                      sibling.result);
       start += sibling.columns;
     }
+  }
+
+  /// The node behind the first sibling's product, behind that of all.
+  ValueId follow(const Node& node, const Siblings& siblings, const std::map<ValueId, ValueId>& now,
+                 TensorType type) {
+    std::vector<ValueId> inputs;
+    for (const ValueId input : node.inputs) {
+      const auto known = now.find(input);
+      const auto& columns = siblings[0].columns_of;
+      const auto place = std::ranges::find(columns, input) - columns.begin();
+      if (known != now.end())
+        inputs.push_back(known->second);
+      else if (static_cast<std::size_t>(place) < columns.size())
+        inputs.push_back(joined(siblings, [&](const Sibling& one) {
+          return one.columns_of[static_cast<std::size_t>(place)];
+        }));
+      else
+        inputs.push_back(input);
+    }
+    type.dtype = rewriter_.type(node.outputs[0]).dtype;
+    return rewriter_.emit(node.op->name, inputs, std::move(type));
+  }
+
+  /// Filters of one tap are a matrix.
+  ValueId as_matrix(ValueId weight) {
+    const TensorType type = rewriter_.type(weight);
+    if (type.rank() == 2) return weight;
+    const std::vector<Dim> shape(type.dims.end() - 2, type.dims.end());
+    return rewriter_.emit("reshape", {weight}, {type.dtype, shape}, {{"shape", shape}});
+  }
+
+  template <class PartOf>
+  ValueId joined(const Siblings& siblings, const PartOf& part_of) {
+    std::vector<ValueId> parts;
+    for (const Sibling& sibling : siblings) parts.push_back(part_of(sibling));
+    return joined(parts);
   }
 
   ValueId joined(const std::vector<ValueId>& parts) {
@@ -226,13 +240,14 @@ class Merger {
   }
 
   Rewriter rewriter_;
+  std::vector<Node> all_;  ///< as they were
   std::map<std::vector<ValueId>, ValueId> joined_;
 };
 
 }  // namespace
 
-void merge_siblings(Module& module) {
-  const std::vector<Siblings> sets = Finder(module).find();
+void merge_siblings(Module& module, bool columns_apart) {
+  const std::vector<Siblings> sets = Finder(module, columns_apart).find();
   if (sets.empty()) return;
   Merger(module).run(sets);
   remove_dead(module);

@@ -42,8 +42,11 @@ constexpr Pass passes[] = {
      [](Module& module, Fusion&, const PipelineOptions&) { sink_transposes(module); }},
     {"cancel_transposes", "what has met there goes: simplify once more",
      [](Module& module, Fusion&, const PipelineOptions&) { simplify(module); }},
-    {"merge_siblings", "matmuls of one value by constant weights become one",
-     [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
+    {"merge_siblings",
+     "matmuls of one value by constant weights, and what follows all alike, become one",
+     [](Module& module, Fusion&, const PipelineOptions& options) {
+       merge_siblings(module, options.fuse.columns_apart);
+     }},
     {"narrow_products",
      "factors of products with weights become bf16 or bytes, where that is asked for; attention "
      "reads keys and values in the bits that states hold; windows slide over bytes",

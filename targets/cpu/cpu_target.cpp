@@ -44,7 +44,7 @@ class CpuTarget final : public rkernel::Target {
 
   bool fuses_attention() const override { return true; }
   std::vector<DType> key_dtypes() const override { return codegen::widened_dtypes(isa_); }
-  bool writes_rows_apart() const override { return true; }
+  graph::FuseOptions fuse_options() const override { return {.place_parts = true}; }
   /// Weights of i8 are multiplied by their scales, in f32.
   bool multiplies_bfloats() const override {
     return cpu::multiplies_bfloats(isa_) && options_.weights.weights != DType::i8;
@@ -128,23 +128,27 @@ class CpuTarget final : public rkernel::Target {
     std::int64_t bytes = 0;
     for (const rkernel::Problem& problem : problems) {
       if (!problem.contraction) continue;
-      const rkernel::Operand& b =
-          problem.operands[static_cast<std::size_t>(problem.contraction->b)];
-      if (b.form != rkernel::Form::Packed || !counted.insert(b.buffer).second) continue;
-      const auto k =
-          problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent.constant();
-      const auto n =
-          problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
-      const rkernel::Group group = problem.contraction->group;
-      bytes += rkernel::PackedLayout{.dtype = b.dtype,
-                                     .panel = isa_.panel_f32,
-                                     .k = k.value_or(0) * rkernel::elements_of(group),
-                                     .n = n.value_or(0),
-                                     .group = group,
-                                     .coding = b.coding}
-                   .bytes();
+      for (const int right_side : problem.contraction->right_sides()) {
+        const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(right_side)];
+        if (b.form == rkernel::Form::Packed && counted.insert(b.buffer).second)
+          bytes += packed_bytes(problem, b);
+      }
     }
     return bytes;
+  }
+
+  std::int64_t packed_bytes(const rkernel::Problem& problem, const rkernel::Operand& b) const {
+    const auto extent = [&](int axis) {
+      return problem.axes[static_cast<std::size_t>(axis)].extent.constant().value_or(0);
+    };
+    const rkernel::Group group = problem.contraction->group;
+    return rkernel::PackedLayout{.dtype = b.dtype,
+                                 .panel = isa_.panel_f32,
+                                 .k = extent(problem.contraction->k) * rkernel::elements_of(group),
+                                 .n = extent(problem.contraction->n),
+                                 .group = group,
+                                 .coding = b.coding}
+        .bytes();
   }
 
   /// Its sums depend on the library's version: not where they must not change.

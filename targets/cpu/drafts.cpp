@@ -22,14 +22,16 @@ void mark_packed(std::vector<rkernel::Problem>& problems,
     }
     if (!problem.contraction) continue;
     const rkernel::Contraction& contraction = *problem.contraction;
-    rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-    bool shared = constant(b.buffer);
-    for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-      if (axis != contraction.n && axis != contraction.k &&
-          b.strides[static_cast<std::size_t>(axis)].constant() != 0)
-        shared = false;
+    for (const int right_side : contraction.right_sides()) {
+      rkernel::Operand& b = problem.operands[static_cast<std::size_t>(right_side)];
+      bool shared = constant(b.buffer) && (right_side != contraction.b || contraction.b_value < 0);
+      for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+        if (axis != contraction.n && axis != contraction.k &&
+            b.strides[static_cast<std::size_t>(axis)].constant() != 0)
+          shared = false;
+      }
+      if (shared) b.form = rkernel::Form::Packed;
     }
-    if (shared) b.form = rkernel::Form::Packed;
   }
 }
 
@@ -89,8 +91,7 @@ bool takes_bfloats(const rkernel::Problem& problem, int index) {
   if (operand.written)
     return (problem.contraction || problem.attention || problem.has_reduction()) &&
            operand.strides[static_cast<std::size_t>(problem.lane_axis)].constant() != 0;
-  if (problem.contraction)
-    return index != problem.contraction->a && index != problem.contraction->b;
+  if (problem.contraction) return !problem.contraction->multiplies(index);
   if (!problem.attention) return true;
   const rkernel::Attention& attention = *problem.attention;
   const auto is_run_along = [&](int axis) {

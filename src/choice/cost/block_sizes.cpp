@@ -71,6 +71,8 @@ void BlockSizer::set_rows(const rkernel::Strategy& strategy) {
   narrow_ = ends_narrow(machine_, shape_, strategy)
                 ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.factors())
                 : wide_;
+  wide_ *= shape_.right_sides;
+  narrow_ *= shape_.right_sides;
 }
 
 void BlockSizer::set_columns(const rkernel::Strategy& strategy) {

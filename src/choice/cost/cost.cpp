@@ -15,6 +15,11 @@ namespace {
 
 constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
+double computing_seconds(const Machine& machine, double elements, float operations) {
+  return elements * static_cast<double>(operations) / machine.vector_width *
+         machine.seconds_per_vector_operation;
+}
+
 // Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not
 // as deep.
 double move_seconds(const Machine& machine, const ContractionShape& shape,
@@ -25,13 +30,15 @@ double move_seconds(const Machine& machine, const ContractionShape& shape,
     seconds += window_copy_seconds(machine, shape, strategy, sizes, active, any_depth);
   } else if (strategy.copy_a) {
     seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype,
-                                  shape.a_level, false, active);
+                                  shape.a_level, false, active) +
+               computing_seconds(machine, sizes.block_m * sizes.block_k, shape.a_operations);
   }
   if (strategy.lanes == rkernel::LaneAxis::K) {
     seconds += static_cast<double>(shape.n) * sizes.block_k * machine.seconds_per_vector_operation;
   } else if (!shape.b_packed && !strategy.direct_b) {
     seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level,
-                                  true, active);
+                                  true, active) +
+               computing_seconds(machine, sizes.block_n * sizes.block_k, shape.b_operations);
   }
   if (strategy.dot_rest && !shape.rest_as_rows)
     seconds += of_last_columns(sizes, sizes.block_k * rest_move_seconds(machine, shape));

@@ -73,7 +73,10 @@ struct ContractionShape {
   float a_distinct = 1;  ///< of their elements, the share that a copy reads for the first time; the
                          ///< others are near by then
   int a_runs = 0;        ///< of one row
-  WindowStrips a_strips = {};      ///< where its windows may be read so
+  WindowStrips a_strips = {};  ///< where its windows may be read so
+  /// Vector instructions for one vector of a factor that is computed where it is moved.
+  float a_operations = 0, b_operations = 0;
+  int right_sides = 1;             ///< packed ones, each with sums of its own for every output
   double epilogue_operations = 1;  ///< vector instructions for one vector of outputs
   int inlined_rows =
       0;  ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
@@ -89,8 +92,8 @@ struct ContractionShape {
     if (coding) return rkernel::Factors(coding, group);
     return group == rkernel::Group::None ? rkernel::Factors(b_dtype) : rkernel::Factors(group);
   }
-  /// A step of K reads so many of one column of packed b.
-  double b_element_bytes() const { return factors().step_bytes(); }
+  /// A step of K reads so many of one column of packed b, and of the other right sides.
+  double b_element_bytes() const { return factors().step_bytes() * right_sides; }
   /// Steps of K of the largest of so many slices: slices of codes begin with a block.
   std::int64_t slice_of_k(std::int64_t slices) const {
     if (!coding) return ceil_div(k, slices);

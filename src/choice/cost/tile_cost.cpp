@@ -91,7 +91,8 @@ double call_seconds(const Machine& machine, const ContractionShape& shape,
                        strategy.tile_columns == machine.panel &&
                        sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
-  return machine.seconds_per_call * (1 - full + full * machine.fitted.inlined_share_of_call);
+  return machine.seconds_per_call * shape.right_sides *
+         (1 - full + full * machine.fitted.inlined_share_of_call);
 }
 
 double store_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes,
@@ -239,7 +240,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
         outputs * machine.fitted.dot_reduction_operations * machine.seconds_per_vector_operation;
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1)
-    terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
+    terms.store += read_seconds(machine, 2 * outputs * float_bytes * shape.right_sides, 1, active);
   return terms;
 }
 

@@ -20,12 +20,15 @@ std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& sha
               static_cast<std::uint64_t>(shape.group) << 48 |
               static_cast<std::uint64_t>(shape.coding.scale) << 52 |
               word(shape.coding.zero_points) << 60 | word(shape.coding.bits == 8) << 61,
-          word(threads) << 32 | word(shape.coding.block) << 16 | word(shape.inlined_rows),
+          word(threads) << 32 | word(shape.right_sides) << 28 | word(shape.coding.block) << 16 |
+              word(shape.inlined_rows),
           word(shape.batch),
           word(shape.m),
           word(shape.n),
           word(shape.k),
           word(shape.b_row_bytes),
+          std::bit_cast<std::uint32_t>(shape.a_operations) |
+              static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(shape.b_operations)) << 32,
           word(shape.a_row_bytes),
           word(shape.fixed_slices),
           std::bit_cast<std::uint64_t>(shape.epilogue_operations),

@@ -8,7 +8,7 @@
 
 namespace dyn::choice {
 
-inline constexpr std::size_t choice_key_words = 14;
+inline constexpr std::size_t choice_key_words = 15;
 
 /// All that a choice depends on, for one machine and one set of candidates.
 class ChoiceKey : public WordKey<choice_key_words> {

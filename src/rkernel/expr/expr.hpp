@@ -20,7 +20,7 @@ enum class ExprOp : std::uint8_t {
   Index,     ///< the i64 index along axis `axis`
   Load,      ///< operand `operand` at the current indices; with gather: plus args[0] (i64) * gather
              ///< stride
-  Accumulator,  ///< the contraction's value at the current indices
+  Accumulator,  ///< the contraction's value number `integer` at the current indices
 // graph::ScalarOp
 #define DYN_SCALAR_OP(name, ...) name,
 #include "graph/ops/scalar_ops.def"

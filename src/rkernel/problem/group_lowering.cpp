@@ -93,6 +93,9 @@ Problem GroupLowering::run() {
         group_.backbone == Backbone::Copy ? copied_value() : value(id, group_.output_coords[i], {});
     const Operand place = operand_at(id, group_.output_coords[i]);
     store(id, expr, place.strides, place.offset);
+    if (is_part(id))
+      problem_.operands.back().guards =
+          with_guard({}, group_.output_coords[i].back(), dims_of(id).back());
   }
   return std::move(problem_);
 }
@@ -209,26 +212,67 @@ void GroupLowering::make_contraction() {
   const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
   if (node.op->id == graph::OpId::WindowMatmul) return make_window_contraction(node);
   const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1, m = k - 2;
-  const auto& result = dims_of(node.outputs[0]);
-  const auto coords_of = [&](ValueId id, int row, int column, bool transpose) {
-    const auto& dims = dims_of(id);
-    Coords coords;
-    const std::size_t batch = dims.size() - 2, skip = result.size() - dims.size();
-    for (std::size_t i = 0; i < batch; ++i) {
-      coords.push_back(axis_coord(*module_.dims, static_cast<int>(skip + i)) *
-                       graph::broadcast_factor(dims[i], result[skip + i]));
-    }
-    coords.push_back(axis_coord(*module_.dims, transpose ? column : row));
-    coords.push_back(axis_coord(*module_.dims, transpose ? row : column));
-    return coords;
-  };
-  problem_.operands.push_back(operand_at(
-      node.inputs[0], coords_of(node.inputs[0], m, k, attr_boolean(node, "transpose_a"))));
-  problem_.operands.push_back(operand_at(
-      node.inputs[1], coords_of(node.inputs[1], k, n, attr_boolean(node, "transpose_b"))));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
-  problem_.contraction =
-      Contraction{0, 1, axis(m), axis(n), axis(k), Group::None, graph::attr_integer(node, "zero")};
+  Contraction contraction{
+      0, 1, axis(m), axis(n), axis(k), Group::None, graph::attr_integer(node, "zero")};
+  contraction.a_value = make_factor(node, 0, {contraction.m, contraction.k});
+  contraction.b_value = make_factor(node, 1, {contraction.k, contraction.n});
+  for (const int product : products()) {
+    if (product == group_.backbone_node) continue;
+    const Node& other = module_.nodes[static_cast<std::size_t>(product)];
+    contraction.others.push_back(static_cast<int>(problem_.operands.size()));
+    problem_.operands.push_back(
+        operand_at(other.inputs[1], graph::factor_coords(module_, other, 1)));
+  }
+  problem_.contraction = std::move(contraction);
+}
+
+/// Makes a factor the operand number `input`. Where the group computes its elements it is one that
+/// they are computed of, which varies along both of `axes`; returns the expression, else -1.
+int GroupLowering::make_factor(const Node& product, int input, const std::array<int, 2>& axes) {
+  const ValueId id = product.inputs[static_cast<std::size_t>(input)];
+  const Coords coords = graph::factor_coords(module_, product, input);
+  const auto place = static_cast<std::size_t>(input);
+  const std::size_t before = problem_.operands.size();
+  if (is_loaded(id)) {
+    problem_.operands.push_back(operand_at(id, coords));
+    exchange_operands(place, before);
+    return -1;
+  }
+  const int expr = value(id, coords, {});
+  const auto varies = [&](const Operand& operand) {
+    return std::ranges::count_if(axes, [&](int axis) {
+      return operand.strides[static_cast<std::size_t>(axis)].constant() != 0;
+    });
+  };
+  const auto first = problem_.operands.begin();
+  const auto whole =
+      std::max_element(first + static_cast<std::ptrdiff_t>(before), problem_.operands.end(),
+                       [&](const Operand& a, const Operand& b) { return varies(a) < varies(b); });
+  if (whole == problem_.operands.end())
+    throw Error(ErrorKind::internal, fmt::format("{} computes {} of nothing in memory", group_.name,
+                                                 module_.value(id).name));
+  exchange_operands(place, static_cast<std::size_t>(whole - first));
+  return expr;
+}
+
+void GroupLowering::exchange_operands(std::size_t a, std::size_t b) {
+  std::swap(problem_.operands[a], problem_.operands[b]);
+  for (Expr& expr : problem_.exprs) {
+    if (expr.operand == static_cast<int>(a) || expr.operand == static_cast<int>(b))
+      expr.operand = static_cast<int>(a + b) - expr.operand;
+  }
+}
+
+/// The group's contractions, its backbone first.
+std::vector<int> GroupLowering::products() const {
+  std::vector<int> all{group_.backbone_node};
+  for (const int id : group_.nodes) {
+    if (id != group_.backbone_node &&
+        module_.nodes[static_cast<std::size_t>(id)].op->op_class == graph::OpClass::Contraction)
+      all.push_back(id);
+  }
+  return all;
 }
 
 void GroupLowering::make_attention() {
@@ -279,6 +323,12 @@ void GroupLowering::make_attention() {
   attention.scale = attr_number(node, "scale");
   attention.causal = attr_boolean(node, "causal");
   problem_.attention = attention;
+}
+
+/// An output that is columns of what the group computes.
+bool GroupLowering::is_part(ValueId id) const {
+  return group_.backbone == Backbone::Matmul && module_.value(id).producer >= 0 &&
+         producer_of(id).op->id == graph::OpId::Slice;
 }
 
 int GroupLowering::copied_value() {

@@ -1,6 +1,7 @@
 #pragma once
 // Lowers one group to one problem, before its axes are merged.
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -30,12 +31,16 @@ class GroupLowering {
 
   void make_axes();
   void make_contraction();
+  std::vector<int> products() const;
+  int make_factor(const graph::Node& product, int input, const std::array<int, 2>& axes);
+  void exchange_operands(std::size_t a, std::size_t b);
   void make_host_call();
   HostPart host_part(graph::ValueId id, bool written);
   void make_window_contraction(const graph::Node& node);
   Operand windowed_operand(const graph::Node& node) const;
   void make_attention();
   void make_recurrence();
+  bool is_part(graph::ValueId id) const;
   int copied_value();
   void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides,
              graph::Dim offset);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/fusion/reduced_place.hpp"
 #include "graph/ir/scalars.hpp"
 #include "graph/ops/sliding_window.hpp"
 #include "src/rkernel/problem/group_lowering.hpp"
@@ -42,10 +43,16 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
     case OpClass::Elementwise: return elementwise(node, coords, guards);
     case OpClass::Reduction: return reduction(node);
     case OpClass::Contraction:
-    case OpClass::Attention:
-      return rounded(
-          build_.add({.op = ExprOp::Accumulator, .dtype = value_dtype(node.outputs[0]), .dim = {}}),
-          node.outputs[0]);
+    case OpClass::Attention: {
+      const std::vector<int> all = products();
+      const auto place =
+          std::ranges::find(all, module_.value(node.outputs[0]).producer) - all.begin();
+      return rounded(build_.add({.op = ExprOp::Accumulator,
+                                 .dtype = value_dtype(node.outputs[0]),
+                                 .integer = place,
+                                 .dim = {}}),
+                     node.outputs[0]);
+    }
     default: break;
   }
   if (node.op->id == graph::OpId::Gather) return gather(node, coords, guards);
@@ -81,7 +88,9 @@ int GroupLowering::rounded(int expr, ValueId id) {
 int GroupLowering::reduction(const Node& node) {
   const DType dtype = value_dtype(node.outputs[0]);
   const int rank = static_cast<int>(group_.extents.size());
-  const int element = value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {});
+  const graph::ValueId read =
+      graph::reduced_place(module_, group_.extents, group_.reduced, node).value().read;
+  const int element = value(read, graph::identity_coords(*module_.dims, rank), {});
   // Axes of one element are left out; where no other axis is reduced, the element is the result.
   if (std::ranges::none_of(problem_.axes,
                            [](const Axis& axis) { return axis.kind == AxisKind::Reduction; }))

@@ -85,7 +85,7 @@ std::string operand_text(const Problem& problem, std::size_t i) {
     text += fmt::format(", {} <= {} < {}", to_string(guard.low), guarded_text(problem, guard),
                         to_string(guard.high));
   }
-  if (!operand.guards.empty())
+  if (!operand.guards.empty() && !operand.written)
     text += fmt::format(" else {}{}", operand.fill, operand.absent_outside ? ", nothing" : "");
   return text + "\n";
 }
@@ -101,6 +101,9 @@ std::string expr_text(const Problem& problem, std::size_t i) {
     case ExprOp::DimValue: text += " " + to_string(expr.dim); break;
     case ExprOp::Index: text += " " + axis_name(problem, expr.axis); break;
     case ExprOp::Load: text += fmt::format(" {}", expr.operand); break;
+    case ExprOp::Accumulator:
+      if (expr.integer > 0) text += fmt::format(" {}", expr.integer);
+      break;
     default: break;
   }
   for (const int arg : expr.args) {
@@ -179,6 +182,12 @@ bool Problem::has_reduction() const {
   return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });
 }
 
+std::vector<int> Contraction::right_sides() const {
+  std::vector<int> all{b};
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
 std::vector<int> batch_axes(const Problem& problem) {
   const Contraction& contraction = *problem.contraction;
   std::vector<int> axes;
@@ -196,6 +205,7 @@ Group group_of(const Problem& problem) {
 
 Factors factors_of(const Problem& problem) {
   const Group group = group_of(problem);
+  if (problem.contraction && problem.contraction->b_value >= 0) return {};
   const int right = problem.recurrence ? problem.recurrence->r : problem.contraction.value().b;
   const Operand& weights = problem.operands[static_cast<std::size_t>(right)];
   if (weights.coding) return Factors(weights.coding, group);
@@ -214,6 +224,13 @@ std::string to_string(const Problem& problem) {
                         contraction.group == Group::None
                             ? ""
                             : " in groups of " + Factors(contraction.group).name());
+    for (std::size_t i = 0; i < contraction.others.size(); ++i)
+      text += fmt::format("  accumulator {}: sum over {} of {} * {}\n", i + 1,
+                          axis_name(problem, contraction.k), contraction.a, contraction.others[i]);
+    for (const auto& [factor, expr] : {std::pair{contraction.a, contraction.a_value},
+                                       std::pair{contraction.b, contraction.b_value}}) {
+      if (expr >= 0) text += fmt::format("    {} is computed: %{}\n", factor, expr);
+    }
     if (contraction.is_ragged())
       text += fmt::format("    {} elements, the last group filled with 0\n",
                           to_string(contraction.depth));

@@ -2,6 +2,7 @@
 // A problem describes what one group computes: axes, strided operands, scalar expressions and
 // stores. It knows no machine. Every target generates code from this and from nothing else.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct Axis {
 };
 
 /// The element exists only where low <= sum of index * factor < high; a Load elsewhere gives the
-/// operand's `fill` and does not touch memory. Terms are sorted by axis.
+/// operand's `fill`, a Store does nothing, and neither touches memory. Terms are sorted by axis.
 struct Guard {
   std::vector<graph::CoordTerm> terms;
   graph::Dim low, high;
@@ -116,7 +117,8 @@ struct Store {
 
 /// accumulator(..., m, n) = sum over k of operands[a](..., m, k) * operands[b](..., k, n). `batch`
 /// axes come first, then m, n, k in `axes`. Expressions may use Accumulator, and see all axes but
-/// k. With a group, an index along k is one group: the offset and the strides of operands[a] count
+/// k. Accumulator number i > 0 is the same with operands[others[i - 1]] instead of operands[b].
+/// With a group, an index along k is one group: the offset and the strides of operands[a] count
 /// groups, and operands[b] is packed in groups (PackedLayout).
 struct Contraction {
   int a = 0, b = 1;         ///< operands
@@ -127,8 +129,19 @@ struct Contraction {
   /// With a group: elements along k, where they or the rows of operands[a] may be no whole groups.
   /// Then the operand's strides count its elements; else, as the axis does, groups.
   graph::Dim depth = {};
+  /// Expressions of the elements of a and b; -1: those of operands[a] and operands[b]. A factor
+  /// that is computed has neither group nor windows, its operand is one that its expression loads,
+  /// and b is not packed.
+  int a_value = -1, b_value = -1;
+  std::vector<int> others = {};  ///< operands: more constant right sides, which lie as b does;
+                                 ///< none with a group
 
   bool is_ragged() const { return depth.valid(); }
+  /// b and others.
+  std::vector<int> right_sides() const;
+  bool multiplies(int operand) const {
+    return operand == a || operand == b || std::ranges::find(others, operand) != others.end();
+  }
 };
 
 /// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where

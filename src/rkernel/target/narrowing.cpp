@@ -21,8 +21,7 @@ std::map<graph::ValueId, Use> uses_of(const std::vector<Problem>& problems,
       Use& use = uses[operand.buffer];
       use.foreign = use.foreign || !takes(i, index);
       use.other_dtype = use.other_dtype || operand.dtype != DType::f32;
-      use.factor =
-          use.factor || (contraction && (index == contraction->a || index == contraction->b));
+      use.factor = use.factor || (contraction && contraction->multiplies(index));
     }
   }
   return uses;

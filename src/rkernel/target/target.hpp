@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "graph/fusion/group.hpp"
 #include "src/rkernel/problem/packed_layout.hpp"
 #include "src/rkernel/problem/problem.hpp"
 #include "src/rkernel/target/device.hpp"
@@ -199,9 +200,8 @@ class Target {
   virtual std::span<const int> code_blocks() const { return {}; }
   /// True where its options ask for such products in place of those of f32 by constant f32.
   virtual DType products() const { return DType::f32; }
-  /// True where rows of a result that lie apart cost no more than dense ones, so that parts of a
-  /// concatenation are computed in their places.
-  virtual bool writes_rows_apart() const { return false; }
+  /// Which of its kernels repay another fusion.
+  virtual graph::FuseOptions fuse_options() const { return {}; }
 
   /// Generates (or takes from the caches) all code that the problems can ever need, but for a
   /// device's, which load() makes; nullptr for a problem that this target cannot run. In the

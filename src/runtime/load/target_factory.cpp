@@ -218,7 +218,7 @@ graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
                         .codes_weights = target.codes_weights(),
                         .code_blocks = target.code_blocks()},
           .products = target.products(),
-          .fuse = {.place_parts = target.writes_rows_apart()}};
+          .fuse = target.fuse_options()};
 }
 
 Options with_usable_device(Options options) {

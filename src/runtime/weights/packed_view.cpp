@@ -47,7 +47,7 @@ struct MatrixAxes {
 std::optional<MatrixAxes> matrix_axes(const rkernel::Problem& problem, int operand) {
   if (const auto& contraction = problem.contraction) {
     if (contraction->a == operand) return MatrixAxes{contraction->k, contraction->m};
-    if (contraction->b == operand) return MatrixAxes{contraction->k, contraction->n};
+    if (contraction->multiplies(operand)) return MatrixAxes{contraction->k, contraction->n};
   }
   if (const auto& recurrence = problem.recurrence; recurrence && recurrence->r == operand)
     return MatrixAxes{recurrence->k, recurrence->n};

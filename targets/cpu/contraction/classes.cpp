@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/choice/cost/rest_columns.hpp"
+#include "targets/cpu/move/computed_factor.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/matrix_loop.hpp"
@@ -32,7 +33,7 @@ bool must_be_unit(graph::Dim stride) {
 
 // True where tiles may read B where it is: neither packed at load nor always copied.
 bool is_read_as_it_lies(const rkernel::Problem& problem) {
-  return problem.contraction->group == rkernel::Group::None &&
+  return problem.contraction->group == rkernel::Group::None && problem.contraction->b_value < 0 &&
          problem.operands[static_cast<std::size_t>(problem.contraction->b)].form !=
              rkernel::Form::Packed;
 }
@@ -45,8 +46,7 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
   std::vector<std::vector<StrideClass>> options;
   std::size_t combinations = 1;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-    const bool factor =
-        static_cast<int>(i) == contraction.a || static_cast<int>(i) == contraction.b;
+    const bool factor = contraction.multiplies(static_cast<int>(i));
     options.push_back(
         factor ? std::vector{StrideClass::Any}
                : codegen::possible_classes(
@@ -73,9 +73,9 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
   for (const ContractionClass& known : classes) {
     for (const bool a_unit : {true, false}) {
       for (const bool b_unit : {true, false}) {
-        if (a.form == rkernel::Form::Packed ? a_unit
-            : a_unit                        ? !may_be_unit(a_stride)
-                                            : must_be_unit(a_stride))
+        if (a.form == rkernel::Form::Packed || contraction.a_value >= 0 ? a_unit
+            : a_unit                                                    ? !may_be_unit(a_stride)
+                                                                        : must_be_unit(a_stride))
           continue;
         if (!is_read_as_it_lies(problem) ? b_unit
             : b_unit                     ? !may_be_unit(b_stride)
@@ -94,7 +94,12 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
 double operations_of(const rkernel::Problem& problem, const codegen::Isa& isa,
                      const ContractionClass& shape_class) {
   double operations = choice::default_calibration().store_operations;
-  for (const rkernel::Expr& expr : problem.exprs) {
+  std::vector<int> roots;
+  for (const rkernel::Store& store : problem.stores) roots.push_back(store.expr);
+  const std::vector<bool> reached = reached_exprs(problem, roots);
+  for (std::size_t i = 0; i < problem.exprs.size(); ++i) {
+    if (!reached[i]) continue;
+    const rkernel::Expr& expr = problem.exprs[i];
     const auto lane_class = expr.operand < 0
                                 ? codegen::StrideClass::Unit
                                 : shape_class.lanes[static_cast<std::size_t>(expr.operand)];
@@ -104,12 +109,22 @@ double operations_of(const rkernel::Problem& problem, const codegen::Isa& isa,
   return operations;
 }
 
+// The share of the columns that an operand has, as it is stored in several.
+double share_of_columns(const rkernel::Problem& problem, const rkernel::Operand& operand) {
+  const auto all = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+  if (operand.guards.size() != 1 || operand.guards[0].range_axis() != problem.contraction->n)
+    return 1;
+  const auto own = (operand.guards[0].high - operand.guards[0].low).constant();
+  return own && all && *all > 0 ? static_cast<double>(*own) / static_cast<double>(*all) : 1;
+}
+
 // Bytes of operands that vary along both output axes, for each output element.
 double dense_bytes(const rkernel::Problem& problem) {
   double bytes = 0;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
     if (is_dense(problem, static_cast<int>(i)))
-      bytes += static_cast<double>(size_of(problem.operands[i].dtype));
+      bytes += static_cast<double>(size_of(problem.operands[i].dtype)) *
+               share_of_columns(problem, problem.operands[i]);
   }
   return bytes;
 }
@@ -166,7 +181,8 @@ std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa
 void add_full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
                     ContractionClass& shape_class) {
   const rkernel::Factors factors = rkernel::factors_of(problem);
-  if (factors.coded() || by_matrices(isa, factors)) return;
+  // A tile of each right side does not fit in registers.
+  if (factors.coded() || by_matrices(isa, factors) || !problem.contraction->others.empty()) return;
   const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
   const bool lies_in_strips = windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
   const double operations = operations_of(problem, isa, shape_class);
@@ -197,11 +213,17 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   }
   form.epilogue_operations = operations_of(problem, isa, form.classes.front());
   form.epilogue_bytes = dense_bytes(problem);
+  form.a_operations = operations_of_factor(problem, Factor::Left);
+  form.b_operations = operations_of_factor(problem, Factor::Right);
   const std::vector<Tile>& inlined = form.classes.front().full_tiles;
   form.inlined_rows = inlined.empty() ? 0 : inlined.front().rows;
   if (lanes == rkernel::LaneAxis::M)
     form.epilogue_operations += choice::default_calibration().transposed_epilogue_operations;
   return form;
+}
+
+bool is_computed(const rkernel::Problem& problem) {
+  return problem.contraction->a_value >= 0 || problem.contraction->b_value >= 0;
 }
 
 bool may_have_only(const rkernel::Problem& problem, int columns) {
@@ -213,7 +235,7 @@ bool may_have_only(const rkernel::Problem& problem, int columns) {
 
 bool is_dense(const rkernel::Problem& problem, int index) {
   const rkernel::Contraction& contraction = *problem.contraction;
-  if (index == contraction.a || index == contraction.b) return false;
+  if (contraction.multiplies(index)) return false;
   const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
   const auto varies = [&](int axis) {
     return operand.strides[static_cast<std::size_t>(axis)].constant() != 0;
@@ -222,7 +244,7 @@ bool is_dense(const rkernel::Problem& problem, int index) {
 }
 
 bool may_have_rest(const rkernel::Problem& problem, const codegen::Isa& isa) {
-  if (lies_in_words(problem)) return false;
+  if (lies_in_words(problem) || problem.contraction->b_value >= 0) return false;
   // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows,
   // a row would have other bits in one batch than in another.
   for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) {
@@ -246,12 +268,14 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) 
       !extent(contraction.k))
     return false;
   // Copies of A hold a block of K, these dots read a slice.
-  if (!must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)])) return false;
+  if (contraction.a_value >= 0 || !must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)]))
+    return false;
   return packed_rows(isa, b.dtype, *extent(contraction.k), *extent(contraction.n)) > 0;
 }
 
 bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa) {
-  return !lies_in_words(problem) && may_have_only(problem, most_dot_columns(isa));
+  return !lies_in_words(problem) && !is_computed(problem) &&
+         may_have_only(problem, most_dot_columns(isa));
 }
 
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
@@ -261,8 +285,8 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
   // Panels of windows are not made.
   const bool has_windows =
       problem.operands[static_cast<std::size_t>(problem.contraction->a)].window.has_value();
-  // Those are packed for lanes along n alone.
-  if (lies_in_words(problem)) return forms;
+  // Those are packed, or computed, for lanes along n alone.
+  if (lies_in_words(problem) || is_computed(problem)) return forms;
   if (!has_windows && may_have_only(problem, isa.f32_lanes))
     forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
   if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));
@@ -279,7 +303,8 @@ std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slo
   const bool a_packed =
       problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;
   const bool packed = form.lanes == rkernel::LaneAxis::K || !is_read_as_it_lies(problem);
-  const bool a_unit = !a_packed && stride(contraction.a, contraction.k) == 1;
+  const bool a_unit =
+      !a_packed && contraction.a_value < 0 && stride(contraction.a, contraction.k) == 1;
   const bool b_unit = stride(contraction.b, contraction.n) == 1;
   std::size_t generic = 0;
   for (std::size_t i = 0; i < form.classes.size(); ++i) {
@@ -289,8 +314,7 @@ std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slo
          possible = true;
     for (std::size_t operand = 0; operand < candidate.lanes.size(); ++operand) {
       const auto actual = codegen::class_of(stride(static_cast<int>(operand), problem.lane_axis));
-      if (static_cast<int>(operand) == contraction.a || static_cast<int>(operand) == contraction.b)
-        continue;
+      if (contraction.multiplies(static_cast<int>(operand))) continue;
       exact = exact && candidate.lanes[operand] == actual;
       possible = possible && (candidate.lanes[operand] == actual ||
                               candidate.lanes[operand] == codegen::StrideClass::Any);

@@ -41,6 +41,8 @@ struct ContractionForm {
       classes;                     ///< one for each value that an undecided predicate may have
   double epilogue_operations = 0;  ///< vector instructions for one vector of outputs
   double epilogue_bytes = 0;       ///< read and written for each output element
+  double a_operations = 0, b_operations = 0;  ///< vector instructions for one vector of a factor
+                                              ///< that is computed
   std::int64_t least_columns = 0, most_columns = 0;  ///< outputs that it may compute have so many
   int inlined_rows = 0;  ///< a full tile with an inlined epilogue has so many; 0: none has one
 };

@@ -1,5 +1,6 @@
 #include "targets/cpu/contraction/copies.hpp"
 
+#include "targets/cpu/move/computed_factor.hpp"
 #include "targets/cpu/move/move_functions.hpp"
 #include "targets/cpu/move/window_copy.hpp"
 #include "targets/cpu/tile/widening.hpp"
@@ -106,9 +107,18 @@ void copy_ragged_block(const ContractionFunction& code, const Ticket& ticket,
             elements_of_block(code, block), ticket.region.a_scratch, ticket.region.a_row);
 }
 
+void compute_a_block(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
+  call_computed_factor(code.builder(), move_function(code, code.source().strategy.a_move),
+                       code.kernel_args(),
+                       {ticket.rows.rows.start, ticket.rows.rows.size, block.start, block.size,
+                        ticket.region.a_scratch, ticket.region.a_row},
+                       code.batch_of(ticket));
+}
+
 // A's rows.
 void copy_a_block(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
   const ContractionSource& source = code.source();
+  if (source.contraction().a_value >= 0) return compute_a_block(code, ticket, block);
   if (source.a().window) return copy_window_block(code, ticket, block);
   if (source.contraction().is_ragged()) return copy_ragged_block(code, ticket, block);
   codegen::Builder& builder = code.builder();
@@ -156,6 +166,13 @@ void pack_b_block(const ContractionFunction& code, const Ticket& ticket, const B
       builder.CreateSelect(ticket.region.direct_b, ticket.columns.cut_panels, all.size);
   llvm::Value* end = builder.CreateAdd(all.start, all.size);
   llvm::Value* column = builder.CreateMul(builder.CreateSub(end, panels), width);
+  if (contraction.b_value >= 0) {
+    return call_computed_factor(
+        builder, move_function(code, source.strategy.b_move), code.kernel_args(),
+        {block.start, block.size, column, builder.CreateSub(code.extent(contraction.n), column),
+         ticket.region.b_scratch, panels},
+        code.batch_of(ticket));
+  }
   llvm::Value* corner = builder.CreateAdd(builder.CreateMul(block.start, stride_k),
                                           builder.CreateMul(column, stride_n));
   StridedMatrix matrix{element_of(builder, source.b_element(), block.factors.b, corner), stride_k,

@@ -155,6 +155,9 @@ void emit_contraction(llvm::Module& module, const std::string& symbol,
 rkernel::Problem factors_only(rkernel::Problem problem) {
   problem.operands.resize(factor_count);
   problem.exprs.clear();
+  // Their values are behind the pointers of moves.
+  for (int* value : {&problem.contraction->a_value, &problem.contraction->b_value})
+    *value = std::min(*value, 0);
   problem.stores.clear();
   return problem;
 }

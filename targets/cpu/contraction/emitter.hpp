@@ -35,7 +35,8 @@ struct StrategySlots {
                           ///< [slice][batch][m][sums_row]
   int merge_rows;         ///< rows of one ticket of the second stage
   int a_move;             ///< address of the function that copies A's rows: a Move, or, where they
-                          ///< are windows, what window_copy_source() gives
+                          ///< are windows, what window_copy_source() gives, or, where they are
+                          ///< computed, as B's panels may be, what computed_factor_source() gives
   int b_move, rest_move;  ///< addresses of Moves: of B's panels, or its rows where all lanes run
                           ///< along K; of the rest of its columns
   int epilogue;  ///< address of the function that follows a tile's sums (epilogue_source())

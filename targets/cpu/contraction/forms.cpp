@@ -6,6 +6,7 @@
 #include "src/base/bytes.hpp"
 #include "targets/cpu/contraction/epilogue_function.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
+#include "targets/cpu/move/computed_factor.hpp"
 #include "targets/cpu/move/move_functions.hpp"
 #include "targets/cpu/move/window_copy.hpp"
 #include "targets/llvm/jit/listing.hpp"
@@ -32,8 +33,10 @@ ContractionForms::ContractionForms(const rkernel::Problem& problem,
       slots_(problem),
       constant_level_(constant_level) {
   for (ContractionForm& form : contraction_forms(problem, isa_)) {
-    const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
-                        (context_->library().is_there() && form.lanes == LaneAxis::N);
+    // A split K has one place for the sums of each output.
+    const bool splits = problem.contraction->others.empty() &&
+                        ((context_->splits() && form.lanes != LaneAxis::M) ||
+                         (context_->library().is_there() && form.lanes == LaneAxis::N));
     rkernel::Problem factors = factors_only(form.problem);
     forms_.push_back({std::move(form), std::move(factors), splits, {}, {}});
   }
@@ -78,11 +81,16 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
   // Rows of these are copied in fours of bytes; of codes no column is ever copied.
   const bool grouped = contraction.group != rkernel::Group::None, copies = !grouped && !b.coding;
   const bool arrives_in_groups = grouped && b.form != rkernel::Form::Packed;
-  return {a.window ? window_copy_source(isa, window_form(*a.window, contraction.m))
+  const auto computed = [&](Factor factor) {
+    return computed_factor_source(form.problem, factor, isa_, slots_.table);
+  };
+  return {contraction.a_value >= 0 ? computed(Factor::Left)
+          : a.window               ? window_copy_source(isa, window_form(*a.window, contraction.m))
           : contraction.is_ragged()
               ? move_source(isa, MoveKind::GroupRows, a.dtype, contraction.group)
               : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
-          form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
+          contraction.b_value >= 0    ? computed(Factor::Right)
+          : form.lanes == LaneAxis::K ? move_source(isa, MoveKind::RowCopy, b.dtype)
           : arrives_in_groups ? move_source(isa, MoveKind::GroupPanels, b.dtype, contraction.group)
                               : move_source(isa, MoveKind::Panels, DType::f32),
           move_source(isa, MoveKind::ColumnsAsRows, copies ? b.dtype : DType::f32)};
@@ -193,10 +201,11 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
   shape.coding = problem.operands[static_cast<std::size_t>(contraction.b)].coding;
   if (shape.group == rkernel::Group::None) {
     shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
-    shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
+    if (contraction.b_value < 0)
+      shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
   }
   shape.b_packed = packed(contraction.b);
-  shape.must_copy_a = packed(contraction.a) ||
+  shape.must_copy_a = packed(contraction.a) || contraction.a_value >= 0 ||
                       value(slots_.table.stride(contraction.a, contraction.k)) != 1 ||
                       !has_whole_groups(ints);
   const std::int64_t a_bytes =
@@ -206,17 +215,20 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
           : float_bytes;
   shape.a_row_bytes = a_bytes * value(slots_.table.stride(contraction.a, contraction.m));
   if (!shape.b_packed) {
-    shape.must_pack_b = contraction.group != rkernel::Group::None ||
+    shape.must_pack_b = contraction.group != rkernel::Group::None || contraction.b_value >= 0 ||
                         value(slots_.table.stride(contraction.b, contraction.n)) != 1;
     shape.b_row_bytes = 4 * value(slots_.table.stride(contraction.b, contraction.k));
   }
   shape.epilogue_operations = form.epilogue_operations;
   shape.epilogue_bytes = form.epilogue_bytes;
+  shape.a_operations = static_cast<float>(form.a_operations);
+  shape.b_operations = static_cast<float>(form.b_operations);
   shape.inlined_rows = form.inlined_rows;
   // Lanes along K add in another order.
   shape.may_dot_rest = form.classes.front().dot_rest && !context_->deterministic();
   shape.rest_as_rows = form.classes.front().rest_as_rows;
-  if (!context_->splits())
+  shape.right_sides = static_cast<int>(contraction.others.size()) + 1;
+  if (!context_->splits() || shape.right_sides > 1)
     shape.fixed_slices = 1;
   else if (context_->deterministic())
     shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
@@ -292,7 +304,7 @@ void set_work(const choice::ContractionShape& shape, const ContractionForm& form
               rkernel::Launch& launch) {
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                  static_cast<double>(shape.n) * static_cast<double>(shape.k) *
-                 rkernel::elements_of(shape.group);
+                 rkernel::elements_of(shape.group) * shape.right_sides;
   launch.group = shape.group;
   // Constant operands are there once for all batches.
   const bool a_packed =
@@ -303,7 +315,7 @@ void set_work(const choice::ContractionShape& shape, const ContractionForm& form
   };
   launch.bytes =
       bytes_of(static_cast<double>(size_of(shape.a_dtype)), a_packed, shape.m * shape.k) +
-      bytes_of(shape.factors().step_bytes(), shape.b_packed, shape.n * shape.k) +
+      bytes_of(shape.b_element_bytes(), shape.b_packed, shape.n * shape.k) +
       bytes_of(float_bytes, false, shape.m * shape.n);
 }
 

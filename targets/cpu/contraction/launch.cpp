@@ -88,7 +88,8 @@ Scratch scratch_of(const codegen::Isa& isa, const ContractionShape& shape, const
   const Strategy& strategy = region.strategy;
   Scratch scratch;
   const std::int64_t tiles = blocks.k_blocks > 1 ? blocks.row_tiles * blocks.column_tiles : 1;
-  scratch.tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
+  scratch.tile_bytes = round_up(
+      tiles * strategy.tile_rows * strategy.tile_columns * shape.right_sides * 4, line_bytes);
   // An odd number of lines apart, rows do not share cache sets.
   scratch.a_row = (blocks.block_k / line_floats | 1) * line_floats;
   const std::int64_t copied_rows = !strategy.copy_a ? 0

@@ -20,7 +20,11 @@ ContractionFunction::ContractionFunction(const ContractionSource& source, codege
       extents_(load_extents()),
       sums_row_(slot(source.strategy.sums_row)),
       a_base_(load_base(args.pointers, source.contraction().a)),
-      b_base_(load_base(args.pointers, source.contraction().b)) {}
+      b_base_(load_base(args.pointers, source.contraction().b)),
+      right_sides_{b_base_} {
+  for (const int other : source.contraction().others)
+    right_sides_.push_back(load_base(args.pointers, other));
+}
 
 std::vector<llvm::Value*> ContractionFunction::load_extents() const {
   std::vector<llvm::Value*> extents;

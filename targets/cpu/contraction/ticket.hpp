@@ -99,6 +99,8 @@ class ContractionFunction {
   llvm::Value* base(int operand) const {
     return operand == source_.contraction().a ? a_base_ : b_base_;
   }
+  /// Of each of the right sides, which lie in panels where there are several.
+  const std::vector<llvm::Value*>& right_sides() const { return right_sides_; }
 
   llvm::ConstantInt* number(std::int64_t value) const {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
@@ -139,6 +141,7 @@ class ContractionFunction {
   llvm::Value *ints_, *shared_;
   std::vector<llvm::Value*> extents_;
   llvm::Value *sums_row_, *a_base_, *b_base_;
+  std::vector<llvm::Value*> right_sides_;
 };
 
 /// Finds the ticket's region, and its block of each axis of the threads layer: the last loop's runs

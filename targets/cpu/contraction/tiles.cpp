@@ -13,6 +13,10 @@ using codegen::Part;
 
 namespace {
 
+std::int64_t sums_per_output(const ContractionSource& source) {
+  return static_cast<std::int64_t>(source.contraction().others.size()) + 1;
+}
+
 // Lanes run along K: all columns are one tile, whose rows lie a vector apart.
 ColumnTile dot_columns(const ContractionFunction& code, const Ticket& ticket, llvm::Value* index) {
   llvm::Value* no = code.builder().getFalse();
@@ -50,7 +54,11 @@ TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, con
     llvm::Value* panel_stride = builder.CreateMul(depth_of_panels(code), width);
     llvm::Value* offset = builder.CreateAdd(builder.CreateMul(range.first_panel, panel_stride),
                                             builder.CreateMul(block.start, width));
-    return {element_of(builder, source.factors(), block.factors.b, offset), width, panel_stride};
+    TileOfB tile{element_of(builder, source.factors(), block.factors.b, offset), width,
+                 panel_stride};
+    for (std::size_t i = 1; i < code.right_sides().size(); ++i)
+      tile.others.push_back(element_of(builder, source.factors(), code.right_sides()[i], offset));
+    return tile;
   }
   llvm::Value* panel_stride = builder.CreateMul(block.size, width);
   llvm::Value* packed = code.element(
@@ -211,6 +219,10 @@ llvm::Value* TileCode::sums_of_slice(const Part& rows) const {
                                                           columns_.first));
 }
 
+llvm::Value* TileCode::columns_of_sums() const {
+  return builder_.CreateMul(columns_.columns, code_.number(sums_per_output(source_)));
+}
+
 RowTile TileCode::locate_row_tile(const TileRowsOfA& a, llvm::Value* index) const {
   const RegionValues& region = ticket_.region;
   const Part rows = rows_of_tile(index);
@@ -221,13 +233,13 @@ RowTile TileCode::locate_row_tile(const TileRowsOfA& a, llvm::Value* index) cons
       builder_.CreateAdd(builder_.CreateMul(columns_.index, ticket_.rows.tiles), index);
   llvm::Value* tile_size =
       builder_.CreateMul(builder_.CreateMul(region.tile_rows, region.tile_panels),
-                         code_.number(source_.isa.panel_f32));
+                         code_.number(sums_per_output(source_) * source_.isa.panel_f32));
   llvm::Value* in_scratch = code_.element(
       code_.tiles(),
       builder_.CreateSelect(keeps, builder_.CreateMul(tile_index, tile_size), code_.number(0)));
   llvm::Value* is_split = builder_.CreateICmpSGT(region.k_slices, code_.number(1));
   llvm::Value* c = builder_.CreateSelect(is_split, sums_of_slice(rows), in_scratch);
-  llvm::Value* c_row = builder_.CreateSelect(is_split, code_.sums_row(), columns_.columns);
+  llvm::Value* c_row = builder_.CreateSelect(is_split, code_.sums_row(), columns_of_sums());
   return {a, index, rows, a_tile, c, c_row, is_split};
 }
 
@@ -246,12 +258,12 @@ llvm::Value* TileCode::is_last_block() const {
 
 void TileCode::emit_products(const RowTile& tile, llvm::Value* is_last) const {
   const ContractionClass& shape_class = source_.shape_class;
-  if (!shape_class.may_have_dots()) return call_main_loop(tile);
+  if (!shape_class.may_have_dots()) return call_main_loops(tile);
   // One loop computes the vector of a panel that has a vector and more.
   Conditional vectors(builder_,
                       builder_.CreateNot(builder_.CreateAnd(columns_.is_rest, columns_.is_half)),
                       "vectors");
-  call_main_loop(tile);
+  call_main_loops(tile);
   vectors.close();
   Conditional rest(
       builder_,
@@ -263,15 +275,23 @@ void TileCode::emit_products(const RowTile& tile, llvm::Value* is_last) const {
   rest.close();
 }
 
-void TileCode::call_main_loop(const RowTile& tile) const {
+void TileCode::call_main_loops(const RowTile& tile) const {
+  call_main_loop(tile, columns_.b.start, tile.c);
+  for (std::size_t i = 0; i < columns_.b.others.size(); ++i) {
+    llvm::Value* before =
+        builder_.CreateMul(columns_.columns, code_.number(static_cast<std::int64_t>(i) + 1));
+    call_main_loop(tile, columns_.b.others[i], code_.element(tile.c, before));
+  }
+}
+
+void TileCode::call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c) const {
   llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), columns_.table, tile.rows.size);
   llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
   const Ahead ahead = source_.shape_class.dot ? Ahead{rows_of_next_tile(tile), code_.number(0)}
                                               : ahead_of_tile(tile.all.next, tile.index);
-  builder_.CreateCall(
-      main_loop_type(builder_), function,
-      {tile.a, tile.all.stride, columns_.b.start, columns_.b.k_stride, columns_.b.panel_stride,
-       block_.size, tile.c, tile.c_row, block_.index, ahead.distance, ahead.step});
+  builder_.CreateCall(main_loop_type(builder_), function,
+                      {tile.a, tile.all.stride, b, columns_.b.k_stride, columns_.b.panel_stride,
+                       block_.size, c, tile.c_row, block_.index, ahead.distance, ahead.step});
 }
 
 llvm::Value* TileCode::rows_of_next_tile(const RowTile& tile) const {
@@ -325,7 +345,7 @@ TileOutputs TileCode::outputs_of(const RowTile& tile) const {
   llvm::Value* first_row = builder_.CreateAdd(ticket_.rows.rows.start, tile.rows.start);
   if (!source_.exchanged())
     return {contraction.m,  contraction.n,  first_row, tile.rows.size,
-            columns_.first, columns_.valid, tile.c,    columns_.columns};
+            columns_.first, columns_.valid, tile.c,    columns_of_sums()};
   llvm::Value* turned = code_.scratch(region_slot(source_.strategy.turned_scratch));
   llvm::Value* turned_row = builder_.CreateAnd(
       builder_.CreateAdd(ticket_.region.tile_rows, code_.number(lanes - 1)), code_.number(-lanes));

@@ -14,6 +14,7 @@ namespace dyn::cpu {
 /// B of a tile, with strides as a MainLoop gets them.
 struct TileOfB {
   llvm::Value *start, *k_stride, *panel_stride;
+  std::vector<llvm::Value*> others = {};  ///< where the other right sides start
 };
 
 /// One iteration along n: the columns that the tiles of all of the block's rows have.
@@ -44,7 +45,8 @@ struct RowTile {
   llvm::Value* index;
   codegen::Part rows;  ///< its part of the block's rows
   llvm::Value* a;
-  llvm::Value *c, *c_row;  ///< its sums, and elements from row to row
+  llvm::Value *c, *c_row;  ///< its sums, and elements from row to row; those of several right sides
+                           ///< stand side by side in a row
   llvm::Value* is_split;   ///< they lie in memory of the run, for the second stage; else in scratch
 };
 
@@ -85,7 +87,9 @@ class TileCode {
   codegen::Part rows_of_tile(llvm::Value* index) const;
   llvm::Value* sums_of_slice(const codegen::Part& rows) const;
   Ahead ahead_of_tile(const NextColumns& next, llvm::Value* tile) const;
-  void call_main_loop(const RowTile& tile) const;
+  void call_main_loops(const RowTile& tile) const;
+  void call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c) const;
+  llvm::Value* columns_of_sums() const;
   llvm::Value* rows_of_next_tile(const RowTile& tile) const;
   DotFactors dot_factors(const RowTile& tile) const;
   void call_dot_loops(const RowTile& tile, const DotFactors& of, const RestSlots& group) const;

@@ -17,10 +17,9 @@ struct View {
   auto operator<=>(const View&) const = default;
 };
 
-/// The view of the right side of a contraction without offset and batch axes.
-std::optional<View> packed_view(const Problem& problem) {
+/// The view of a right side of a contraction without offset and batch axes.
+std::optional<View> packed_view(const Problem& problem, const Operand& b) {
   const rkernel::Contraction& contraction = *problem.contraction;
-  const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
   const auto k = static_cast<std::size_t>(contraction.k),
              n = static_cast<std::size_t>(contraction.n);
   const auto depth = problem.axes[k].extent.constant(), columns = problem.axes[n].extent.constant();
@@ -55,11 +54,13 @@ std::map<graph::ValueId, std::optional<View>> common_views(const std::vector<Pro
   std::map<graph::ValueId, std::optional<View>> views;
   for (const Problem& problem : problems) {
     if (!problem.contraction) continue;
-    const Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
-    if (b.form != Form::Packed) continue;
-    const std::optional<View> view = packed_view(problem);
-    const auto [known, is_new] = views.emplace(b.buffer, view);
-    if (!is_new && known->second != view) known->second.reset();
+    for (const int right_side : problem.contraction->right_sides()) {
+      const Operand& b = problem.operands[static_cast<std::size_t>(right_side)];
+      if (b.form != Form::Packed) continue;
+      const std::optional<View> view = packed_view(problem, b);
+      const auto [known, is_new] = views.emplace(b.buffer, view);
+      if (!is_new && known->second != view) known->second.reset();
+    }
   }
   for (const Problem& problem : problems) {
     for (const Operand& operand : problem.operands) {

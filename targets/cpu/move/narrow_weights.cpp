@@ -52,6 +52,9 @@ void replace_accumulators(Problem& problem, const Put& put) {
   }
   for (rkernel::Store& store : problem.stores)
     store.expr = moved[static_cast<std::size_t>(store.expr)];
+  for (int* value : {&problem.contraction->a_value, &problem.contraction->b_value}) {
+    if (*value >= 0) *value = moved[static_cast<std::size_t>(*value)];
+  }
   problem.exprs = std::move(exprs);
 }
 

@@ -59,7 +59,7 @@ void ContractionEpilogue::emit_registers(const TileRegisters& tile) {
       operands_.set_index(
           contraction.m,
           builder_.CreateAdd(tile.first_row, builder_.getInt64(static_cast<std::uint64_t>(row))));
-      store_vector(tile.sums[static_cast<std::size_t>(row * tile.vectors + vector)]);
+      store_vector(tile.sums.subspan(static_cast<std::size_t>(row * tile.vectors + vector), 1));
     }
     compiler_.leave();
   }
@@ -73,15 +73,23 @@ void ContractionEpilogue::emit_vector(const TileOutputs& outputs, llvm::Value* t
   const DType sums = rkernel::factors_of(problem_).sums();
   auto* vector = llvm::FixedVectorType::get(codegen::memory_type(builder_.getContext(), sums),
                                             static_cast<unsigned>(isa_.f32_lanes));
-  llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), tile_row, column);
-  store_vector(builder_.CreateAlignedLoad(vector, address, llvm::Align(4)));
+  const std::size_t count = problem_.contraction->others.size() + 1;
+  std::vector<llvm::Value*> sums_of_sides;
+  for (std::size_t side = 0; side < count; ++side) {
+    llvm::Value* before = builder_.CreateMul(
+        builder_.CreateUDiv(outputs.tile_row, builder_.getInt64(count)), builder_.getInt64(side));
+    llvm::Value* address =
+        builder_.CreateGEP(builder_.getFloatTy(), tile_row, builder_.CreateAdd(column, before));
+    sums_of_sides.push_back(builder_.CreateAlignedLoad(vector, address, llvm::Align(4)));
+  }
+  store_vector(sums_of_sides);
   operands_.set_mask(nullptr);
 }
 
 // At the current indices, with the current mask.
-void ContractionEpilogue::store_vector(llvm::Value* sums) {
+void ContractionEpilogue::store_vector(std::span<llvm::Value* const> sums) {
   compiler_.enter(0);
-  compiler_.bind_accumulator(sums);
+  compiler_.bind_accumulators(sums);
   for (const rkernel::Store& store : problem_.stores) compiler_.store(store);
   compiler_.leave();
 }

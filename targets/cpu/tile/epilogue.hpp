@@ -14,7 +14,8 @@ namespace dyn::cpu {
 struct TileOutputs {
   int row_axis, lane_axis;
   llvm::Value *first_row, *rows, *first_lane, *lanes;
-  llvm::Value *tile, *tile_row;  ///< of Factors::sums(), and elements from row to row
+  llvm::Value *tile, *tile_row;  ///< of Factors::sums(), and elements from row to row; those of
+                                 ///< several right sides share a row in equal parts
 };
 
 /// A tile of sums in registers, with lanes along n.
@@ -38,7 +39,7 @@ class ContractionEpilogue {
  private:
   void emit_vector(const TileOutputs& outputs, llvm::Value* tile_row, llvm::Value* column,
                    llvm::Value* mask);
-  void store_vector(llvm::Value* sums);
+  void store_vector(std::span<llvm::Value* const> sums);
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;

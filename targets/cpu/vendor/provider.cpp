@@ -63,6 +63,8 @@ std::string refusal(const rkernel::Problem& problem, const choice::ContractionSh
     if (!is_plain(problem.operands[static_cast<std::size_t>(operand)]))
       return "an operand is narrow, padded, gathered or of windows";
   }
+  if (contraction.a_value >= 0 || contraction.b_value >= 0) return "a factor is computed";
+  if (shape.right_sides > 1) return "several products have one epilogue";
   if (shape.batch * shape.m * shape.n == 0 || shape.k == 0) return "there is nothing to multiply";
   if (std::max({shape.m, shape.n, shape.k}) > std::numeric_limits<std::int32_t>::max())
     return "sizes beyond 31 bits";

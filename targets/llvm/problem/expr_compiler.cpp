@@ -65,9 +65,10 @@ void ExprCompiler::bind(int expr, llvm::Value* value) {
     scopes_.back()[expr] = Entry{builder_.CreateExtractElement(value, std::uint64_t{0}), value};
 }
 
-void ExprCompiler::bind_accumulator(llvm::Value* value) {
+void ExprCompiler::bind_accumulators(std::span<llvm::Value* const> values) {
   for (std::size_t expr = 0; expr < problem_.exprs.size(); ++expr)
-    if (problem_.exprs[expr].op == ExprOp::Accumulator) bind(static_cast<int>(expr), value);
+    if (problem_.exprs[expr].op == ExprOp::Accumulator)
+      bind(static_cast<int>(expr), values[static_cast<std::size_t>(problem_.exprs[expr].integer)]);
 }
 
 llvm::Value* ExprCompiler::compile_natural(int expr) {

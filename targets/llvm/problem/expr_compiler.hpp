@@ -46,8 +46,9 @@ class ExprCompiler {
   /// finished reductions, values from scratch. A scalar, or a vector (of equal lanes where the
   /// expression does not vary along the lane axis).
   void bind(int expr, llvm::Value* value);
-  /// The same for every Accumulator expression.
-  void bind_accumulator(llvm::Value* value);
+  /// The same for every Accumulator expression, by its number.
+  void bind_accumulators(std::span<llvm::Value* const> values);
+  void bind_accumulator(llvm::Value* value) { bind_accumulators({&value, 1}); }
 
   /// A vector of the width, whatever the expression.
   llvm::Value* compile(int expr);

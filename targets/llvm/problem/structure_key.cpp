@@ -70,6 +70,9 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
     key += fmt::format(" contraction {},{},{},{},{}", c.a, c.b, c.m, c.n, c.k);
     if (c.group != rkernel::Group::None) key += " of " + rkernel::Factors(c.group).name();
     if (c.is_ragged()) key += " ragged";
+    if (c.a_value >= 0) key += fmt::format(" a%{}", c.a_value);
+    if (c.b_value >= 0) key += fmt::format(" b%{}", c.b_value);
+    for (const int other : c.others) key += fmt::format(" and {}", other);
   }
   if (problem.attention) {
     const rkernel::Attention& a = *problem.attention;
@@ -87,6 +90,8 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
                        expr.args[1], expr.args[2]);
     if (expr.op == rkernel::ExprOp::Constant)
       key += fmt::format(" {:a} {}", expr.number, expr.integer);
+    if (expr.op == rkernel::ExprOp::Accumulator && expr.integer > 0)
+      key += fmt::format(" {}", expr.integer);
     if (expr.operand >= 0) key += fmt::format(" o{}", expr.operand);
     if (expr.axis >= 0) key += fmt::format(" a{}", expr.axis);
   }

@@ -140,8 +140,9 @@ class Run {
   void operator()() {
     const std::size_t visible = problem_.contraction ? extents_.size() - 1 : parallel_;
     for_each(extents_, 0, visible, at_, [&] {
-      if (problem_.contraction) accumulator_ = contract();
-      if (problem_.attention) accumulator_ = attend();
+      accumulators_.clear();
+      if (problem_.contraction) contract_all();
+      if (problem_.attention) accumulators_.push_back(attend());
       for (std::size_t i = 0; i < problem_.exprs.size(); ++i) evaluate_all(i);
       for (const auto& store : problem_.stores) write(store);
     });
@@ -205,15 +206,28 @@ class Run {
     return false;
   }
 
-  double contract() {
+  void contract_all() {
     const auto& contraction = *problem_.contraction;
-    const auto& a = operands_[static_cast<std::size_t>(contraction.a)];
-    const auto& b = operands_[static_cast<std::size_t>(contraction.b)];
     const auto k = static_cast<std::size_t>(contraction.k);
-    double sum = 0;
-    for (at_[k] = 0; at_[k] < extents_[k]; ++at_[k]) sum += read(a).number * read(b).number;
-    at_[k] = 0;
-    return sum;
+    std::vector<double> sums;
+    for (const int right_side : contraction.right_sides()) {
+      const int value = right_side == contraction.b ? contraction.b_value : -1;
+      double sum = 0;
+      for (at_[k] = 0; at_[k] < extents_[k]; ++at_[k])
+        sum += factor(contraction.a, contraction.a_value) * factor(right_side, value);
+      at_[k] = 0;
+      sums.push_back(sum);
+    }
+    accumulators_ = std::move(sums);
+  }
+
+  /// An element of a factor: of the operand, where no expression computes it.
+  double factor(int operand, int value) {
+    if (value < 0) return read(operands_[static_cast<std::size_t>(operand)]).number;
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(value); ++i) {
+      if (problem_.exprs[i].op != ExprOp::Accumulator) evaluate_all(i);
+    }
+    return values_[static_cast<std::size_t>(value)].at(0).number;
   }
 
   double attend() {
@@ -302,7 +316,8 @@ class Run {
       case ExprOp::Constant: return {.number = expr.number, .integer = expr.integer};
       case ExprOp::DimValue: return {.integer = graph::evaluate(expr.dim, symbols_)};
       case ExprOp::Index: return {.integer = at_[static_cast<std::size_t>(expr.axis)]};
-      case ExprOp::Accumulator: return {.number = accumulator_};
+      case ExprOp::Accumulator:
+        return {.number = accumulators_.at(static_cast<std::size_t>(expr.integer))};
       case ExprOp::Load: {
         const auto& operand = operands_[static_cast<std::size_t>(expr.operand)];
         return read(operand, operand.operand->gathers ? argument(expr, 0, point).integer : 0);
@@ -318,6 +333,7 @@ class Run {
     const auto& operand = operands_[static_cast<std::size_t>(store.operand)];
     const auto expr = static_cast<std::size_t>(store.expr);
     const DType dtype = operand.operand->dtype;
+    if (!operand.exists(at_)) return;
     if (problem_.contraction || !varies(*operand.operand)) {
       return store_element(dtype, operand.memory, operand.place(at_), values_[expr].at(0));
     }
@@ -336,7 +352,7 @@ class Run {
   std::vector<BoundOperand> operands_;
   std::vector<bool> varies_;
   std::vector<std::vector<Scalar>> values_;
-  double accumulator_ = 0;
+  std::vector<double> accumulators_;
 };
 
 }  // namespace

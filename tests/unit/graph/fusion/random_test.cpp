@@ -44,6 +44,11 @@ TEST_CASE("random graphs agree with the reference") {
     CAPTURE(text);
     CHECK(check(text, random, {}, {}) == "");
     CHECK(check(text, random, {.keep_attention = true}, {.place_parts = true}) == "");
+    CHECK(check(text, random, {},
+                {.gated_columns = 1,
+                 .prologue_columns = 1,
+                 .columns_apart = true,
+                 .share_inputs = true}) == "");
   }
 }
 

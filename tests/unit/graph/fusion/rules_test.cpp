@@ -18,10 +18,12 @@ namespace {
 
 struct RuleCase {
   std::string rule;
-  std::string body;   ///< over x: f32[A, 6], q: f32[6, 6], w: f32[6, 6], b: f32[6], ids: i64[A]
+  std::string body;   ///< over x: f32[A, 6], q: f32[6, 6], w: f32[6, 6], b: f32[6], ids: i64[A],
+                      ///< n: f32[A, 64]
   std::string node;   ///< the result of the node that is decided on
   std::string group;  ///< where
   std::string about = "";  ///< the tensor by which
+  bool share_inputs = false;
 };
 
 /// s0 = sin(x), s1 = sin(s0), ..., and y, the last.
@@ -83,6 +85,16 @@ const RuleCase rule_cases[] = {
     {"operand-elsewhere", "  a = matmul(q, w)\n  y = a + transpose(a) perm=[1, 0]\n", "y",
      "matmul_0", "a"},
     {"full", chain_of_sines(130), "s1", "sin_1"},
+    {"same-left-side",
+     "  a = matmul(x, g: f32[6, 8])\n  c = matmul(x, h: f32[6, 8])\n  y = tanh(a) * c\n", "c",
+     "matmul_0"},
+    {"same-input", "  z = reduce_max(x) axes=[1]\n  y = reduce_sum(tanh(x)) axes=[1]\n", "y",
+     "reduce_max_0", "", true},
+    {"passed-over", "  m = x - reduce_max(x) axes=[1]\n  y = matmul(m, g: f32[6, 64])\n", "m",
+     "matmul_0"},
+    {"across-moves", "  t = relu(transpose(x) perm=[1, 0])\n  y = matmul(t, n)\n", "t.turned",
+     "matmul_0"},
+    {"prologue-costs", "  t = tanh(x)\n  y = matmul(t, g: f32[6, 64])\n", "t", "matmul_0"},
     {"free", "  r = range() end=6 dtype=f32\n  y = matmul(x, q) + r\n", "r", "matmul_0"},
 };
 
@@ -93,7 +105,7 @@ std::string text_of(const RuleCase& c) {
     values += ", z";
   }
   return "dyn 1\ndim A in 2..100\nweight w: f32[6, 6] = random 1\ngraph g(x: f32[A, 6], q: f32[6, "
-         "6], b: f32[6], ids: i64[A]) -> (" +
+         "6], b: f32[6], ids: i64[A], n: f32[A, 64]) -> (" +
          results + ") {\n" + c.body + "  return " + values + "\n}\n";
 }
 
@@ -125,7 +137,11 @@ TEST_CASE("every rule of fusion decides where it should, and says so") {
     CAPTURE(text);
     const Pipeline pipeline =
         through_passes(text, {.keep_attention = true, .integer_factor = DType::u8},
-                       {.place_parts = true, .record_decisions = true});
+                       {.place_parts = true,
+                        .gated_columns = 8,
+                        .prologue_columns = 32,
+                        .share_inputs = c.share_inputs,
+                        .record_decisions = true});
     const std::string expected = ((*rule)->joins ? "joined " : "refused ") + c.node + " at " +
                                  c.group + " by " + c.rule +
                                  (c.about.empty() ? "" : " (" + c.about + ")");

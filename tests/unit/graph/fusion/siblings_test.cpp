@@ -59,6 +59,14 @@ const Case cases[] = {
      "  p = relu(matmul(x, w1) + b1)\n  q = matmul(x, w2) + b2\n  y = matmul(p, c) + matmul(q, "
      "d)\n  return y\n",
      0},
+    {"equal activations",
+     "  p = silu(matmul(x, w1) + b1)\n  q = silu(b2 + matmul(x, w2))\n  y = matmul(p, c) + "
+     "matmul(q, d)\n  return y\n",
+     2},
+    {"activations that differ in a number",
+     "  p = maximum(matmul(x, w1), 0.5)\n  q = maximum(matmul(x, w2), 0.25)\n  y = matmul(p, c) + "
+     "matmul(q, d)\n  return y\n",
+     0},
     {"element by element behind a view",
      "  p = relu(transpose(matmul(x, w1)) perm=[1, 0, 2])\n  q = matmul(x, w2)\n  y = "
      "matmul(transpose(p) perm=[1, 0, 2], c) + matmul(q, d)\n  return y\n",
