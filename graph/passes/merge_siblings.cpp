@@ -37,6 +37,7 @@ class Finder {
     }
     std::vector<Siblings> sets;
     for (auto& [key, siblings] : candidates) {
+      if (siblings.size() < 2) continue;  // what follows looks at all nodes
       std::int64_t total = 0;
       for (const Sibling& sibling : siblings) total += sibling.columns;
       std::erase_if(siblings,
