@@ -8,6 +8,7 @@
 #include "src/rkernel/problem/lower.hpp"
 #include "targets/cpu/ahead_of_time.hpp"
 #include "targets/cpu/contraction/context.hpp"
+#include "targets/cpu/move/computed_factor.hpp"
 
 namespace dyn::aot {
 namespace {
@@ -42,8 +43,11 @@ void LayerCode::add(const std::string& text, const cpu::KernelContext& context,
                     const rkernel::Factors& weights) {
   modules_.push_back(std::make_unique<graph::Module>(graph::parse(text, "a common layer")));
   graph::Module& module = *modules_.back();
-  const graph::Fusion fusion = graph::run_pipeline(
-      module, {.decompose = {.keep_attention = true}, .fuse = {.place_parts = true}});
+  const graph::Fusion fusion =
+      graph::run_pipeline(module, {.decompose = {.keep_attention = true},
+                                   .fuse = {.place_parts = true,
+                                            .gated_columns = context.isa.panel_f32,
+                                            .prologue_columns = cpu::columns_of_prologue}});
   std::vector<rkernel::Problem> problems = rkernel::lower(module, fusion);
   const auto is_constant = [&](graph::ValueId id) {
     return module.value(id).kind == graph::ValueKind::Weight;

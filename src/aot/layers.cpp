@@ -76,6 +76,7 @@ constexpr Product others[] = {
     {"x: f32[M, 256]", "matmul(x, w: f32[1, 256]) transpose_b=true", "M, 1"},
     {"x: f32[M, 256]", "matmul(x, w: f32[1, 256]) transpose_b=true + b: f32[1]", "M, 1"},
     {"x: f32[M, 256]", "sigmoid(matmul(x, w: f32[1, 256]) transpose_b=true + b: f32[1])", "M, 1"},
+    {"x: f32[M, 256]", "silu(matmul(x, w: f32[256, 64])) * matmul(x, v: f32[256, 64])", "M, 64"},
     {"x: f32[M, H, 24]",
      "conv(x, w: f32[3, 24, 64]) dilations=[2] before=[2] after=[2] + b: f32[64]", "M, H, 64"},
     {"x: f32[M, H, W, 24]", "conv(x, w: f32[1, 1, 24, 64]) strides=[2, 2] + b: f32[64]",

@@ -13,6 +13,7 @@
 #include "targets/cpu/measure/matrix_check.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/measure/vendor_figures.hpp"
+#include "targets/cpu/move/computed_factor.hpp"
 #include "targets/cpu/move/pack.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/group_instructions.hpp"
@@ -44,7 +45,15 @@ class CpuTarget final : public rkernel::Target {
 
   bool fuses_attention() const override { return true; }
   std::vector<DType> key_dtypes() const override { return codegen::widened_dtypes(isa_); }
-  graph::FuseOptions fuse_options() const override { return {.place_parts = true}; }
+  graph::FuseOptions fuse_options() const override {
+    const rkernel::Factors& weights = options_.weights;
+    const bool has_scales = weights.weights == DType::i8 || weights.coded();
+    return {.place_parts = true,
+            .gated_columns = has_scales ? 0 : isa_.panel_f32,
+            .prologue_columns = columns_of_prologue,
+            .columns_apart = true,
+            .share_inputs = true};
+  }
   /// Weights of i8 are multiplied by their scales, in f32.
   bool multiplies_bfloats() const override {
     return cpu::multiplies_bfloats(isa_) && options_.weights.weights != DType::i8;

@@ -1,0 +1,176 @@
+// Factors that are computed where they are moved, several products in one kernel, and products
+// whose columns go to several tensors: beside the reference, and bit for bit beside kernels that
+// leave everything in memory.
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "dyn/graph.hpp"
+#include "src/runtime/load/model.hpp"
+#include "tests/kernels/compare.hpp"
+#include "tests/support/seed.hpp"
+
+namespace dyn::testing {
+namespace {
+
+constexpr std::int64_t depths[] = {1, 7, 16, 33, 64, 130, 515};
+constexpr std::int64_t rows_of_runs[] = {0, 1, 2, 13, 14, 15, 37, 200};
+
+/// One thread: a split K adds in another order.
+Options one_thread(const std::string& isa) {
+  Options options = test_options(isa);
+  options.threads = 1;
+  return options;
+}
+
+Tensor first_output(const Graph& graph, const std::vector<Tensor>& inputs) {
+  Call call(graph);
+  for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
+  call.run();
+  return call.output(0);
+}
+
+std::size_t kernels_of(const Graph& graph) { return graph.model()->problems().size(); }
+
+/// A factor t, and the product y.
+struct FactorCase {
+  const char* what;
+  const char* parameters;
+  const char* factor;
+  const char* product;
+};
+
+const FactorCase factor_cases[] = {
+    {"one operand of rows", "x: f32[B, M, {k}]", "relu(x)", "matmul(t, w)"},
+    {"operands of all kinds", "x: f32[B, M, {k}], p: f32[B, M, 1], q: f32[{k}]",
+     "relu(x * p + q) - 0.5", "matmul(t, w)"},
+    {"two operands of rows", "x: f32[B, M, {k}], p: f32[B, M, {k}]", "max(x, p)",
+     "tanh(matmul(t, w))"},
+    {"a dtype of its own", "x: u8[B, M, {k}], p: f32[{k}]", "cast(x) dtype=f32 * p",
+     "matmul(t, w)"},
+    {"rows behind a view", "x: f32[B, {k}, M]", "relu(transpose(x) perm=[0, 2, 1])",
+     "matmul(transpose(t) perm=[0, 2, 1], z)"},
+};
+
+std::string text_of(const FactorCase& item, std::int64_t k, std::int64_t n, bool stored) {
+  std::string parameters = item.parameters;
+  for (std::size_t at = parameters.find("{k}"); at != std::string::npos;
+       at = parameters.find("{k}"))
+    parameters.replace(at, 3, std::to_string(k));
+  const bool turned = std::string(item.product).find("z)") != std::string::npos;
+  const std::string rows = turned ? std::to_string(k) : "M";
+  if (turned) parameters += fmt::format(", z: f32[B, M, {}]", n);
+  return fmt::format(
+      "dyn 1\ndim B in 0..9\ndim M in 0..999\nweight w: f32[{}, {}] = random 3\n"
+      "graph g({}) -> (y: f32[B, {}, {}]{}) {{\n  t = {}\n  y = {}\n  return y{}\n}}\n",
+      k, n, parameters, rows, n, stored ? ", t: f32[B, M, " + std::to_string(k) + "]" : "",
+      item.factor, item.product, stored ? ", t" : "");
+}
+
+void check_factor(const FactorCase& item, std::int64_t k, std::int64_t n, Random& random,
+                  const std::string& isa) {
+  const std::string text = text_of(item, k, n, false);
+  CAPTURE(text);
+  const Graph fused = Graph::from_text(text, one_thread(isa)),
+              stored = Graph::from_text(text_of(item, k, n, true), one_thread(isa));
+  CHECK(kernels_of(fused) == 1);
+  const Subject subject(text, isa);
+  for (const std::int64_t m : rows_of_runs) {
+    for (const std::int64_t batch : {1, 3}) {
+      CAPTURE(m);
+      CAPTURE(batch);
+      const Sizes sizes{{"M", m}, {"B", batch}};
+      const std::vector<Tensor> inputs = subject.make_inputs(sizes, {}, random);
+      CHECK(same_bits(first_output(fused, inputs), first_output(stored, inputs)));
+    }
+  }
+}
+
+TEST_SUITE("fast") {
+  TEST_CASE("factors that are computed where they are moved have the bits of those in memory") {
+    Random random("computed factors");
+    for_each_isa(1, [&](const codegen::Isa& isa) {
+      Sweep sweep(5);
+      for (const FactorCase& item : factor_cases) {
+        CAPTURE(item.what);
+        for (const std::int64_t k : depths) {
+          for (const std::int64_t n : {128, 129, 160, 197}) {
+            if (sweep.takes()) check_factor(item, k, n, random, isa.name);
+          }
+        }
+      }
+    });
+  }
+
+  TEST_CASE(
+      "right factors that are computed where they are packed have the bits of those in memory") {
+    Random random("computed right factors");
+    for_each_isa(1, [&](const codegen::Isa& isa) {
+      for (const char* factor : {"k * q", "relu(k) + p", "max(k, q * p)"}) {
+        const auto text = [&](bool stored) {
+          return fmt::format(
+              "dyn 1\ndim B in 0..9\ndim M in 0..999\ndim K in 0..999\ndim T in 64..999\n"
+              "graph g(x: f32[B, M, K], k: f32[B, K, T], q: f32[T], p: f32[B, K, 1]) -> "
+              "(y: f32[B, M, T]{}) {{\n  t = {}\n  y = relu(matmul(x, t))\n  return y{}\n}}\n",
+              stored ? ", t: f32[B, K, T]" : "", factor, stored ? ", t" : "");
+        };
+        CAPTURE(text(false));
+        const Graph fused = Graph::from_text(text(false), one_thread(isa.name)),
+                    stored = Graph::from_text(text(true), one_thread(isa.name));
+        CHECK(kernels_of(fused) == 1);
+        const Subject subject(text(false), isa.name);
+        for (const std::int64_t m : rows_of_runs) {
+          const Sizes sizes{{"B", random.integer(1, 3)},
+                            {"M", m},
+                            {"K", random.integer(0, 200)},
+                            {"T", random.integer(64, 300)}};
+          const std::vector<Tensor> inputs = subject.make_inputs(sizes, {}, random);
+          CAPTURE(m);
+          CHECK(same_bits(first_output(fused, inputs), first_output(stored, inputs)));
+        }
+      }
+    });
+  }
+
+  TEST_CASE("gated products in one kernel have the bits of products in memory") {
+    Random random("gated products");
+    for_each_isa(1, [&](const codegen::Isa& isa) {
+      for (const std::int64_t k : {1, 31, 96, 515}) {
+        for (const std::int64_t n : {32, 96, 160}) {
+          const auto text = [&](const char* results, const char* body) {
+            return fmt::format(
+                "dyn 1\ndim M in 0..999\nweight a: f32[{0}, {1}] = random 1\n"
+                "weight b: f32[{0}, {1}] = random 2\nweight c: f32[{1}] = random 3\n"
+                "graph g(x: f32[M, {0}], u: f32[M, {1}], v: f32[M, {1}]) -> ({2}: f32[M, {1}]) "
+                "{{\n  {3}\n  return {2}\n}}\n",
+                k, n, results, body);
+          };
+          const auto load = [&](const char* body) {
+            return Graph::from_text(text("y", body), one_thread(isa.name));
+          };
+          CAPTURE(k);
+          CAPTURE(n);
+          const Graph fused = load("y = silu(matmul(x, a)) * (matmul(x, b) + c)"),
+                      first = load("y = matmul(x, a)"), second = load("y = matmul(x, b)"),
+                      behind = load("y = silu(u) * (v + c)");
+          CHECK(kernels_of(fused) == 1);
+          const Subject subject(text("y", "y = u + v"), isa.name);
+          for (const std::int64_t m : rows_of_runs) {
+            CAPTURE(m);
+            std::vector<Tensor> inputs = subject.make_inputs({{"M", m}}, {}, random);
+            const Tensor gated = first_output(fused, inputs);
+            inputs[1] = first_output(first, inputs);
+            inputs[2] = first_output(second, inputs);
+            CHECK(same_bits(gated, first_output(behind, inputs)));
+          }
+        }
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace dyn::testing
