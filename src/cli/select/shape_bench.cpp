@@ -152,12 +152,15 @@ PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates,
   return record;
 }
 
-/// The group with a contraction; none where the operator has none.
-std::optional<std::size_t> contraction_group(const runtime::Model& model) {
-  for (std::size_t group = 0; group < model.problems().size(); ++group) {
-    if (model.problems()[group].contraction) return group;
-  }
-  return std::nullopt;
+/// The group whose programs are compared: the contraction or the attention. None where the operator
+/// has neither.
+std::optional<std::size_t> compared_group(const runtime::Model& model) {
+  const auto& problems = model.problems();
+  const auto found = std::ranges::find_if(problems, [](const rkernel::Problem& problem) {
+    return problem.contraction.has_value() || problem.attention.has_value();
+  });
+  if (found == problems.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - problems.begin());
 }
 
 bool is_empty(const OpCase& test) {
@@ -173,7 +176,7 @@ ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const run
   record.threads = model->threads();
   record.shape = fmt::format("{}{}threads={}", describe_dims(test), test.names.empty() ? "" : " ",
                              record.threads);
-  const std::optional<std::size_t> group = contraction_group(*model);
+  const std::optional<std::size_t> group = compared_group(*model);
   if (is_empty(test) || !group) {
     const std::string none =
         is_empty(test) ? "none: there is nothing to compute" : "none: there is one way to run it";
