@@ -199,8 +199,11 @@ TEST_CASE("select: random problems of every kind have results, and ties hold") {
   const char* suites[] = {
       "B M N K TA TB\n1..64*2 1..128*2 =M 64 N T\n",
       "B H Q S D DV MASK\n1..4 2,12 1..64*2 64..512*2 64 32 causal\n3 7 9 2 8 8 none\n",
-      "N IC IH IW OC KH KW SH SW PT PL PB PR G\n1..8*2 3,64 16..64*2 =IH 16,64 11 1 4 1 0 0 0 0 1\n"
-      "2 32 5 9 64 3 3 1 1 1 1 1 1 32\n3 4 112 112 6 5 5 2 2 0 0 0 0 2\n"};
+      R"(N IC IH IW OC KH KW SH SW PT PL PB PR G
+1..8*2 3,64 16..64*2 =IH 16,64 11 1 4 1 0 0 0 0 1
+2 32 5 9 64 3 3 1 1 1 1 1 1 32
+3 4 112 112 6 5 5 2 2 0 0 0 0 2
+)"};
   for (const std::string text : suites) {
     CAPTURE(text);
     const testing::TemporaryFile file(text);
