@@ -85,12 +85,11 @@ struct Options {
   bool strict = false;
 
   /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published
-  /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode", or such a method without a
-  /// part
-  /// ("vortex-static1", "vortex-static2", "vortex-analytical", "vortex-empirical", "mikpoly-wave",
-  /// "mikpoly-pipe"; docs/selection.md); "vendor" (oneDNN where it is installed and can do it, else
-  /// as "dyn"); or "oracle", which runs every program of all of them when it meets new shapes, and
-  /// keeps the fastest: slow, and on the CPU only.
+  /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode", or such a method with a part
+  /// left out ("vortex-static1", "vortex-static2", "vortex-analytical", "vortex-empirical",
+  /// "mikpoly-wave", "mikpoly-pipe"; docs/selection.md); "vendor" (oneDNN where it is installed and
+  /// can do it, else as "dyn"); or "oracle", which runs every program of all of them when it meets
+  /// new shapes, and keeps the fastest: slow, and on the CPU only.
   std::string policy = "dyn";
 
   /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and
