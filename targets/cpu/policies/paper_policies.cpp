@@ -22,6 +22,11 @@ bool is_vortex(Policy policy) {
          policy == Policy::VortexEmpirical;
 }
 
+/// Whose timed blocks a policy reads.
+Policy timed_as(Policy policy) {
+  return policy == Policy::MikPolyWave || policy == Policy::MikPolyPipe ? Policy::MikPoly : policy;
+}
+
 // Timed blocks stand in the order of the map's entries.
 void take_timed_costs(const choice::Machine& machine, const choice::BlockOperands& operands,
                       const std::vector<BlockSpeed>& speeds,
@@ -40,7 +45,7 @@ std::vector<Policy> measured_policies(Policy policy) {
   if (!rkernel::uses_micro_kernels(policy) || policy == Policy::FTuner ||
       (is_vortex(policy) && policy != Policy::VortexEmpirical))
     return {};
-  return {policy};
+  return {timed_as(policy)};
 }
 
 std::string_view basis_of(Policy policy) {
@@ -70,7 +75,7 @@ PaperPolicies::~PaperPolicies() = default;
 
 std::unique_ptr<const CpuMicroKernels> PaperPolicies::kernels_for(const Key& key) const {
   const auto& [policy, operands] = key;
-  const auto timed = speeds_.find(policy);
+  const auto timed = speeds_.find(timed_as(policy));
   if (!is_vortex(policy)) {
     if (timed == speeds_.end()) return nullptr;
     return std::make_unique<const CpuMicroKernels>(machine_, timed->second, operands);

@@ -19,8 +19,8 @@ namespace dyn::cpu {
 /// What was timed for each policy that times blocks.
 using PolicySpeeds = std::map<rkernel::Policy, std::vector<BlockSpeed>>;
 
-/// The policies for which `policy` needs figures of blocks: itself; all of the papers' for Oracle.
-/// None for Dyn and Vendor.
+/// The policies whose timed blocks `policy` reads: its own, or MikPoly's for its variants; all of
+/// the papers' for Oracle. None for Dyn and Vendor.
 std::vector<rkernel::Policy> measured_policies(rkernel::Policy policy);
 
 /// ": what it knows of times", for people; empty for policies of no paper.

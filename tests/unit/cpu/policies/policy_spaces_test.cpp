@@ -21,8 +21,10 @@ using rkernel::Policy;
 
 namespace {
 
-constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler,
-                             Policy::DietCode};
+// Policy oracle's figures serve them all.
+constexpr Policy papers[] = {Policy::Vortex,     Policy::MikPoly,  Policy::FTuner,
+                             Policy::TSCompiler, Policy::DietCode, Policy::MikPolyWave,
+                             Policy::MikPolyPipe};
 
 // Timed blocks as the machine's figures predict them.
 cpu::PolicySpeeds predicted_speeds(const Machine& machine) {
