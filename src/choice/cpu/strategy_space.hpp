@@ -33,7 +33,7 @@ class StrategySpace {
   /// Preferences that are not met: full tiles of the tallest kind, blocks of whole tiles, as many
   /// tickets for each thread.
   double unmet(const Point& point) const;
-  /// What select() considers for each form, best predicted first, at most so many points.
+  /// The points that select() considers for each form, best predicted first, at most so many.
   std::vector<Point> seeds(std::size_t most) const;
 
  private:

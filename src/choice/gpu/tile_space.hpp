@@ -11,8 +11,8 @@
 
 namespace dyn::choice {
 
-/// What there is to choose from. `tiles` begins with dyn's own candidates, as many as `own`, which
-/// pairs are of.
+/// The tiles and pairs that there are. `tiles` begins with dyn's own candidates, as many as `own`,
+/// which pairs are of.
 struct GpuPrograms {
   std::vector<GpuTile> tiles;
   std::size_t own = 0;

@@ -55,7 +55,7 @@ std::vector<std::int64_t> sizes_in(const Line& line, const std::string& column,
   }
 }
 
-/// What a line says, before it is multiplied out.
+/// A line before it is multiplied out.
 struct Ranges {
   std::vector<DimValues> sizes;
   SuiteRow common;  ///< words and ties, which all cases share

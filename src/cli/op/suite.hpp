@@ -11,7 +11,7 @@ namespace dyn::cli {
 
 struct SuiteKind;
 
-/// What the columns of a suite say of one case.
+/// One case as the columns of a suite give it.
 struct SuiteRow {
   const SuiteKind* kind = nullptr;           ///< nullptr: the case is from no suite
   DimMap sizes;                              ///< by column

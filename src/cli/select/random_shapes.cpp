@@ -28,8 +28,8 @@ std::int64_t draw(const Range& range, std::mt19937_64& generator) {
   return std::clamp<std::int64_t>(std::llround(value), range.low, range.high);
 }
 
-/// Of each drawn column that has a size in some case of a suite. A size of 0 has no logarithm: a
-/// range begins at 1.
+/// The ranges of drawn columns that have a size in some case of a suite. A size of 0 has no
+/// logarithm: a range begins at 1.
 std::map<std::string, Ranges> ranges_of(const std::vector<OpCase>& cases) {
   std::map<std::string, Ranges> suites;
   for (const OpCase& test : cases) {
@@ -50,7 +50,7 @@ OpCase drawn_like(const OpCase& like, const Ranges& ranges, std::mt19937_64& gen
   for (const auto& [column, range] : ranges) row.sizes[column] = draw(range, generator);
   for (const auto& [column, other] : row.ties) row.sizes[column] = row.sizes.at(other);
   row.kind->fit(row);
-  // What fits one of two tied sizes has made it greater.
+  // Fitting may have made one of two tied sizes greater.
   for (const auto& [column, other] : row.ties)
     row.sizes[column] = row.sizes[other] = std::max(row.sizes.at(column), row.sizes.at(other));
   OpCase test = row.kind->make(row);

@@ -28,7 +28,7 @@ using runtime::TuningFile;
 
 constexpr double seconds_between_writes = 5;
 
-/// A difference between what the file was made with and what is asked for now.
+/// Throws Error(user) where the file was made with something else than is asked for now.
 void require_equal(const std::string& path, const char* what, const std::string& of_file,
                    const std::string& now) {
   if (of_file == now) return;

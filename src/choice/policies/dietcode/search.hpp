@@ -24,7 +24,7 @@ struct DietCodeSearch {
   std::uint64_t seed = 1;  ///< equal seeds give equal results
 };
 
-/// Whether a block is in the space (section 3.1): a register tile of the instruction set, whole
+/// True for a block of the space (section 3.1): a register tile of the instruction set, whole
 /// tiles along M and N, lines of floats along K, and no more of A, B and sums than L2 holds. No
 /// shape constrains it.
 bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel);

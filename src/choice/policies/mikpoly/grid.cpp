@@ -11,7 +11,7 @@ namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t granule = 16;
-constexpr double longest_run = 3e-3;
+constexpr double longest_run = 3e-3;  ///< seconds, predicted, of a task that is timed
 constexpr std::int64_t most_operand_bytes = 16 << 20;
 
 /// The tile of whole panels with which a block takes the least time; false where there is none.

@@ -24,8 +24,8 @@ std::vector<BlockKernel> mikpoly_grid(const Machine& machine,
 /// The n_mik of the grid with the most mean throughput over products whose M, N and K are 2^j, by
 /// pattern I; of equal ones the earlier. Throughput is predicted from the machine's figures (the
 /// paper times each kernel, for hours). Each with the depths of the reduction at which it is to be
-/// timed: of 1, 2, 3, 4, 6, ... instances up to n_pred, as long as a run is predicted to take at
-/// most 3 ms and operands at most 16 MiB; beyond, the last piece of g_predict goes on.
+/// timed: of 1, 2, 3, 4, 6, ... instances up to n_pred, as long as a run is predicted to be
+/// short and its operands are small; beyond, the last piece of g_predict goes on.
 std::vector<BlockPlan> mikpoly_blocks(const Machine& machine,
                                       const MikPolyParameters& parameters = {});
 

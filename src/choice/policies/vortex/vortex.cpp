@@ -120,7 +120,7 @@ class Vortex final : public PaperPolicy {
     return choices;
   }
 
-  /// What most kernels have in common; of equally frequent values the least.
+  /// The value that most kernels have in common; of equally frequent ones the least.
   template <class Value>
   static std::size_t most_frequent(const std::vector<std::size_t>& kernels, const Value& value) {
     std::map<std::size_t, std::size_t> counts;

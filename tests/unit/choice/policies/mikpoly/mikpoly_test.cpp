@@ -168,7 +168,7 @@ TEST_CASE("mikpoly's bounds leave out nothing that is cheaper") {
         cut += chosen.regions.size() >= 2;
         three += chosen.regions.size() >= 3;
         const double least = least_of_all(kernels, shape, nine);
-        // Of nine patterns what gains less than 1 % may be left out.
+        // Covers of nine patterns that gain less than 1 % may be left out.
         CHECK(chosen.seconds.value() >= least * (1 - 1e-12));
         CHECK(chosen.seconds.value() <= least * (nine ? 1.0100001 : 1 + 1e-12));
         double sum = 0;
