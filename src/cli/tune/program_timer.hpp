@@ -33,7 +33,4 @@ std::unique_ptr<ProgramTimer> make_group_timer(std::shared_ptr<const runtime::Mo
                                                const std::vector<std::int64_t>& symbols,
                                                std::size_t group, std::uint64_t seed);
 
-/// Values of the dims that a case's model leaves open.
-DimMap open_dims_of(const OpCase& test);
-
 }  // namespace dyn::cli

@@ -9,6 +9,7 @@
 #include "src/cli/input/session.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
+#include "src/cli/select/program_run.hpp"
 #include "src/cli/select/selected_cases.hpp"
 #include "src/rkernel/target/program_space.hpp"
 #include "src/runtime/plan/oracle.hpp"
