@@ -88,7 +88,7 @@ set(folders_of_cpu ${folders_cpu})
 set(folders_of_ptx ${folders_ptx} mutants/gpu)
 set(folders_of_import ${folders_import} conformance)
 set(folders_of_runtime ${folders_runtime})
-set(folders_of_cli unit/cli bench/suites models)
+set(folders_of_cli unit/cli unit/tune bench/suites models)
 set(folders_of_kernels kernels models)
 
 function(dyn_unit_stage name program)  # as dyn_stage
@@ -109,9 +109,9 @@ dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DI
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
 dyn_stage(format KIND lines COMMAND bash tests/format.sh)
 dyn_stage(tidy ALL ALONE KIND lines COMMAND bash tests/tidy.sh INPUTS ${inputs_product} .clang-tidy tests/tidy.sh)
-foreach(script cache_faults dynrun gpu_operators language_id low_memory op ptx select)
+foreach(script cache_faults dynrun gpu_operators language_id low_memory op ptx select tune workloads)
   set(lone)
-  if(script MATCHES "^(op|select)$")
+  if(script MATCHES "^(op|select|tune)$")
     set(lone ALONE)  # they measure
   endif()
   dyn_stage(cli.${script} KIND lines COMMAND bash tests/cli/${script}.sh ${PROJECT_BINARY_DIR} ${lone}

@@ -49,7 +49,8 @@ set(folders_graph unit/graph unit/base)
 set(folders_import unit/import unit/conformance)
 set(folders_codegen unit/llvm unit/cpu/loop unit/reference)
 set(folders_cpu unit/rkernel unit/fit unit/choice/calibration unit/choice/cost unit/choice/cpu unit/choice/policies
-  unit/cpu/attention unit/cpu/contraction unit/cpu/measure unit/cpu/move unit/cpu/tile unit/cpu/vendor)
+  unit/cpu/attention unit/cpu/contraction unit/cpu/measure unit/cpu/move
+  unit/cpu/policies unit/cpu/tile unit/cpu/tuning unit/cpu/vendor)
 set(folders_ptx unit/ptx unit/choice/gpu)
 set(folders_runtime unit/runtime unit/host)
 
@@ -66,7 +67,7 @@ dyn_program(dyn-fit SOURCES src/fit/main.cpp LIBRARIES dyn_fit dyn_internal TEST
 set_target_properties(dyn-fit PROPERTIES EXCLUDE_FROM_ALL ON LINKER_LANGUAGE CXX)
 dyn_test(ptx ${folders_ptx})
 dyn_test(runtime ${folders_runtime})
-dyn_test(cli unit/cli)
+dyn_test(cli unit/cli unit/tune)
 dyn_test(kernels kernels)
 
 # Tests in a folder that belongs to no program would never run.

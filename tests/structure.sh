@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Includes point one way: include <- graph <- src/rkernel <- src/choice <- targets <- src/runtime <- src/cli; a part's folder, its namespace
+# Includes point one way: include <- graph <- src/rkernel <- src/choice <- targets <- src/runtime <- src/cli, and src/choice <- src/tune <- src/cli; a part's folder, its namespace
 # and the folder of its tests have one name. Prints one line for each check, "ok NAME" or "failed NAME: what", and exits with 1 where one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -34,6 +34,7 @@ report "graph sees include"          "$(includes graph 'src/|targets/|tests/')"
 report "base sees include"           "$(includes src/base "$(all_parts_but base)|graph/|tests/")"
 report "rkernel sees graph"          "$(includes src/rkernel "$(all_parts_but base rkernel)|tests/")"
 report "choice sees rkernel"         "$(includes src/choice "$(all_parts_but base rkernel choice)|tests/")"
+report "tune sees choice"            "$(includes src/tune "$(all_parts_but base rkernel choice tune)|tests/")"
 report "targets see choice"          "$(includes targets "$(all_parts_but base rkernel choice llvm vendor cpu ptx host reference)|tests/")"
 report "llvm sees rkernel"           "$(includes targets/llvm "$(all_parts_but base rkernel llvm)|tests/")"
 report "cpu does not see ptx"        "$(includes targets/cpu 'targets/(ptx|reference)')"
@@ -114,5 +115,9 @@ report "links of pages lead somewhere" "$dead"
 wide=$(awk 'FNR == 1 { fence = 0 } /^```/ { fence = !fence } !fence && !/^(\||    )/ && length > 100 { print FILENAME ":" FNR ": " length " columns" }' \
   $(grep -vE '^\./docs/(conformance|device_operations|ir)\.md$' <<<"$pages"))
 report "lines of pages have at most 100 columns" "$wide"
+
+# Facts, raw results and page, without measuring.
+report "docs/papers.md is what facts and results give" "$(python3 tests/bench/papers/make_page.py --check 2>&1)"
+report "broken facts of papers are refused" "$(python3 tests/bench/papers/facts_test.py 2>&1)"
 
 exit $((failures > 0))

@@ -148,21 +148,21 @@ def distilbert():
          "distilbert.safetensors", f"distilbert({IDS}, {MASK}) -> (hidden: f32[B, S, 768])", w, 512)
 
 
-def albert():
+def albert(file, title, layers, width, heads, folder=HERE):
     w = Writer()
     embeddings(w, "embeddings.", 128, [("word", 30000), ("position", 512), ("token_type", 2)], "1e-12")
     # The projection to the layers' width stands between the embeddings and the first layer.
     w.lines[-1] = w.lines[-1].replace("x0 =", "narrow =", 1)
-    w.linear("x0", "narrow", "encoder.embedding_hidden_mapping_in", 128, 768)
+    w.linear("x0", "narrow", "encoder.embedding_hidden_mapping_in", 128, width)
     w.mask()
     names = with_prefix("encoder.albert_layer_groups.0.albert_layers.0.", ALBERT)
-    for i in range(12):
-        encoder_layer(w, i, names, 768, 12, 3072, "1e-12", "tanh")
+    for i in range(layers):
+        encoder_layer(w, i, names, width, heads, 4 * width, "1e-12", "tanh")
     w()
-    w("return x12")
-    save(HERE / "albert.dyn", ["ALBERT base, version 2: 12 times the same layer, 768 wide, 12 heads.", "", ABOUT_IDS,
-                               ABOUT_TYPES, ABOUT_MASK],
-         "albert.safetensors", f"albert({IDS}, {TYPE_IDS}, {MASK}) -> (hidden: f32[B, S, 768])", w, 512)
+    w(f"return x{layers}")
+    save(folder / f"{file}.dyn", [f"{title}: {layers} times the same layer, {width} wide, {heads} heads.", "", ABOUT_IDS,
+                                  ABOUT_TYPES, ABOUT_MASK],
+         f"{file}.safetensors", f"{file}({IDS}, {TYPE_IDS}, {MASK}) -> (hidden: f32[B, S, {width}])", w, 512)
 
 
 def gpt2(cached):
@@ -225,7 +225,7 @@ if __name__ == "__main__":
     bert("bert_base", "BERT base", 12, 768, 12)
     bert("bert_large", "BERT large", 24, 1024, 16)
     distilbert()
-    albert()
+    albert("albert", "ALBERT base, version 2", 12, 768, 12)
     gpt2(cached=False)
     gpt2(cached=True)
     encoder_small()

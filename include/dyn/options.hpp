@@ -85,9 +85,11 @@ struct Options {
   bool strict = false;
 
   /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published
-  /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode"; "vendor" (oneDNN where it is
-  /// installed and can do it, else as "dyn"); or "oracle", which runs every program of all of them
-  /// when it meets new shapes, and keeps the fastest: slow, and on the CPU only.
+  /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode", or such a method with a part
+  /// left out ("vortex-static1", "vortex-static2", "vortex-analytical", "vortex-empirical",
+  /// "mikpoly-wave", "mikpoly-pipe"; docs/selection.md); "vendor" (oneDNN where it is installed and
+  /// can do it, else as "dyn"); or "oracle", which runs every program of all of them when it meets
+  /// new shapes, and keeps the fastest: slow, and on the CPU only.
   std::string policy = "dyn";
 
   /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and
@@ -97,6 +99,14 @@ struct Options {
   /// from those of the same row in another batch, as another library may have computed it, and with
   /// oneDNN's version. Without effect where `deterministic` is set, or where there is no oneDNN.
   bool vendor = false;
+
+  /// A file of `dynrun tune`, whose programs policy "dyn" takes at exactly the problems that they
+  /// were tuned for: the same sizes, operands, memories, threads and epilogue. Empty: none. Other
+  /// problems, and times of choosing and loading beside reading the file, are as without it.
+  /// Error(device) where it cannot be read. Error(user) where it is broken, where it was made on
+  /// another machine, by another version of dyn or for a model of another name, and with a policy
+  /// other than "dyn" and "oracle", which has the tuned programs among those that it compares.
+  std::string tuning;
 
   /// For an ONNX model: values of inputs, by name, that are known at load. They are used only where
   /// they decide the structure of the model, such as the axes of a reduction or the shape of a

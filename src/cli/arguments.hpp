@@ -34,6 +34,13 @@ struct SelectArguments {
   double slice_ms = 1;
 };
 
+/// Arguments of `dynrun tune` beyond those in SelectArguments.
+struct TuneArguments {
+  std::string method = "bayes", budget = "200";
+  int rounds = 8;
+  double slice_ms = 1;
+};
+
 /// Arguments of `dynrun quantize`.
 struct QuantizeArguments {
   std::string weights = "i4", compute = "f32";
@@ -51,8 +58,8 @@ struct Arguments {
   std::vector<std::string> dims, shapes, load_inputs,
       free_dims;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx, after;
-  std::string output;           ///< for import and quantize: the file to write; empty: beside the
-                                ///< model
+  std::string output;           ///< for import, quantize and tune: the file to write; empty: beside
+                                ///< the model
   std::int64_t iterations = 0;  ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
@@ -60,6 +67,7 @@ struct Arguments {
   Format format = Format::md;
   OpArguments op;
   SelectArguments select;
+  TuneArguments tune;
   QuantizeArguments quantize;
   bool measure = false;   ///< for explain
   bool assembly = false;  ///< for explain
@@ -80,6 +88,7 @@ void inspect_model(const Arguments& arguments);
 void explain_model(const Arguments& arguments);
 void bench_op(const Arguments& arguments);
 void select_programs(const Arguments& arguments);
+void tune_programs(const Arguments& arguments);
 void show_devices(const Arguments& arguments);
 void show_cache(const Arguments& arguments);
 void clear_cache(const Arguments& arguments);

@@ -14,6 +14,7 @@
 #include "graph/passes/pipeline.hpp"
 #include "src/cli/flags.hpp"
 #include "src/runtime/load/option_values.hpp"
+#include "src/tune/search.hpp"
 #include "targets/llvm/jit/isa.hpp"
 
 namespace dyn::cli {
@@ -41,6 +42,7 @@ struct Parser : Flags {
     add_explain();
     add_op();
     add_select();
+    add_tune();
     add_devices();
     add_cache();
   }
@@ -256,6 +258,7 @@ struct Parser : Flags {
           return each.on_cpu;
         })));
     add_vendor(sub);
+    add_tuning(sub);
     sub->add_option("--isa", arguments.options.isa,
                     "Instruction set that dyn generates for; default: the best that the CPU has")
         ->check(CLI::IsMember(names(codegen::all_isas(), any)));
@@ -267,7 +270,7 @@ struct Parser : Flags {
 
   void add_select() {
     CLI::App* sub = add_command("select",
-                                "Compare who chooses best among the programs of a matmul: every "
+                                "Compare who chooses best among the programs of a product: every "
                                 "policy at many shapes, beside the best of all programs",
                                 select_programs);
     SelectArguments& select = arguments.select;
@@ -284,15 +287,19 @@ struct Parser : Flags {
     sub->add_option("--policies", select.policies,
                     "Names separated by commas: dyn, vortex, mikpoly, ftuner, tscompiler, "
                     "dietcode, vendor, oracle (the best measured of all programs of the "
-                    "others). Default: all")
+                    "others). Default: all of these. Also vortex-static1 and the like, as --policy "
+                    "of run has them")
         ->type_name("LIST");
-    add_repeated(sub, "--dims", arguments.dims,
-                 "Values of the named dims of TYPES, as for bench; several multiply");
+    add_repeated(
+        sub, "--dims", arguments.dims,
+        "Values of the named dims of TYPES, as for bench; several multiply. With a suite N, "
+        "where its convolutions have none (default 1)");
     add_repeated(sub, "--attr", arguments.op.attributes,
                  "An attribute of the operator: transpose_b=true");
     sub->add_option(
            "--random", select.random,
-           "Add this many shapes, drawn log-uniformly in the ranges of the suites' M, N and K")
+           "Add this many problems like those of the suites, their sizes drawn log-uniformly in "
+           "the suites' ranges")
         ->check(CLI::Range(0, 1000000));
     sub->add_flag("--random-only", select.random_only, "Leave out the suites' own shapes");
     sub->add_option("--most-gflop", select.most_gflop,
@@ -328,12 +335,83 @@ struct Parser : Flags {
     sub->add_option("--precision", arguments.options.precision, "As for op and bench")
         ->check(CLI::IsMember(names(runtime::precisions(), any)));
     add_vendor(sub);
+    add_tuning(sub);
     sub->add_option("--isa", arguments.options.isa,
                     "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember(names(codegen::all_isas(), any)));
     add_cache_dir(sub);
     sub->add_option("--seed", arguments.options.seed,
                     "Seed of random shapes, operands and orders; default 0")
+        ->check(whole_number());
+    add_format(sub);
+  }
+
+  void add_tune() {
+    CLI::App* sub = add_command(
+        "tune",
+        "Search for programs of matmuls that dyn's rules do not consider, and write the better "
+        "ones to a file for --tuning",
+        tune_programs);
+    TuneArguments& tune = arguments.tune;
+    Options& options = arguments.options;
+    sub->footer(
+        "dynrun tune tests/bench/suites/gemm-gnn.txt --threads 1 --budget 200 -o gnn.json\n"
+        "dynrun tune MODEL.dyn --random-weights --dims B=1 --dims S=53 --budget 60s -o bert.json\n"
+        "dynrun run MODEL.dyn --random-weights --dims B=1 --dims S=53 --tuning bert.json");
+    sub->add_option("problems", arguments.select.words,
+                    "Files of shapes (tests/bench/suites), or an operator and the types of its "
+                    "operands, as for op; or a model")
+        ->required()
+        ->type_name("SUITE... | OP TYPES | MODEL");
+    sub->add_option("-o,--output", arguments.output,
+                    "The file. Where it exists, the search goes on from what is in it")
+        ->required()
+        ->type_name("FILE");
+    std::string methods;
+    for (const tune::MethodInfo& method : tune::all_methods())
+      methods += fmt::format("{}{}: {}", methods.empty() ? "" : "; ", method.name, method.help);
+    sub->add_option("--method", tune.method, methods + ". Default: bayes")
+        ->check(CLI::IsMember(names(tune::all_methods(), any)));
+    sub->add_option("--budget", tune.budget,
+                    "How many programs are tried for each problem, such as 200 (default), or for "
+                    "how long, such as 30s or 5m, with what the file has already")
+        ->type_name("N|TIME");
+    add_repeated(sub, "--dims", arguments.dims,
+                 "Values of the named dims of TYPES, or of the model's, as for bench; several "
+                 "multiply");
+    add_repeated(sub, "--attr", arguments.op.attributes, "As for op");
+    add_free_dims(sub);
+    sub->add_flag("--random-weights", options.random_weights, "As for bench");
+    sub->add_option("--most-gflop", arguments.select.most_gflop,
+                    "Leave out problems of suites with more than this many billion operations")
+        ->check(number_in(1e-15, 1e15));
+    add_thread_counts(sub, "Threads of one run; several are tuned one after the other: 1,2");
+    sub->add_option("--rounds", tune.rounds,
+                    "Rounds in which dyn's own choice and the best programs are compared in the "
+                    "end, alternately to choose and to score (default 8)")
+        ->check(CLI::Range(2, 1000));
+    sub->add_option("--slice-ms", tune.slice_ms,
+                    "Milliseconds of one program in one round, or one run where that takes "
+                    "longer (default 1)")
+        ->check(number_in(0.01, 60000));
+    sub->add_option("--device", options.device,
+                    "cpu (default); with cuda and emulator nothing is run, and times are predicted")
+        ->check(CLI::IsMember(names(runtime::devices(), [](const runtime::DeviceInfo& each) {
+          return each.is_gpu || each.name == Options().device;
+        })));
+    sub->add_option("--gpu", options.gpu,
+                    "A described GPU, such as a100, or a file that describes one, for cuda and "
+                    "emulator")
+        ->type_name("NAME|FILE.json|INDEX");
+    add_weights(sub);
+    sub->add_option("--precision", options.precision, "As for op and bench")
+        ->check(CLI::IsMember(names(runtime::precisions(), any)));
+    sub->add_option("--isa", options.isa,
+                    "Instruction set to generate for; default: the best that the CPU has")
+        ->check(CLI::IsMember(names(codegen::all_isas(), any)));
+    add_cache_dir(sub);
+    sub->add_option("--seed", options.seed,
+                    "Seed of the search, of random weights and inputs; default 0")
         ->check(whole_number());
     add_format(sub);
   }

@@ -95,6 +95,13 @@ void Flags::add_vendor(CLI::App* sub) {
                 "predicted to be faster");
 }
 
+void Flags::add_tuning(CLI::App* sub) {
+  sub->add_option("--tuning", arguments.options.tuning,
+                  "A file of dynrun tune: policy dyn takes its programs at exactly the problems "
+                  "that they were tuned for")
+      ->type_name("FILE");
+}
+
 void Flags::add_model_flags(CLI::App* sub) {
   Options& options = arguments.options;
   sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")
@@ -136,10 +143,13 @@ void Flags::add_model_flags(CLI::App* sub) {
   sub->add_option(
          "--policy", options.policy,
          "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, "
-         "ftuner, tscompiler, dietcode; vendor: oneDNN where it can; oracle: the fastest program "
-         "of all of these, each of which is run at every new shape, which is slow")
+         "ftuner, tscompiler, dietcode; one without a part: vortex-static1, vortex-static2, "
+         "vortex-analytical, vortex-empirical, mikpoly-wave, mikpoly-pipe; vendor: oneDNN where it "
+         "can; oracle: the fastest program of all the others but those without a part, each of "
+         "which is run at every new shape, which is slow")
       ->type_name("POLICY");
   add_vendor(sub);
+  add_tuning(sub);
   sub->add_flag("--deterministic", options.deterministic,
                 "Results on the CPU do not depend on the number of threads");
   add_strict(sub);

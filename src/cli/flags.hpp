@@ -45,6 +45,7 @@ struct Flags {
   void add_cache_dir(CLI::App* sub);
   void add_format(CLI::App* sub);
   void add_vendor(CLI::App* sub);
+  void add_tuning(CLI::App* sub);
   void add_weights(CLI::App* sub);
   void add_model_flags(CLI::App* sub);
   void add_strict(CLI::App* sub);

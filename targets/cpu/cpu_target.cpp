@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/choice/policies/shared/cpu_blocks.hpp"
 #include "targets/cpu/drafts.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/measure/matrix_check.hpp"
@@ -18,6 +19,7 @@
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/group_instructions.hpp"
 #include "targets/cpu/vendor/provider.hpp"
+#include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 
 namespace dyn::cpu {
@@ -33,6 +35,7 @@ class CpuTarget final : public rkernel::Target {
                                                .debugger = options.debugger,
                                                .dump = options.dump})) {
     if (!store_->problem().empty()) warn(store_->problem());
+    if (options.tuning) rkernel::require_same_machine(*options.tuning, name(), cpu_name());
     if (!codegen::can_widen(isa_, options.weights.weights)) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or "
@@ -178,10 +181,12 @@ class CpuTarget final : public rkernel::Target {
           tile_figures(isa_, factors, [&] { return narrow; }, options_.cache_dir, report);
     }
     ContractionSettings settings{.deterministic = options_.deterministic,
-                                 .policy = options_.policy};
-    if (rkernel::uses_micro_kernels(options_.policy)) {
-      settings.speeds = block_figures(
-          isa_, *machine_, [&] { return main_loops({}, report); }, options_.cache_dir, report);
+                                 .policy = options_.policy,
+                                 .tuning = options_.tuning};
+    for (const rkernel::Policy policy : measured_policies(options_.policy)) {
+      settings.speeds[policy] = block_figures(
+          isa_, *machine_, name_of(policy), choice::cpu_blocks(policy, *machine_),
+          [&] { return main_loops({}, report); }, options_.cache_dir, report);
     }
     if (uses_vendor()) settings.library = open_vendor(report);
     return std::make_shared<const ContractionContext>(isa_, std::move(machine), loops,

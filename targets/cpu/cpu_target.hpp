@@ -11,6 +11,7 @@
 #include "src/base/dump.hpp"
 #include "src/rkernel/problem/factors.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/rkernel/target/tuning.hpp"
 
 namespace dyn::cpu {
 
@@ -25,13 +26,14 @@ struct TargetOptions {
   rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Oracle: dyn,
                                                   ///< with all others ready for Kernel::choices()
   bool vendor = false;                            ///< Options::vendor
+  std::shared_ptr<const rkernel::Tuning> tuning;  ///< programs that policy Dyn takes; nullptr: none
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
   Dump dump;
 };
 
-/// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks, or that
-/// has no instructions for the weights' dtype.
+/// Throws Error(user) for an unknown ISA and a tuning for another machine, Error(unsupported) for
+/// one that the CPU lacks, or that has no instructions for the weights' dtype.
 std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options);
 
 }  // namespace dyn::cpu

@@ -79,6 +79,8 @@ class PtxTarget final : public rkernel::Target {
         byte_tiles_(choice::gpu_tiles(options.machine, DType::i8, false)) {
     const bool emulated = std::dynamic_pointer_cast<Emulator>(options.device) != nullptr;
     name_ = (emulated ? "emulator/" : "cuda/") + options.machine.name;
+    if (options.tuning)
+      rkernel::require_same_machine(*options.tuning, name_, options.machine.product);
   }
 
   std::string name() const override { return name_; }
@@ -163,13 +165,15 @@ class PtxTarget final : public rkernel::Target {
       return made(FunctionKernel::draft(problem, options_.machine, name_));
     if (problem.contraction && multiplies_bytes(problem))
       return made(ContractionKernel::draft(problem, contraction_machine_, DType::i8, byte_tiles_,
-                                           name_, options_.policy));
+                                           name_, options_.policy, {}, true,
+                                           options_.tuning.get()));
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, contraction_machine_, options_.precision,
-                                           tiles_, name_, options_.policy, pairs_));
+                                           tiles_, name_, options_.policy, pairs_, true,
+                                           options_.tuning.get()));
     if (problem.attention)
       return made(GpuAttentionKernel::draft(problem, options_.machine, options_.precision,
-                                            options_.allow_tf32, name_));
+                                            options_.allow_tf32, name_, options_.policy));
     return made(LoopKernel::draft(problem, options_.machine, name_));
   }
 

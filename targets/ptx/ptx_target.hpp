@@ -10,6 +10,7 @@
 #include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/rkernel/target/tuning.hpp"
 #include "targets/ptx/ir/ptx_device.hpp"
 
 namespace dyn::ptx {
@@ -22,7 +23,8 @@ struct TargetOptions {
   bool allow_tf32 = false;
   rkernel::Policy policy =
       rkernel::Policy::Dyn;  ///< chooses for contractions; Vendor and Oracle choose as Dyn
-  int threads = 1;           ///< threads to compile with
+  std::shared_ptr<const rkernel::Tuning> tuning;  ///< programs that policy Dyn takes; nullptr: none
+  int threads = 1;                                ///< threads to compile with
   /// Layers 0 and 1 of the tiles are timed on the device, which has a clock, before the first
   /// contraction is compiled; the directory keeps the figures ("": nothing is kept).
   bool measures = false;
@@ -30,6 +32,7 @@ struct TargetOptions {
   std::function<void(LogLevel, std::string_view)> log;
 };
 
+/// Throws Error(user) for a tuning for another machine.
 /// name(): "cuda/NAME" or "emulator/NAME" according to the device; a described GPU is "cuda/NAME".
 std::unique_ptr<rkernel::Target> make_ptx_target(const TargetOptions& options);
 

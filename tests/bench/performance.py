@@ -14,6 +14,8 @@ import pathlib
 import sys
 import textwrap
 
+from samples import geometric_mean, number, percentile
+
 BEGIN, END = "<!-- dynrun op: begin -->", "<!-- dynrun op: end -->"
 LOST, NEAR_BEST = 0.95, 0.97
 COLORS = ["#1b6ca8", "#c8553d", "#3a7d44", "#7b4b94", "#b8860b", "#555555"]
@@ -27,23 +29,6 @@ def read(paths):
     if not rows:
         raise SystemExit("there are no rows in these files")
     return rows
-
-
-def number(row, column):
-    return float(row[column]) if row.get(column) else None
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def percentile(values, percent):
-    """Interpolated between neighbours, as dynrun does it."""
-    ordered = sorted(values)
-    position = percent / 100 * (len(ordered) - 1)
-    below = math.floor(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
 def peers_of(rows):

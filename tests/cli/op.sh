@@ -51,6 +51,11 @@ expect "op: unknown operator" 1 "frobnicate" op frobnicate "f32[M]" --dims M=1
 expect "op: a convolution without filters" 1 "conv takes 2" op conv "f32[M]" --dims M=1
 printf 'IC IH IW OC KH KW SH SW PT PL PB PR G\n4 6 5 8 3 3 2 1 1 1 1 1 2\n' >"$scratch/conv.txt"
 expect "op: a suite of convolutions at two batches" 0 "conv" op --suite "$scratch/conv.txt" --dims N=1,3 --rounds 1 --threads 1
+printf 'B M N K TA TB\n3 5 =M 24 N T\n' >"$scratch/batch.txt"
+printf 'B H Q S D DV MASK\n1 2 5 40 16 8 causal\n' >"$scratch/attention.txt"
+expect "op: suites of batches of matmuls and of attention" 0 '"causal": "true"' \
+  op --suite "$scratch/batch.txt" --suite "$scratch/attention.txt" --rounds 1 --slice-ms 0.1 --threads 1 --format json
+has "op: a batch of matmuls" '"op": "matmul"'
 expect "op: a suite says its dims" 1 "the suite says what IH is" op --suite "$scratch/conv.txt" --dims IH=3
 expect "op: an operator that the suite has not" 1 "holds shapes of conv" op matmul --suite "$scratch/conv.txt"
 expect "op: a dim without a value" 1 "dim M has no value" op matmul "$types"

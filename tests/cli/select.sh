@@ -14,10 +14,11 @@ expect "select: an unknown policy" 1 'no policy "abacus"; there are dyn, vortex,
   select "$scratch/tiny.txt" --policies dyn,abacus
 expect "select: a policy twice" 1 "vortex is listed twice" select "$scratch/tiny.txt" --policies vortex,dyn,vortex
 printf 'M N K\n4 5 6\n4 five 6\n' >"$scratch/broken.txt"
+printf 'softmax M N\n4 5\n' >"$scratch/table.txt"
 expect "select: a broken line of a suite" 1 "broken.txt:3: N is \"five\"" select "$scratch/tiny.txt" "$scratch/broken.txt"
 has "select: the line's text" "^  4 five 6"
 expect "select: no such suite" 1 "nowhere.txt: cannot be read" select "$scratch/nowhere.txt"
-expect "select: a suite of convolutions" 1 "holds shapes of conv, not of matmul" select "$(dirname "$0")/../bench/suites/conv-cnn.txt"
+expect "select: a suite of no known problem" 1 "table.txt:1: the columns are those of no problem" select "$scratch/table.txt"
 expect "select: a plot that cannot be written, before anything is measured" 1 "plot.svg: cannot be written" \
   select "$(dirname "$0")/../bench/suites/gemm-deepbench.txt" --rounds 1000 --slice-ms 60000 --plot "$scratch/nowhere/plot.svg"
 expect "select: types and a suite" 1 "give an OPERATOR and the TYPES" select "$scratch/tiny.txt" matmul "f32[M,8] x f32[8,4]"
@@ -77,6 +78,52 @@ expect "select: a negative seed" 2 "seed: '-1' is not a whole number from 0 to" 
 expect "select: a seed beyond 64 bits" 2 "seed: '18446744073709551616' is not a whole number from 0 to" select "$scratch/tiny.txt" --seed 18446744073709551616 --threads 1
 expect "select: random shapes alone, but none" 1 "random-only needs --random" select "$scratch/tiny.txt" --random-only --threads 1
 expect "select: a policy alone, weights in bf16" 0 "M=7 N=40 K=32 threads=1 +\| vortex" select "$scratch/tiny.txt" --policies vortex --threads 1 --weights bf16 "${quick[@]}"
+
+# Convolutions, one of a group for each channel; a batch of matmuls; attention. Every policy has a program or says why not.
+printf 'IC IH IW OC KH KW SH SW PT PL PB PR G\n3 9 8 16 3 3 2 2 1 1 1 1 1\n8 6 6 8 3 3 1 1 0 0 0 0 8\n' >"$scratch/conv.txt"
+printf 'B M N K TA TB\n3 5,17 =M 24 N T\n' >"$scratch/batch.txt"
+printf 'B H Q S D DV MASK\n1 2 5,1 40 16 8 causal\n' >"$scratch/attention.txt"
+kinds=("$scratch/conv.txt" "$scratch/batch.txt" "$scratch/attention.txt")
+every_policy_answers() {  # CSV MEASURED, 1 where vendor may have programs
+  python3 - "$@" <<'END'
+import csv, sys
+rows = list(csv.DictReader(line for line in open(sys.argv[1]) if not line.startswith("#")))
+papers = {"vortex", "mikpoly", "ftuner", "tscompiler", "dietcode"}
+assert {row["policy"] for row in rows} == papers | {"dyn", "vendor", "oracle"}
+kinds = {"depthwise": 0, "conv": 0, "batch": 0, "attention": 0}
+for row in rows:
+    shape = row["shape"]
+    kind = ("attention" if " Q=" in shape else "batch" if shape.startswith("B=") else
+            "depthwise" if " IC=8 " in shape else "conv")
+    kinds[kind] += 1
+    none = row["program"].startswith("none: ")
+    assert none == (row["candidates"] == "0") == (not row["measured_ns"]), row
+    assert not none or len(row["program"]) > len("none: it"), row
+    if kind == "depthwise":
+        assert row["program"] == "none: there is one way to run it", row
+    elif row["policy"] in ("dyn", "oracle"):
+        assert not none, row
+    elif kind == "attention" and row["policy"] in papers:
+        assert row["program"].startswith("none: the paper defines no choice for attention"), row
+    elif row["policy"] in papers:
+        assert not none, row
+assert kinds == {"depthwise": 8, "conv": 8, "batch": 16, "attention": 16}, kinds
+END
+}
+expect "select: convolutions, batches of matmuls and attention" 0 "^# summary=dyn suite=attention threads=2 shapes=2" \
+  select "${kinds[@]}" --dims N=2 --threads 2 --format csv "${quick[@]}"
+cp "$scratch/out" "$scratch/kinds.csv"
+check "select: each policy has a program of each kind, or says why not" every_policy_answers "$scratch/kinds.csv"
+expect "select: the same on a described GPU" 0 "^# summary=dyn suite=attention threads=1 shapes=2 times=predicted" \
+  select "${kinds[@]}" --dims N=2 --device cuda --gpu a100 --format csv
+cp "$scratch/out" "$scratch/kinds.csv"
+check "select: each policy has a program there, or says why not" every_policy_answers "$scratch/kinds.csv"
+for kind in conv batch attention; do
+  expect "select: random problems like those of $kind" 0 "^# summary=dyn suite=random threads=1 shapes=[0-4] " \
+    select "$scratch/$kind.txt" --random 4 --random-only --seed 3 --policies dyn,oracle --threads 1 --format csv "${quick[@]}"
+done
+expect "select: attention by its types" 0 "Q=3 S=4 threads=1 +\| vortex +\| +0 +\| none: the paper" \
+  select attention "f32[2,Q,8] x f32[2,S,8] x f32[2,S,8]" --dims Q=3 --dims S=4 --policies dyn,vortex --threads 1 "${quick[@]}"
 
 expect "select: a described GPU: nothing is run, and the summary says so" 0 "^# summary=dyn suite=tiny threads=1 shapes=3 times=predicted" \
   select "$scratch/tiny.txt" --device cuda --gpu a100 --policies dyn,vortex,oracle --format csv

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct Run {
   std::map<std::string, std::vector<float>> floats;
   std::vector<std::int32_t> lengths;
   Values y, last, cell;
+  double nearest_jump = std::numeric_limits<double>::infinity();  ///< of a function's argument
 
   double at(const std::string& name, std::int64_t index) const {
     const auto found = floats.find(name);
@@ -80,6 +82,7 @@ struct Run {
     y.assign(static_cast<std::size_t>(steps * d_count * batch * n), 0);
     last.assign(static_cast<std::size_t>(d_count * batch * n), 0);
     cell = last;
+    nearest_jump = std::numeric_limits<double>::infinity();
     for (std::int64_t d = 0; d < d_count; ++d) {
       for (std::int64_t b = 0; b < batch; ++b) expect_row(d, b);
     }
@@ -107,9 +110,19 @@ struct Run {
     std::ranges::copy(c, cell.begin() + row * n);
   }
 
-  void step(std::int64_t d, std::int64_t place, Values& h, Values& c) const {
+  /// The function, which tells `nearest_jump` what it is asked for where it has a jump.
+  Function watched(const Activation& activation) {
+    Function plain = function_of(activation);
+    if (activation.name != "thresholded_relu") return plain;
+    return [this, plain, jump = activation.alpha](double x) {
+      nearest_jump = std::min(nearest_jump, std::fabs(x - jump));
+      return plain(x);
+    };
+  }
+
+  void step(std::int64_t d, std::int64_t place, Values& h, Values& c) {
     const std::int64_t n = layer.hidden, columns = layer.gates() * n;
-    const Function f = function_of(layer.f), g = function_of(layer.g), out = function_of(layer.h);
+    const Function f = watched(layer.f), g = watched(layer.g), out = watched(layer.h);
     const auto clipped = [&](double x) {
       return layer.clip > 0 ? std::clamp(x, -layer.clip, layer.clip) : x;
     };
@@ -202,11 +215,15 @@ Outputs outputs_of(const Graph& graph, const Run& run) {
   return graph.run(inputs);
 }
 
-/// Cells whose gates are not between 0 and 1 make rounding grow from step to step. Where states are
-/// quantised, a rounding decides between neighbours, unless they are given.
-double tolerance_of(const Layer& layer, std::int64_t steps) {
+/// Where states are quantised, a rounding decides between neighbours, unless they are given.
+bool has_neighbours(const Layer& layer, std::int64_t steps) {
   const bool given = steps <= 1 && (layer.kind != "gru" || layer.linear);
-  if (layer.quantised && !given) return 2e-2;
+  return layer.quantised && !given;
+}
+
+/// Cells whose gates are not between 0 and 1 make rounding grow from step to step.
+double tolerance_of(const Layer& layer, std::int64_t steps) {
+  if (has_neighbours(layer, steps)) return 2e-2;
   const bool usual = layer.kind == "rnn" || layer.f.name == "sigmoid";
   return usual && layer.g.name == "tanh" ? 2e-5 : 3e-4;
 }
@@ -262,9 +279,18 @@ Options options_of(const Layer& layer, const std::string& isa, int threads) {
 
 using BatchAndSteps = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// Whether the layer turns a few roundings of its inputs into more than a tenth of what is
-/// tolerated: unbounded gates can be a chaotic map, whose results no arithmetic in f32 gives.
+/// How far off the argument of a function may be: a few roundings of its sum, and what its states
+/// are off.
+double argument_error(const Layer& layer, std::int64_t steps) {
+  const bool given = steps <= 1 && !has_neighbours(layer, steps);
+  return given ? 4e-6 : tolerance_of(layer, steps);
+}
+
+/// Whether the layer turns a few roundings into more than a tenth of what is tolerated, as where a
+/// function jumps there. Unbounded gates can be a chaotic map, whose results no arithmetic in f32
+/// gives.
 bool is_shaken(const Run& run) {
+  if (run.nearest_jump < argument_error(run.layer, run.steps)) return true;
   Run moved = run;
   std::vector<float>& x = moved.floats["x"];
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 2 == 0 ? 1 + 0x1p-22f : 1 - 0x1p-22f;
@@ -420,7 +446,7 @@ TEST_SUITE("fast") {
         compared += check_layer(
             layer, {{1, 1}, {random.integer(2, 20), 1}, {1, 9}, {0, 3}, {13, 7}}, isa.name, random);
       }
-      CHECK(compared >= 3 * count);
+      CHECK(compared >= 2 * count);  // runs of one step, and those without rows, nearly always
     }
   }
 

@@ -2,4 +2,4 @@
 # file: targets/ptx/copies/window_copy.cpp
 # target: test_ptx
 # test: windows: products on CUDA cores*
-/WindowCopy::parts_of_row/,/^}/s/rest, count/rest, word(builder, values_.axes[i].size)/
+/WindowCopy::parts_of_row/,/^}/s/rest, count/rest, low_word(builder, values_.axes[i].size)/

@@ -58,6 +58,10 @@ struct AttentionChoice {
   int considered = 0;
 };
 
+/// Calls `visit` for everything that select_attention() considers, in its order.
+void for_each_attention_choice(const Machine& machine, const AttentionShape& shape, int threads,
+                               const std::function<void(const AttentionChoice&)>& visit);
+
 /// The cheapest strategy and number of threads (1 or `threads`); ties go to the earlier candidate.
 AttentionChoice select_attention(const Machine& machine, const AttentionShape& shape, int threads);
 

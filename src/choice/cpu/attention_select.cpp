@@ -69,6 +69,30 @@ std::int64_t splits_of(const AttentionShape& shape, int threads) {
   return std::max<std::int64_t>(1, std::min(missing, shape.keys / key_block));
 }
 
+/// The cheapest of all choices that are considered; each is shown to `visit`.
+template <class Visit>
+AttentionChoice visit_choices(const Machine& machine, const AttentionShape& shape, int threads,
+                              const Visit& visit) {
+  AttentionChoice best;
+  const AttentionStrategy order = attention_order(machine, shape, threads);
+  const auto consider = [&](int active, double overhead) {
+    for_each_attention_strategy(
+        machine, shape, order, active, [&](const AttentionStrategy& strategy) {
+          const double seconds = attention_cost(machine, shape, strategy, active) + overhead;
+          visit(AttentionChoice{strategy, active, seconds, 1});
+          if (best.considered++ == 0 || seconds < best.seconds * (1 - machine.fitted.tie)) {
+            best.seconds = seconds;
+            best.threads = active;
+            best.strategy = strategy;
+          }
+        });
+  };
+  consider(1, 0);
+  if (threads > 1 && best.seconds > machine.seconds_per_wakeup)
+    consider(threads, machine.seconds_per_wakeup);
+  return best;
+}
+
 }  // namespace
 
 AttentionStrategy attention_order(const Machine& machine, const AttentionShape& shape,
@@ -90,24 +114,13 @@ void for_each_attention_strategy(const Machine& machine, const AttentionShape& s
   }
 }
 
+void for_each_attention_choice(const Machine& machine, const AttentionShape& shape, int threads,
+                               const std::function<void(const AttentionChoice&)>& visit) {
+  visit_choices(machine, shape, threads, visit);
+}
+
 AttentionChoice select_attention(const Machine& machine, const AttentionShape& shape, int threads) {
-  AttentionChoice best;
-  const AttentionStrategy order = attention_order(machine, shape, threads);
-  const auto consider = [&](int active, double overhead) {
-    for_each_attention_strategy(
-        machine, shape, order, active, [&](const AttentionStrategy& strategy) {
-          const double seconds = attention_cost(machine, shape, strategy, active) + overhead;
-          if (best.considered++ == 0 || seconds < best.seconds * (1 - machine.fitted.tie)) {
-            best.seconds = seconds;
-            best.threads = active;
-            best.strategy = strategy;
-          }
-        });
-  };
-  consider(1, 0);
-  if (threads > 1 && best.seconds > machine.seconds_per_wakeup)
-    consider(threads, machine.seconds_per_wakeup);
-  return best;
+  return visit_choices(machine, shape, threads, [](const AttentionChoice&) {});
 }
 
 }  // namespace dyn::choice

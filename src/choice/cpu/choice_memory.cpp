@@ -48,7 +48,8 @@ Choice ChoiceMemory::from_words(const Table::Value& words) {
   Choice choice;
   choice.threads = static_cast<int>(words[0] >> 32);
   choice.seconds = std::bit_cast<double>(words[1]);
-  choice.considered = static_cast<int>(words[2]);
+  choice.considered = static_cast<int>(words[2] & half);
+  choice.tuned = words[2] >> 32 != 0;
   choice.program.regions.reserve(regions_in(words[0]));
   for (std::size_t region = 0; region < regions_in(words[0]); ++region) {
     const std::uint64_t* of = words.data() + words_before_regions + region * words_of_region;
@@ -81,7 +82,7 @@ void ChoiceMemory::insert(const ChoiceKey& key, const Choice& choice) {
   Table::Value words;
   words[0] = word(choice.threads) << 32 | regions.size();
   words[1] = std::bit_cast<std::uint64_t>(choice.seconds);
-  words[2] = word(choice.considered);
+  words[2] = (word(choice.considered) & half) | word(choice.tuned) << 32;
   std::size_t at = words_before_regions;
   for (const rkernel::Region& region : regions) {
     const rkernel::Strategy& strategy = region.strategy;

@@ -31,6 +31,8 @@ struct Choice {
   int threads = 1;
   double seconds = 0;
   int considered = 0;
+  bool tuned = false;  ///< a tuning file has it: `seconds` were measured, and it is taken whatever
+                       ///< other forms of the code promise
 };
 
 /// Every program and number of threads that select() may choose from, with its predicted time.

@@ -128,6 +128,10 @@ Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int s
 /// computes with; CUDA cores serve every one but integers, which need tensor cores. A fixed order.
 std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool allow_tf32);
 
+/// All tiles of one engine that gpu_tiles() picks from, with and without overlapped copies, in a
+/// fixed order.
+std::vector<GpuTile> every_gpu_tile(const GpuMachine& machine, Engine engine, DType operands);
+
 /// The surroundings of one contraction on a GPU, beside its sizes.
 struct GpuContraction {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;

@@ -1,6 +1,7 @@
 #include "src/choice/gpu/micro_kernels.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "src/base/rounding.hpp"
 #include "src/choice/gpu/wave.hpp"
@@ -11,6 +12,14 @@ namespace {
 double multiply_adds_per_cycle(const GpuMachine& machine, const GpuTile& tile) {
   if (tile.engine == Engine::CudaCores) return machine.f32_fma;
   return mma_fma(machine, tile.operands);
+}
+
+bool alike_below_block(const GpuTile& a, const GpuTile& b) {
+  const auto layer = [](const GpuTile& tile) {
+    return std::tuple(tile.engine, tile.operands, tile.thread_m, tile.thread_n, tile.warp_m,
+                      tile.warp_n);
+  };
+  return layer(a) == layer(b);
 }
 
 // Equations 2 to 4 from the registers up to one block of the grid.
@@ -34,7 +43,11 @@ GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<Gp
     const int resident =
         occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes())
             .blocks;
-    if (resident > 0) kernels_.push_back(kernel_of(machine, tiles[i], i, resident, form(tiles[i])));
+    if (resident == 0) continue;
+    kernels_.push_back(kernel_of(machine, tiles[i], i, resident, form(tiles[i])));
+    const auto alike = std::ranges::find_if(
+        tiles, [&](const GpuTile& other) { return alike_below_block(other, tiles[i]); });
+    kernels_.back().warp = static_cast<std::size_t>(alike - tiles.begin());
   }
 }
 
@@ -54,6 +67,7 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
   };
   const auto predicted = [](const GpuWave& wave) { return wave.seconds(); };
   Kernel kernel{.tile = index,
+                .warp = index,
                 .block = {tile.block_m, tile.block_n, tile.block_k},
                 .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
                 .task = waves(1, predicted),
@@ -95,12 +109,13 @@ double GpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) co
   return steps * own.compute / std::max(steps * own.memory + own.output_memory, steps * own.shared);
 }
 
-double GpuMicroKernels::vortex_seconds(std::size_t kernel, const ProductShape& shape) const {
+double GpuMicroKernels::vortex_block_seconds(std::size_t kernel, std::int64_t k) const {
+  return at_depth(kernel, kernels_[kernel].vortex, k);
+}
+
+double GpuMicroKernels::vortex_least_rate(std::size_t kernel) const {
   const Kernel& own = kernels_[kernel];
-  const std::int64_t blocks =
-      shape.batch * ceil_div(shape.m, own.block.m) * ceil_div(shape.n, own.block.n);
-  return static_cast<double>(ceil_div(blocks, own.blocks_per_wave)) *
-         at_depth(kernel, own.vortex, shape.k);
+  return std::min(own.vortex.first_step, own.vortex.next_step) / static_cast<double>(own.block.k);
 }
 
 }  // namespace dyn::choice

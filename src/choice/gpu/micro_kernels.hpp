@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/choice/gpu/programs.hpp"
-#include "src/choice/policies/micro_kernels.hpp"
+#include "src/choice/policies/shared/micro_kernels.hpp"
 
 namespace dyn::choice {
 
@@ -39,7 +39,10 @@ class GpuMicroKernels final : public MicroKernels {
   double compute_to_memory(std::size_t kernel, std::int64_t k) const override;
   /// The layers of a full wave without dyn's corrections: no barriers and latencies before the
   /// first load, no cheaper last wave, no bounds by the whole GPU's bandwidth, no launch.
-  double vortex_seconds(std::size_t kernel, const ProductShape& shape) const override;
+  double vortex_block_seconds(std::size_t kernel, std::int64_t k) const override;
+  double vortex_least_rate(std::size_t kernel) const override;
+  /// Tiles with the same warps' part of the outputs and the same steps are alike below the block.
+  std::size_t lowest_layer(std::size_t kernel) const override { return kernels_[kernel].warp; }
 
   /// Index of a kernel's tile among those that it was made from.
   std::size_t tile_of(std::size_t kernel) const { return kernels_[kernel].tile; }
@@ -51,6 +54,7 @@ class GpuMicroKernels final : public MicroKernels {
   };
   struct Kernel {
     std::size_t tile;
+    std::size_t warp;  ///< the first tile that is alike below the block
     MicroKernel block;
     std::int64_t blocks_per_wave;
     Pipeline task, wave, vortex;

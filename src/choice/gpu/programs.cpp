@@ -10,8 +10,6 @@
 namespace dyn::choice {
 namespace {
 
-constexpr std::int64_t column_unit =
-    16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
 
 // The first tile has what lies before the cut.

@@ -12,6 +12,9 @@
 
 namespace dyn::choice {
 
+/// Columns of a region begin at a multiple, so that copies of 16 bytes stay aligned.
+inline constexpr std::int64_t column_unit = 16;
+
 /// A part of the output, for each of the batch, and the tile that computes it.
 struct GpuRegion {
   std::size_t tile = 0;  ///< index into the candidates

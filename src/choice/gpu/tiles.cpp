@@ -225,9 +225,8 @@ double low_cost(const GpuMachine& machine, const GpuTile& tile) {
 }
 
 // Few rows fill half of an instruction's 16, but all of its 8 columns: a block of one row of warps
-// whose factors have changed places in mma has half the sums, fragments of A, and stages for A. The
-// cheapest one for such matrices.
-std::vector<GpuTile> low_tiles(const GpuMachine& machine, DType operands) {
+// whose factors have changed places in mma has half the sums, fragments of A, and stages for A.
+std::vector<GpuTile> every_low_tile(const GpuMachine& machine, DType operands) {
   GpuTile tile;
   tile.engine = Engine::TensorCores;
   tile.operands = operands;
@@ -238,7 +237,12 @@ std::vector<GpuTile> low_tiles(const GpuMachine& machine, DType operands) {
     tile.warp_n = n;
     warps.push_back(tile);
   }
-  const std::vector<GpuTile> tiles = block_tiles(machine, warps, {1});
+  return block_tiles(machine, warps, {1});
+}
+
+// The cheapest one for such matrices.
+std::vector<GpuTile> low_tiles(const GpuMachine& machine, DType operands) {
+  const std::vector<GpuTile> tiles = every_low_tile(machine, operands);
   const auto cheapest = std::ranges::min_element(
       tiles, {}, [&](const GpuTile& other) { return low_cost(machine, other); });
   if (cheapest == tiles.end()) return {};
@@ -246,6 +250,23 @@ std::vector<GpuTile> low_tiles(const GpuMachine& machine, DType operands) {
 }
 
 }  // namespace
+
+std::vector<GpuTile> every_gpu_tile(const GpuMachine& machine, Engine engine, DType operands) {
+  std::vector<GpuTile> tiles = block_tiles(machine, warp_tiles(engine, operands));
+  if (engine == Engine::TensorCores) {
+    const std::vector<GpuTile> low = every_low_tile(machine, operands);
+    tiles.insert(tiles.end(), low.begin(), low.end());
+  }
+  // As they are, overlapped where that is better for all shapes together.
+  for (std::size_t i = 0, count = tiles.size(); i < count; ++i) {
+    GpuTile other = tiles[i];
+    other.overlapped = !other.overlapped;
+    if ((!other.overlapped || other.output_bands() > 0) &&
+        occupancy(machine, other.threads(), other.registers(), other.shared_bytes()).blocks > 0)
+      tiles.push_back(other);
+  }
+  return tiles;
+}
 
 std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool allow_tf32) {
   const bool tensor = (operands != DType::f32 || allow_tf32) && mma_fma(machine, operands) > 0;

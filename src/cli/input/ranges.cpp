@@ -11,7 +11,11 @@ namespace {
 
 constexpr std::size_t most_values = 1'000'000;
 
-[[noreturn]] void ranges_error(std::string_view whole, std::string_view problem) {
+[[noreturn]] void values_error(std::string_view problem) {
+  throw Error(ErrorKind::user, std::string(problem));
+}
+
+[[noreturn]] void dims_error(std::string_view whole, std::string_view problem) {
   throw Error(
       ErrorKind::user,
       fmt::format("--dims {}: {}. Examples: B=1,8  S=1..512*2  S=16..128+16", whole, problem));
@@ -22,26 +26,26 @@ struct Range {
   bool geometric;
 };
 
-Range parse_range(std::string_view item, std::size_t dots, std::string_view whole) {
-  Range range{parse_integer(item.substr(0, dots), whole), 0, 1, false};
+Range parse_range(std::string_view item, std::size_t dots) {
+  Range range{parse_integer(item.substr(0, dots), item), 0, 1, false};
   std::string_view rest = item.substr(dots + 2);
   const std::size_t sign = rest.find_first_of("*+");
   if (sign != std::string_view::npos) {
     range.geometric = rest[sign] == '*';
-    range.step = parse_integer(rest.substr(sign + 1), whole);
+    range.step = parse_integer(rest.substr(sign + 1), item);
     rest = rest.substr(0, sign);
   }
-  range.high = parse_integer(rest, whole);
+  range.high = parse_integer(rest, item);
   return range;
 }
 
-void append_range(const Range& range, std::string_view whole, std::vector<std::int64_t>& values) {
-  if (range.low > range.high) ranges_error(whole, "the range is empty");
+void append_range(const Range& range, std::vector<std::int64_t>& values) {
+  if (range.low > range.high) values_error("the range is empty");
   if (range.geometric && (range.low < 1 || range.step < 2))
-    ranges_error(whole, "a..b*k needs a >= 1 and k >= 2");
-  if (range.step < 1) ranges_error(whole, "a..b+k needs k >= 1");
+    values_error("a..b*k needs a >= 1 and k >= 2");
+  if (range.step < 1) values_error("a..b+k needs k >= 1");
   for (std::int64_t value = range.low; value <= range.high;) {
-    if (values.size() == most_values) ranges_error(whole, "more than a million values");
+    if (values.size() == most_values) values_error("more than a million values");
     values.push_back(value);
     const bool overflow = range.geometric ? __builtin_mul_overflow(value, range.step, &value)
                                           : __builtin_add_overflow(value, range.step, &value);
@@ -62,32 +66,37 @@ std::int64_t parse_integer(std::string_view text, std::string_view whole) {
   return value;
 }
 
+std::vector<std::int64_t> parse_values(std::string_view text) {
+  std::vector<std::int64_t> values;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    if (const std::size_t dots = item.find(".."); dots != std::string_view::npos)
+      append_range(parse_range(item, dots), values);
+    else
+      values.push_back(parse_integer(item, text));
+    if (comma == std::string_view::npos) return values;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 DimValues parse_dim_values(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0) ranges_error(text, "expected NAME=VALUES");
-  DimValues dim{std::string(text.substr(0, equals)), {}};
-  std::string_view rest = text.substr(equals + 1);
-  for (;;) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view item = rest.substr(0, comma);
-    if (item.find('=') != std::string_view::npos)
-      ranges_error(text, "each dim needs a --dims of its own: --dims B=1 --dims S=37");
-    if (const std::size_t dots = item.find(".."); dots != std::string_view::npos) {
-      append_range(parse_range(item, dots, text), text, dim.values);
-    } else {
-      dim.values.push_back(parse_integer(item, text));
-    }
-    if (comma == std::string_view::npos) return dim;
-    rest.remove_prefix(comma + 1);
-  }
+  if (equals == std::string_view::npos || equals == 0) dims_error(text, "expected NAME=VALUES");
+  const std::string_view values = text.substr(equals + 1);
+  if (values.find('=') != std::string_view::npos)
+    dims_error(text, "each dim needs a --dims of its own: --dims B=1 --dims S=37");
+  try {
+    return {std::string(text.substr(0, equals)), parse_values(values)};
+  } catch (const Error& error) { dims_error(text, error.message()); }
 }
 
 std::vector<std::map<std::string, std::int64_t>> product(std::span<const DimValues> dims) {
   std::vector<std::map<std::string, std::int64_t>> combinations(1);
   for (const DimValues& dim : dims) {
-    if (combinations.front().contains(dim.name)) ranges_error(dim.name, "this dim is given twice");
+    if (combinations.front().contains(dim.name)) dims_error(dim.name, "this dim is given twice");
     if (combinations.size() > most_values / dim.values.size())
-      ranges_error(dim.name, "more than a million combinations");
+      dims_error(dim.name, "more than a million combinations");
     std::vector<std::map<std::string, std::int64_t>> next;
     next.reserve(combinations.size() * dim.values.size());
     for (const auto& combination : combinations) {

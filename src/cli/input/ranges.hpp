@@ -15,8 +15,12 @@ struct DimValues {
   std::vector<std::int64_t> values;
 };
 
-/// NAME=ITEM,ITEM,... with ITEM one of `7`, `a..b` (every value), `a..b+k` (every k-th) and
-/// `a..b*k` (geometric); both ends count. Throws Error(user) that quotes the text.
+/// ITEM,ITEM,... with ITEM one of `7`, `a..b` (every value), `a..b+k` (every k-th) and `a..b*k`
+/// (geometric); both ends count. Throws Error(user) that says what is wrong, for the caller to say
+/// where.
+std::vector<std::int64_t> parse_values(std::string_view text);
+
+/// NAME=VALUES. Throws Error(user) that quotes the text.
 DimValues parse_dim_values(std::string_view text);
 
 /// Every combination, the last name varying fastest. A name that is given twice, or more than a

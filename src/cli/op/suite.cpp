@@ -6,19 +6,16 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/cli/input/ranges.hpp"
+#include "src/cli/op/suite_kinds.hpp"
 
 namespace dyn::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-
-const Words constant_columns = {"M", "N", "K"};
-const Words fresh_columns = {"M", "N", "K", "TA", "TB"};
-const Words conv_columns = {"IC", "IH", "IW", "OC", "KH", "KW", "SH",
-                            "SW", "PT", "PL", "PB", "PR", "G"};
 
 struct Line {
   const std::string& path;
@@ -26,8 +23,8 @@ struct Line {
   std::string text;
   Words words;
 
-  [[noreturn]] void fail(const std::string& problem, ErrorKind kind = ErrorKind::user) const {
-    throw Error(kind, fmt::format("{}:{}: {}\n  {}", path, number, problem, text));
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw Error(ErrorKind::user, fmt::format("{}:{}: {}\n  {}", path, number, problem, text));
   }
 };
 
@@ -38,120 +35,95 @@ Words words_of(const std::string& text) {
   return words;
 }
 
-/// True for the columns of convolutions, with or without the batch, which then is free.
-bool is_convolutions(const Words& columns) {
-  const bool has_batch = !columns.empty() && columns.front() == "N";
-  return std::equal(columns.begin() + has_batch, columns.end(), conv_columns.begin(),
-                    conv_columns.end());
+const SuiteKind& kind_of(const Line& header) {
+  if (const SuiteKind* kind = suite_kind(header.words)) return *kind;
+  std::string known;
+  for (const SuiteKind& kind : suite_kinds())
+    known += fmt::format("\n    {}  ({})", fmt::join(kind.columns, " "), kind.what);
+  header.fail("the columns are those of no problem; these are known:" + known);
 }
 
-void check_header(const Line& line) {
-  if (line.words == constant_columns || line.words == fresh_columns || is_convolutions(line.words))
-    return;
-  line.fail(
-      fmt::format("the columns must be \"M N K\" (constant weight), \"M N K TA TB\" (both operands "
-                  "fresh) or, of convolutions, \"{}\", with or without N before them",
-                  fmt::join(conv_columns, " ")));
-}
-
-bool transposed(const Line& line, const std::string& word) {
-  if (word != "N" && word != "T")
-    line.fail(fmt::format("\"{}\" says neither N (as it is) nor T (transposed)", word));
-  return word == "T";
-}
-
-OpProblem matmul_of(const Line& line, bool constant) {
-  if (constant) return constant_matmul(line.words[1], line.words[2]);
-  OpProblem problem{
-      "matmul", {}, {{false, DType::f32, {"M", "K"}}, {false, DType::f32, {"K", "N"}}}};
-  const char* names[] = {"transpose_a", "transpose_b"};
-  for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-    if (!transposed(line, line.words[3 + i])) continue;
-    problem.attributes.emplace_back(names[i], "true");
-    std::swap(problem.operands[i].dims[0], problem.operands[i].dims[1]);
-  }
-  return problem;
-}
-
-std::int64_t size_in(const Line& line, const std::string& column, const std::string& word) {
+std::vector<std::int64_t> sizes_in(const Line& line, const std::string& column,
+                                   const std::string& word) {
   try {
-    return parse_integer(word, line.text);
-  } catch (const Error&) {
-    line.fail(fmt::format("{} is \"{}\", which is not a size", column, word));
+    return parse_values(word);
+  } catch (const Error& error) {
+    line.fail(
+        fmt::format("{} is \"{}\", which is neither sizes (7 or 1,8 or 1..512*2 or 16..128+16) nor "
+                    "= and an earlier column: {}",
+                    column, word, error.message()));
   }
 }
 
-/// Batch and resolution are names, as in a program that runs at any size; filters are constant.
-OpCase conv_of(const Line& line, const Words& columns) {
-  OpCase test;
-  DimMap of;
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    of[columns[i]] = size_in(line, columns[i], line.words[i]);
-  const std::int64_t groups = of.at("G");
-  if (groups < 1 || of.at("IC") % groups != 0)
-    line.fail(fmt::format("G is {}, which does not divide IC", groups));
-  const auto word = [&](const char* column) { return fmt::format("{}", of.at(column)); };
-  const auto pair = [&](const char* first, const char* second) {
-    return fmt::format("[{},{}]", of.at(first), of.at(second));
-  };
-  test.problem = {
-      "conv",
-      {{"strides", pair("SH", "SW")},
-       {"before", pair("PT", "PL")},
-       {"after", pair("PB", "PR")},
-       {"groups", word("G")}},
-      {{false, DType::f32, {"N", "IH", "IW", word("IC")}},
-       {true,
-        DType::f32,
-        {word("KH"), word("KW"), fmt::format("{}", of.at("IC") / groups), word("OC")}}}};
-  for (const char* name : {"N", "IH", "IW", "IC", "OC", "KH", "KW"}) {
-    test.names.emplace_back(name);
-    if (of.contains(name)) test.values[name] = of.at(name);
-  }
-  return test;
-}
+/// A line before it is multiplied out.
+struct Ranges {
+  std::vector<DimValues> sizes;
+  SuiteRow common;  ///< words and ties, which all cases share
+};
 
-OpCase case_of(const Line& line, const Words& columns) {
+Ranges ranges_of(const Line& line, const SuiteKind& kind) {
+  const Words& columns = kind.columns;
   if (line.words.size() != columns.size()) {
     line.fail(fmt::format("expected {} words ({}), but there are {}", columns.size(),
                           fmt::join(columns, " "), line.words.size()));
   }
-  OpCase test;
-  if (is_convolutions(columns)) {
-    test = conv_of(line, columns);
-  } else {
-    for (std::size_t i = 0; i < constant_columns.size(); ++i) {
-      test.values[columns[i]] = size_in(line, columns[i], line.words[i]);
-      test.names.push_back(columns[i]);
+  Ranges ranges{{}, {&kind, {}, {}, {}}};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string &column = columns[i], &word = line.words[i];
+    if (const auto allowed = kind.words.find(column); allowed != kind.words.end()) {
+      if (std::ranges::find(allowed->second, word) == allowed->second.end())
+        line.fail(fmt::format("{} is \"{}\", which is none of {}", column, word,
+                              fmt::join(allowed->second, ", ")));
+      ranges.common.words[column] = word;
+    } else if (word.starts_with('=')) {
+      const std::string other = word.substr(1);
+      if (std::ranges::find(ranges.sizes, other, &DimValues::name) == ranges.sizes.end())
+        line.fail(
+            fmt::format("{} is \"{}\", but there is no size {} before it", column, word, other));
+      ranges.common.ties[column] = other;
+    } else {
+      ranges.sizes.push_back({column, sizes_in(line, column, word)});
     }
-    test.problem = matmul_of(line, columns == constant_columns);
   }
-  test.suite = std::filesystem::path(line.path).stem().string();
-  return test;
+  return ranges;
+}
+
+std::vector<DimMap> product_of(const Line& line, const std::vector<DimValues>& sizes) {
+  try {
+    return product(sizes);
+  } catch (const Error&) { line.fail("the line stands for more than a million problems"); }
+}
+
+void append_cases(const Line& line, const SuiteKind& kind, std::vector<OpCase>& cases) {
+  const Ranges ranges = ranges_of(line, kind);
+  const std::string suite = std::filesystem::path(line.path).stem().string();
+  for (DimMap& sizes : product_of(line, ranges.sizes)) {
+    SuiteRow row = ranges.common;
+    row.sizes = std::move(sizes);
+    for (const auto& [column, other] : row.ties) row.sizes[column] = row.sizes.at(other);
+    try {
+      cases.push_back(kind.make(row));
+    } catch (const Error& error) { line.fail(error.message()); }
+    cases.back().suite = suite;
+  }
 }
 
 }  // namespace
-
-OpProblem constant_matmul(const std::string& n, const std::string& k) {
-  return {"matmul", {}, {{false, DType::f32, {"M", k}}, {true, DType::f32, {k, n}}}};
-}
 
 std::vector<OpCase> read_suite(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be read", path));
   std::vector<OpCase> cases;
-  Words columns;
+  const SuiteKind* kind = nullptr;
   Line line{path, 0, {}, {}};
   while (std::getline(file, line.text)) {
     ++line.number;
     line.words = words_of(line.text);
     if (line.words.empty()) continue;
-    if (columns.empty()) {
-      check_header(line);
-      columns = line.words;
-    } else {
-      cases.push_back(case_of(line, columns));
-    }
+    if (kind == nullptr)
+      kind = &kind_of(line);
+    else
+      append_cases(line, *kind, cases);
   }
   if (cases.empty())
     throw Error(ErrorKind::user, fmt::format("{}: there is no problem in this file", path));

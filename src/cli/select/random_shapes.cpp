@@ -5,9 +5,8 @@
 #include <map>
 #include <random>
 
-#include <fmt/format.h>
-
 #include "dyn/error.hpp"
+#include "src/cli/op/suite_kinds.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -29,11 +28,34 @@ std::int64_t draw(const Range& range, std::mt19937_64& generator) {
   return std::clamp<std::int64_t>(std::llround(value), range.low, range.high);
 }
 
-OpCase with_values(OpCase test, const DimMap& values) {
-  if (test.problem.operands[1].constant)
-    test.problem =
-        constant_matmul(fmt::format("{}", values.at("N")), fmt::format("{}", values.at("K")));
-  test.values = values;
+/// The ranges of drawn columns that have a size in some case of a suite. A size of 0 has no
+/// logarithm: a range begins at 1.
+std::map<std::string, Ranges> ranges_of(const std::vector<OpCase>& cases) {
+  std::map<std::string, Ranges> suites;
+  for (const OpCase& test : cases) {
+    if (test.row.kind == nullptr)
+      throw Error(ErrorKind::user,
+                  "--random draws shapes in the ranges of suites: give it with SUITE files, not "
+                  "with TYPES");
+    for (const std::string& column : test.row.kind->drawn) {
+      if (const auto size = test.values.find(column); size != test.values.end())
+        suites[test.suite][column].cover(std::max<std::int64_t>(size->second, 1));
+    }
+  }
+  return suites;
+}
+
+OpCase drawn_like(const OpCase& like, const Ranges& ranges, std::mt19937_64& generator) {
+  SuiteRow row = like.row;
+  for (const auto& [column, range] : ranges) row.sizes[column] = draw(range, generator);
+  for (const auto& [column, other] : row.ties) row.sizes[column] = row.sizes.at(other);
+  row.kind->fit(row);
+  // Fitting may have made one of two tied sizes greater.
+  for (const auto& [column, other] : row.ties)
+    row.sizes[column] = row.sizes[other] = std::max(row.sizes.at(column), row.sizes.at(other));
+  OpCase test = row.kind->make(row);
+  for (std::size_t i = 0; i < test.problem.operands.size(); ++i)
+    test.problem.operands[i].dtype = like.problem.operands[i].dtype;
   test.suite = "random";
   return test;
 }
@@ -41,24 +63,13 @@ OpCase with_values(OpCase test, const DimMap& values) {
 }  // namespace
 
 std::vector<OpCase> random_shapes(const std::vector<OpCase>& cases, int count, std::uint64_t seed) {
-  std::map<std::string, Ranges> suites;
-  for (const OpCase& test : cases) {
-    if (test.suite.empty())
-      throw Error(ErrorKind::user,
-                  "--random draws shapes in the ranges of suites: give it with SUITE files, not "
-                  "with TYPES");
-    // A size of 0 has no logarithm: a range begins at 1.
-    for (const auto& [dim, value] : test.values)
-      suites[test.suite][dim].cover(std::max<std::int64_t>(value, 1));
-  }
+  const std::map<std::string, Ranges> suites = ranges_of(cases);
   std::mt19937_64 generator(seed);
+  std::uniform_int_distribution<std::size_t> any(0, cases.size() - 1);
   std::vector<OpCase> drawn;
   for (int i = 0; i < count; ++i) {
-    const OpCase& like =
-        cases[std::uniform_int_distribution<std::size_t>(0, cases.size() - 1)(generator)];
-    DimMap values;
-    for (const auto& [dim, range] : suites[like.suite]) values[dim] = draw(range, generator);
-    drawn.push_back(with_values(like, values));
+    const OpCase& like = cases[any(generator)];
+    drawn.push_back(drawn_like(like, suites.at(like.suite), generator));
   }
   return drawn;
 }

@@ -20,31 +20,6 @@
 #include "src/runtime/system/thread_count.hpp"
 
 namespace dyn::cli {
-namespace {
-
-/// SUITE..., or OPERATOR TYPES: only types have brackets.
-Arguments with_problems(Arguments arguments) {
-  const std::vector<std::string>& words = arguments.select.words;
-  const auto is_types = [](const std::string& word) { return word.find('[') != std::string::npos; };
-  if (words.size() == 2 && is_types(words[1])) {
-    arguments.op.op = words[0];
-    arguments.op.types = words[1];
-  } else {
-    for (const std::string& word : words) {
-      if (is_types(word))
-        throw Error(
-            ErrorKind::user,
-            fmt::format("\"{}\": give an OPERATOR and the TYPES of its operands, or SUITE files",
-                        word));
-    }
-    arguments.op.op = "matmul";
-    arguments.op.suites = words;
-  }
-  return arguments;
-}
-
-}  // namespace
-
 void select_programs(const Arguments& given) {
   Arguments arguments = with_problems(given);
   const SelectArguments& select = arguments.select;

@@ -14,6 +14,10 @@ struct SelectedCases {
   std::size_t left_out = 0;  ///< cases with more operations than SelectArguments::most_gflop
 };
 
+/// SelectArguments::words, SUITE... or OPERATOR TYPES, as those of `dynrun op`. Throws Error(user)
+/// where suites and types are mixed.
+Arguments with_problems(Arguments arguments);
+
 /// The problems of the suites or of the types and dims, and random ones. Throws Error(user) for
 /// mistakes in the command line or a suite, and where no problem is left; Error(unsupported) for
 /// results that are not f32.

@@ -4,13 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "dyn/error.hpp"
 #include "src/base/statistics.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
-#include "src/cli/op/slices.hpp"
 #include "src/cli/select/choosing_time.hpp"
-#include "src/cli/select/compare.hpp"
+#include "src/cli/select/program_run.hpp"
 #include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::cli {
@@ -19,63 +17,30 @@ namespace {
 using runtime::CandidateUnion;
 using runtime::PolicyView;
 
-/// Dims that the model leaves open.
-DimMap open_dims(const OpCase& test) {
-  DimMap dims;
-  for (const std::string& name : dim_names(test.problem.operands))
-    dims[name] = test.values.at(name);
-  return dims;
-}
-
-/// The programs of one shape, run in turn. The first result of each is compared with that of the
-/// very first program.
+/// The programs of one shape, run in turn; the first result of each is compared.
 class Programs {
  public:
   Programs(const std::shared_ptr<const runtime::Model>& model, const OpCase& test,
            std::size_t group, const CandidateUnion& candidates, std::uint64_t seed)
-      : run_(model, open_dims(test), seed),
-        label_(describe(test)),
+      : run_(model, test, group, seed),
         candidates_(candidates),
         checked_(candidates.programs.size()) {
-    const runtime::PlanPtr base = model->plan_uncached(model->bind_dims(open_dims(test)));
     for (const rkernel::Candidate& program : candidates.programs)
-      plans_.push_back(runtime::with_launch(*base, group, program.launch, model->threads()));
-    const auto outputs = static_cast<double>(run_.output(0).size());
-    terms_ = static_cast<std::int64_t>(base->launches[group].flops / (2 * std::max(outputs, 1.0)));
+      plans_.push_back(run_.plan_of(program));
   }
 
   double sample(std::size_t program, double slice_seconds) {
-    run_.use_plan(plans_[program]);
-    if (!checked_[program]) poison(run_.output(0));
-    const double seconds = percentile(time_slice(slice_seconds, [&] { run_.run(); }), 50);
-    if (!checked_[program]) check(program);
+    const double seconds = run_.seconds(plans_[program], candidates_.programs[program].program,
+                                        slice_seconds, !checked_[program]);
+    checked_[program] = true;
     return seconds;
   }
 
  private:
-  void check(std::size_t program) {
-    checked_[program] = true;
-    const std::span<const float> result = run_.output(0).data<float>();
-    if (expected_.empty()) {
-      expected_.assign(result.begin(), result.end());
-      first_ = program;
-    }
-    const std::optional<std::string> found = difference(expected_, result, terms_);
-    if (!found) return;
-    throw Error(
-        ErrorKind::internal,
-        fmt::format("{}: {} where \"{}\" runs, compared with \"{}\"", label_, *found,
-                    candidates_.programs[program].program, candidates_.programs[first_].program));
-  }
-
-  OpRun run_;
-  std::string label_;
+  ProgramRun run_;
   const CandidateUnion& candidates_;
   std::vector<runtime::PlanPtr> plans_;
   std::vector<bool> checked_;
-  std::int64_t terms_ = 1;
-  std::vector<float> expected_;
-  std::size_t first_ = 0;
 };
 
 /// The measured seconds of each program, and the oracle's choice.
@@ -152,12 +117,15 @@ PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates,
   return record;
 }
 
-/// The group with a contraction; none where the operator has none.
-std::optional<std::size_t> contraction_group(const runtime::Model& model) {
-  for (std::size_t group = 0; group < model.problems().size(); ++group) {
-    if (model.problems()[group].contraction) return group;
-  }
-  return std::nullopt;
+/// The group whose programs are compared: the contraction or the attention. None where the operator
+/// has neither.
+std::optional<std::size_t> compared_group(const runtime::Model& model) {
+  const auto& problems = model.problems();
+  const auto found = std::ranges::find_if(problems, [](const rkernel::Problem& problem) {
+    return problem.contraction.has_value() || problem.attention.has_value();
+  });
+  if (found == problems.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - problems.begin());
 }
 
 bool is_empty(const OpCase& test) {
@@ -173,7 +141,7 @@ ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const run
   record.threads = model->threads();
   record.shape = fmt::format("{}{}threads={}", describe_dims(test), test.names.empty() ? "" : " ",
                              record.threads);
-  const std::optional<std::size_t> group = contraction_group(*model);
+  const std::optional<std::size_t> group = compared_group(*model);
   if (is_empty(test) || !group) {
     const std::string none =
         is_empty(test) ? "none: there is nothing to compute" : "none: there is one way to run it";
@@ -181,7 +149,7 @@ ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const run
       record.policies.push_back({policy, 0, none, std::nullopt, std::nullopt, {}});
     return record;
   }
-  const std::vector<std::int64_t> symbols = model->bind_dims(open_dims(test));
+  const std::vector<std::int64_t> symbols = model->bind_dims(open_dims_of(test));
   const rkernel::PlanRequest request{symbols, model->threads()};
   const rkernel::Kernel& kernel = model->kernel(*group);
   const CandidateUnion candidates = runtime::candidates_of(kernel, request, bench.policies);

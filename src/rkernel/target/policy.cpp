@@ -19,7 +19,7 @@ constexpr std::array<PolicyInfo, 8> policies = {{
      "least sum over regions of f_wave * f_pipe: ceil(f_parallel / units) * g_predict(f_num)",
      "MikPoly, section 3.4"},
     {Policy::FTuner, "ftuner", "most SIA = CMR + Pad + Occ, of two micro-kernels their mean",
-     "FTuner, equations 1 to 3, 6 (its left side, as a term) and 7"},
+     "FTuner, equations 1 to 3 and 7; 4 to 6 filter its uKernels"},
     {Policy::TSCompiler, "tscompiler", "least T_s * ceil(blocks / blocks of a wave)",
      "TSCompiler, section 6"},
     {Policy::DietCode, "dietcode",
@@ -30,24 +30,62 @@ constexpr std::array<PolicyInfo, 8> policies = {{
      "exhaustive measurement"},
 }};
 
+constexpr std::array<PolicyInfo, 6> ablations = {{
+    {Policy::VortexFixedLowest, "vortex-static1", "vortex with one strategy of layer 0",
+     "Vortex, section 7.4: Static1"},
+    {Policy::VortexFixedAll, "vortex-static2", "vortex with one strategy of layers 0 and 1",
+     "Vortex, section 7.4: Static2"},
+    {Policy::VortexAnalytical, "vortex-analytical", "vortex with no layer measured",
+     "Vortex, section 5.2"},
+    {Policy::VortexEmpirical, "vortex-empirical", "vortex with layers 0 and 1 measured",
+     "Vortex, table 7"},
+    {Policy::MikPolyWave, "mikpoly-wave", "least sum over regions of f_wave",
+     "MikPoly, section 5.3: MikPoly-Wave"},
+    {Policy::MikPolyPipe, "mikpoly-pipe", "least sum over regions of f_pipe",
+     "MikPoly, section 5.3: MikPoly-Pipe"},
+}};
+
 }  // namespace
 
 std::span<const PolicyInfo> all_policies() { return policies; }
 
+std::span<const PolicyInfo> all_ablations() { return ablations; }
+
 const PolicyInfo& info_of(Policy policy) {
-  return *std::ranges::find(policies, policy, &PolicyInfo::policy);
+  const auto found = std::ranges::find(policies, policy, &PolicyInfo::policy);
+  return found != policies.end() ? *found
+                                 : *std::ranges::find(ablations, policy, &PolicyInfo::policy);
 }
 
 std::optional<Policy> policy_named(std::string_view name) {
-  const auto found = std::ranges::find(policies, name, &PolicyInfo::name);
-  return found == policies.end() ? std::nullopt : std::optional(found->policy);
+  for (const std::span<const PolicyInfo> all : {all_policies(), all_ablations()}) {
+    const auto found = std::ranges::find(all, name, &PolicyInfo::name);
+    if (found != all.end()) return found->policy;
+  }
+  return std::nullopt;
 }
 
 std::string policy_names() {
   std::string names;
-  for (const PolicyInfo& info : policies)
-    names += (names.empty() ? "" : ", ") + std::string(info.name);
+  for (const std::span<const PolicyInfo> all : {all_policies(), all_ablations()}) {
+    for (const PolicyInfo& info : all)
+      names += (names.empty() ? "" : ", ") + std::string(info.name);
+  }
   return names;
+}
+
+std::string undefined_reason(Policy policy, std::string_view operation) {
+  const std::string what(operation);
+  if (policy == Policy::Oracle) return "the oracle takes its candidates from all other policies";
+  if (policy == Policy::Vendor)
+    return "no vendor library is asked for " + what + "; in a model dyn's choice runs";
+  return "the paper defines no choice for " + what + " (" + std::string(info_of(policy).source) +
+         "); in a model dyn's choice runs";
+}
+
+std::string no_choice_text(Policy policy, std::string_view operation) {
+  return "  policy " + std::string(name_of(policy)) +
+         " has none: " + undefined_reason(policy, operation) + "\n";
 }
 
 }  // namespace dyn::rkernel

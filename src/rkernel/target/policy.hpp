@@ -11,7 +11,8 @@ namespace dyn::rkernel {
 
 /// `Oracle` measures every program of all others, and is for comparing; all others predict. The
 /// papers' policies and Dyn run the same main loops and epilogues, but do not choose from the same
-/// programs: docs/selection.md says what each can choose.
+/// programs: docs/selection.md says what each can choose. Those behind Oracle are papers' policies
+/// without a part (ablations), which Oracle does not ask.
 enum class Policy : std::uint8_t {
   Dyn,
   Vortex,
@@ -20,7 +21,13 @@ enum class Policy : std::uint8_t {
   TSCompiler,
   DietCode,
   Vendor,
-  Oracle
+  Oracle,
+  VortexFixedLowest,
+  VortexFixedAll,
+  VortexAnalytical,
+  VortexEmpirical,
+  MikPolyWave,
+  MikPolyPipe
 };
 
 struct PolicyInfo {
@@ -30,13 +37,20 @@ struct PolicyInfo {
   std::string_view source;   ///< source of the formula
 };
 
-/// All policies; Dyn first.
+/// All policies but ablations; Dyn first.
 std::span<const PolicyInfo> all_policies();
+std::span<const PolicyInfo> all_ablations();
 const PolicyInfo& info_of(Policy policy);
 inline std::string_view name_of(Policy policy) { return info_of(policy).name; }
 std::optional<Policy> policy_named(std::string_view name);
-/// "dyn, vortex, ...": for messages.
+/// "dyn, vortex, ...", ablations too: for messages.
 std::string policy_names();
+
+/// Why a policy other than Dyn has no programs of its own for an operation ("attention") that its
+/// paper does not define; in a model dyn's choice runs.
+std::string undefined_reason(Policy policy, std::string_view operation);
+/// The same as a line of Kernel::explain().
+std::string no_choice_text(Policy policy, std::string_view operation);
 
 /// True where choices may come from measurements of micro-kernels (MicroKernels::task_seconds).
 constexpr bool uses_micro_kernels(Policy policy) {

@@ -119,6 +119,8 @@ struct CodeListing {
   std::string hash;  ///< hash of the IR
 };
 
+class ProgramSpace;
+
 /// A problem with its code, or on a device with names of it: made at load, one for each problem of
 /// a model. plan() is const and thread-safe, and compiles nothing.
 class Kernel {
@@ -126,7 +128,7 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual Launch plan(const PlanRequest& request) const = 0;
   /// All candidates of a policy, for comparing policies. Oracle has those that it runs beside the
-  /// programs of all others. None where the problem is no contraction.
+  /// programs of all others. None where the problem is neither a contraction nor attention.
   virtual Choices choices(const PlanRequest&, Policy) const {
     return {{}, 0, "there is one way to run it"};
   }
@@ -135,6 +137,11 @@ class Kernel {
   virtual void choose_only(const PlanRequest&, Policy, bool /*remembered*/) const {}
   /// The machine of its cost model, in JSON; "" where it has none.
   virtual std::string model_machine() const { return {}; }
+  /// All its programs at one shape (src/rkernel/target/program_space.hpp); nullptr where there is
+  /// one way to run it, or nothing to compute.
+  virtual std::unique_ptr<const ProgramSpace> program_space(const PlanRequest&) const;
+  /// The machine that its programs are tuned for: the CPU's or GPU's name.
+  virtual std::string machine_name() const { return {}; }
   /// Candidates, cost terms and the choice, for `dynrun explain`.
   virtual std::string explain(const PlanRequest& request) const = 0;
   /// "cpu/avx512", for `inspect` and `bench`.

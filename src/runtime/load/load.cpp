@@ -21,6 +21,7 @@
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/runtime/system/thread_count.hpp"
+#include "src/runtime/tuning/tuning_file.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -88,6 +89,8 @@ class Loader {
         : request_.body != nullptr  ? graph::Module(*request_.body)
                                     : graph::parse(request_.text, request_.source_name);
     module.remarks = request_.remarks;
+    if (!options_.tuning.empty() && request_.segment == nullptr && request_.body == nullptr)
+      require_same_model(options_.tuning, module.name);
     if (options_.strict && request_.segment == nullptr) graph::check_values(module);
     report_.parse = seconds_since(start);
     return module;

@@ -11,6 +11,7 @@
 #include "src/runtime/load/fallback_target.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/runtime/system/cache_dir.hpp"
+#include "src/runtime/tuning/tuning_file.hpp"
 #include "targets/cpu/cpu_target.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/ptx/cuda/device.hpp"
@@ -79,6 +80,18 @@ rkernel::Factors weights_of(const Options& options) {
   return rkernel::Factors(rkernel::Coding{checked_group(options), DType::f16});
 }
 
+/// Programs for the device that the options name.
+std::shared_ptr<const rkernel::Tuning> tuning_of(const Options& options) {
+  if (options.tuning.empty()) return nullptr;
+  const rkernel::Policy policy = find_policy(options.policy);
+  if (policy != rkernel::Policy::Dyn && policy != rkernel::Policy::Oracle)
+    throw Error(ErrorKind::user,
+                fmt::format("Options::tuning is '{}', but the policy is '{}'; only policies 'dyn' "
+                            "and 'oracle' take tuned programs",
+                            options.tuning, options.policy));
+  return load_tuning(options.tuning);
+}
+
 std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType precision,
                                           const rkernel::Factors& weights, const Dump& dump) {
   cpu::TargetOptions target;
@@ -90,6 +103,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.deterministic = options.deterministic;
   target.policy = find_policy(options.policy);
   target.vendor = options.vendor;
+  if (options.device == "cpu") target.tuning = tuning_of(options);
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;
@@ -107,6 +121,11 @@ void check_device_options(const Options& options) {
                 fmt::format("weights are kept in {} on device 'cpu' alone, not on '{}'",
                             options.weights, options.device));
   }
+  if (!options.tuning.empty() && options.device == reference_device)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("device '{}' takes no tuned programs: it has no kernels to choose "
+                            "from; leave Options::tuning empty",
+                            options.device));
   if (is_gpu(options.device)) {
     if (precision.on_gpu) return;
     throw Error(
@@ -190,6 +209,7 @@ std::shared_ptr<rkernel::Target> GraphTargets::make(const Options& options, int 
   target.precision = precision.dtype;
   target.allow_tf32 = precision.allow_tf32;
   target.policy = find_policy(options.policy);
+  target.tuning = tuning_of(options);
   target.threads = threads;
   target.log = options.log;
   return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {

@@ -10,6 +10,7 @@
 #include "graph/ir/scalars.hpp"
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
+#include "src/rkernel/target/same_program.hpp"
 #include "targets/cpu/attention/pairs.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/jit/listing.hpp"
@@ -18,6 +19,7 @@
 namespace dyn::cpu {
 namespace {
 
+using choice::AttentionChoice;
 using choice::AttentionShape;
 using choice::AttentionStrategy;
 using choice::ScoreForm;
@@ -78,6 +80,11 @@ std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& 
     }
   }
   return classes;
+}
+
+std::string text_of(const AttentionChoice& choice) {
+  return fmt::format("{}, {} thread{}", choice::to_string(choice.strategy), choice.threads,
+                     choice.threads == 1 ? "" : "s");
 }
 
 std::string key_of(const AttentionClass& made) {
@@ -283,13 +290,51 @@ rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols
   return launch;
 }
 
-rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const {
-  const choice::AttentionChoice choice =
-      choices_->choose(context_->machine(), shape(request.symbols), request.threads);
-  rkernel::Launch launch = plan_with(request.symbols, choice.strategy);
+rkernel::Launch AttentionKernel::launch_of(std::span<const std::int64_t> symbols,
+                                           const choice::AttentionChoice& choice) const {
+  rkernel::Launch launch = plan_with(symbols, choice.strategy);
   launch.threads = choice.threads;
   launch.predicted_seconds = choice.seconds;
   return launch;
+}
+
+rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const {
+  return launch_of(request.symbols,
+                   choices_->choose(context_->machine(), shape(request.symbols), request.threads));
+}
+
+rkernel::Choices AttentionKernel::choices(const rkernel::PlanRequest& request,
+                                          rkernel::Policy policy) const {
+  if (policy != rkernel::Policy::Dyn)
+    return {{}, 0, rkernel::undefined_reason(policy, "attention")};
+  const choice::Machine& machine = context_->machine();
+  const AttentionShape sizes = shape(request.symbols);
+  if (sizes.batch * sizes.queries * sizes.value_depth == 0)
+    return {{}, 0, "there is nothing to compute: the output is empty"};
+  const AttentionChoice taken = choices_->choose(machine, sizes, request.threads);
+  rkernel::Choices result;
+  choice::for_each_attention_choice(
+      machine, sizes, request.threads, [&](const AttentionChoice& one) {
+        rkernel::Candidate candidate{text_of(one), one.seconds, launch_of(request.symbols, one)};
+        // Blocks of different sizes may cut the queries alike.
+        const auto known =
+            std::ranges::find_if(result.candidates, [&](const rkernel::Candidate& other) {
+              return rkernel::same_program(other.launch, candidate.launch);
+            });
+        if (one.strategy == taken.strategy && one.threads == taken.threads)
+          result.chosen = static_cast<std::size_t>(known - result.candidates.begin());
+        if (known == result.candidates.end()) result.candidates.push_back(std::move(candidate));
+      });
+  return result;
+}
+
+void AttentionKernel::choose_only(const rkernel::PlanRequest& request, rkernel::Policy,
+                                  bool remembered) const {
+  const AttentionShape sizes = shape(request.symbols);
+  if (remembered)
+    choices_->choose(context_->machine(), sizes, request.threads);
+  else
+    choice::select_attention(context_->machine(), sizes, request.threads);
 }
 
 std::vector<rkernel::CodeListing> AttentionKernel::listings_at(
@@ -306,16 +351,17 @@ std::vector<rkernel::CodeListing> AttentionKernel::listings_at(
 std::string AttentionKernel::explain(const rkernel::PlanRequest& request) const {
   const AttentionShape sizes = shape(request.symbols);
   const choice::Machine& machine = context_->machine();
-  const choice::AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
+  const AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
   choice::CostBreakdown breakdown;
   choice::attention_cost(machine, sizes, choice.strategy, choice.threads, &breakdown);
+  const rkernel::Policy policy = context_->policy();
   return fmt::format(
-      "  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n  chosen of {}, {:.4g} us: {}, {} "
-      "thread{}\n{}",
+      "  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n{}  chosen of {}, {:.4g} us: "
+      "{}\n{}",
       problem_->name, sizes.batch, sizes.queries, sizes.keys, sizes.depth, sizes.value_depth,
-      sizes.causal ? ", causal" : "", choice.considered, choice.seconds * 1e6,
-      choice::to_string(choice.strategy), choice.threads, choice.threads == 1 ? "" : "s",
-      choice::to_string(breakdown));
+      sizes.causal ? ", causal" : "",
+      policy == rkernel::Policy::Dyn ? "" : rkernel::no_choice_text(policy, "attention"),
+      choice.considered, choice.seconds * 1e6, text_of(choice), choice::to_string(breakdown));
 }
 
 std::string AttentionKernel::describe() const {

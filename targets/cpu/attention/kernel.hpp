@@ -26,6 +26,11 @@ class AttentionKernel final : public rkernel::Kernel {
   std::vector<codegen::KernelSource> sources() const;
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
+  /// Dyn's; no paper defines attention.
+  rkernel::Choices choices(const rkernel::PlanRequest& request,
+                           rkernel::Policy policy) const override;
+  void choose_only(const rkernel::PlanRequest& request, rkernel::Policy policy,
+                   bool remembered) const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::vector<rkernel::CodeListing> listings_at(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
@@ -44,6 +49,8 @@ class AttentionKernel final : public rkernel::Kernel {
                   std::shared_ptr<const AttentionChoices> choices);
   void take_code(std::vector<void*> functions) { functions_ = std::move(functions); }
   choice::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
+  rkernel::Launch launch_of(std::span<const std::int64_t> symbols,
+                            const choice::AttentionChoice& choice) const;
   void check_dtype(int index) const;
   DType dtype_of(int operand) const {
     return problem_->operands[static_cast<std::size_t>(operand)].dtype;

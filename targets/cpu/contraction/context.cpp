@@ -65,7 +65,8 @@ ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine 
   for (const Tile& tile : dot_tiles(isa))
     machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
   if (rkernel::uses_micro_kernels(policy()))
-    policies_ = std::make_unique<const PaperPolicies>(machine_, settings_.speeds, policy());
+    policies_ = std::make_unique<const PaperPolicies>(machine_, settings_.speeds);
+  if (settings_.tuning) tuned_ = choice::TunedChoices(machine_, *settings_.tuning);
 }
 
 std::int64_t ContractionContext::address(const Tables& tables, int columns) {
@@ -83,9 +84,17 @@ choice::Choice ContractionContext::choose(const choice::ContractionShape& shape,
                                           int threads) const {
   const choice::ChoiceKey key(shape, threads);
   if (auto known = memory_.find(key)) return *std::move(known);
-  choice::Choice choice = choice::select(machine_, candidates_, shape, threads);
+  choice::Choice choice = choose_anew(shape, threads);
   memory_.insert(key, choice);
   return choice;
+}
+
+choice::Choice ContractionContext::choose_anew(const choice::ContractionShape& shape,
+                                               int threads) const {
+  if (!tuned_.empty()) {
+    if (const choice::Choice* tuned = tuned_.find(choice::ChoiceKey(shape, threads))) return *tuned;
+  }
+  return choice::select(machine_, candidates_, shape, threads);
 }
 
 }  // namespace dyn::cpu

@@ -8,8 +8,9 @@
 
 #include "src/choice/cpu/choice_memory.hpp"
 #include "src/choice/cpu/select.hpp"
-#include "targets/cpu/contraction/paper_policies.hpp"
+#include "src/choice/cpu/tuned_choices.hpp"
 #include "targets/cpu/contraction/provider.hpp"
+#include "targets/cpu/policies/paper_policies.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/jit/isa.hpp"
 
@@ -27,8 +28,9 @@ struct ContractionLoops {
 struct ContractionSettings {
   bool deterministic = false;  ///< K is split by the shape alone
   rkernel::Policy policy = rkernel::Policy::Dyn;
-  std::vector<BlockSpeed> speeds = {};  ///< of the block kernels, where the policy uses them
+  PolicySpeeds speeds = {};  ///< of the blocks that policies time
   std::shared_ptr<const ContractionLibrary> library = no_library();
+  std::shared_ptr<const rkernel::Tuning> tuning = nullptr;  ///< nullptr: none
 };
 
 /// What all contraction kernels of one target share. Immutable after load but for the memory of
@@ -54,8 +56,10 @@ class ContractionContext {
   /// none.
   std::int64_t table(int columns, const rkernel::Factors& factors = {}) const;
   std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
-  /// The choice for a shape, remembered.
+  /// The choice for a shape, remembered: a tuned one where there is one.
   choice::Choice choose(const choice::ContractionShape& shape, int threads) const;
+  /// The same, made anew.
+  choice::Choice choose_anew(const choice::ContractionShape& shape, int threads) const;
 
  private:
   using Tables = std::unordered_map<int, std::vector<MainLoop>>;
@@ -67,6 +71,7 @@ class ContractionContext {
   choice::CandidateSet candidates_;
   std::map<rkernel::Factors, Tables> tables_;
   Tables dot_tables_;
+  choice::TunedChoices tuned_;
   mutable choice::ChoiceMemory memory_;
   std::unique_ptr<const PaperPolicies> policies_;
 };

@@ -50,8 +50,8 @@ Choice GeneratedPrograms::choose_as_dyn(const ContractionRequest& request) const
   Choice best;
   for (const ContractionShape& shape : forms_.shapes_of(request.ints)) {
     Choice choice = request.remembered ? context.choose(shape, request.threads)
-                                       : choice::select(context.machine(), context.candidates(),
-                                                        shape, request.threads);
+                                       : context.choose_anew(shape, request.threads);
+    if (choice.tuned) return choice;
     if (best.program.regions.empty() || choice.seconds < best.seconds) best = std::move(choice);
   }
   return best;
@@ -68,6 +68,24 @@ std::optional<Choice> GeneratedPrograms::choose_by_paper(const ContractionReques
   }
   if (!best) return std::nullopt;
   return std::move(best->choice);
+}
+
+std::string GeneratedPrograms::why_none(const ContractionRequest& request) const {
+  const std::vector<ContractionShape> shapes = forms_.shapes_of(request.ints);
+  const auto all = [&](auto&& holds) { return std::ranges::all_of(shapes, holds); };
+  std::string reason = "its micro-kernels have no figures for such operands";
+  if (all([](const ContractionShape& shape) {
+        return shape.batch <= 0 || shape.m <= 0 || shape.n <= 0;
+      }))
+    reason = "nothing is to be computed";
+  else if (all([](const ContractionShape& shape) { return shape.lanes == LaneAxis::K; }))
+    reason = "its paper has no kernels whose lanes run along K";
+  return fmt::format("policy {} has no program for these sizes: {}", name_of(request.policy),
+                     reason);
+}
+
+bool GeneratedPrograms::has_paper_choice(const ContractionRequest& request) const {
+  return choose_by_paper(request).has_value();
 }
 
 Choice GeneratedPrograms::choose(const ContractionRequest& request) const {
@@ -106,22 +124,27 @@ ContractionShape GeneratedPrograms::shape_for(const Choice& choice,
   return forms_.shape_of(forms_.with_lanes(lanes).form, ints);
 }
 
+rkernel::Candidate GeneratedPrograms::candidate(std::span<const std::int64_t> ints,
+                                                const ContractionShape& shape,
+                                                const Choice& considered) const {
+  const Choice choice = canonical(forms_.context().isa(), shape, considered);
+  return {words_of(shape, choice), considered.seconds, launch(ints, choice), [shape, choice] {
+            return rkernel::ModelInput{nlohmann::json(shape).dump(), nlohmann::json(choice).dump()};
+          }};
+}
+
 rkernel::Choices GeneratedPrograms::candidates(const ContractionRequest& request) const {
   rkernel::Choices result;
   const auto add = [&](const ContractionShape& shape, const Choice& considered, bool predicted) {
-    const Choice choice = canonical(forms_.context().isa(), shape, considered);
-    rkernel::Launch made = launch(request.ints, choice);
+    rkernel::Candidate made = candidate(request.ints, shape, considered);
     const auto known = std::ranges::find_if(result.candidates, [&](const rkernel::Candidate& one) {
-      return rkernel::same_program(one.launch, made);
+      return rkernel::same_program(one.launch, made.launch);
     });
     const auto place = static_cast<std::size_t>(known - result.candidates.begin());
-    const auto seconds = predicted ? std::optional(considered.seconds) : std::nullopt;
+    if (!predicted) made.predicted_seconds.reset();
+    const std::optional<double> seconds = made.predicted_seconds;
     if (known == result.candidates.end()) {
-      result.candidates.push_back(
-          {words_of(shape, choice), seconds, std::move(made), [shape, choice] {
-             return rkernel::ModelInput{nlohmann::json(shape).dump(),
-                                        nlohmann::json(choice).dump()};
-           }});
+      result.candidates.push_back(std::move(made));
     } else if (seconds) {
       // Micro-kernels that are too large for the sizes run as a smaller one does: what the policy
       // takes it for is the best of them.
@@ -133,8 +156,7 @@ rkernel::Choices GeneratedPrograms::candidates(const ContractionRequest& request
     add(shape, choice, predicted);
   });
   if (result.candidates.empty()) {
-    result.none_reason =
-        fmt::format("policy {} has no program for these sizes", name_of(request.policy));
+    result.none_reason = why_none(request);
     return result;
   }
   // The memory of choices holds what plans ask for, not what is compared.
@@ -173,8 +195,9 @@ rkernel::Launch GeneratedPrograms::launch(std::span<const std::int64_t> ints,
 std::string GeneratedPrograms::describe(std::span<const std::int64_t> ints, const Choice& choice,
                                         bool chosen) const {
   const ContractionShape shape = shape_for(choice, ints);
-  return fmt::format("  {} {:.4g} us: {}\n{}", chosen ? "chosen" : "      ", choice.seconds * 1e6,
-                     words_of(shape, choice), terms_of(forms_.context().machine(), shape, choice));
+  return fmt::format("  {} {:.4g} us{}: {}\n{}", chosen ? "chosen" : "      ", choice.seconds * 1e6,
+                     choice.tuned ? " measured by the tuner" : "", words_of(shape, choice),
+                     terms_of(forms_.context().machine(), shape, choice));
 }
 
 }  // namespace dyn::cpu

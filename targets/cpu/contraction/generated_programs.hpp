@@ -22,7 +22,15 @@ class GeneratedPrograms final : public ContractionProvider {
 
   /// The policy's choice, or dyn's own where that has none for these sizes.
   choice::Choice choose(const ContractionRequest& request) const;
+  /// Whether the request's policy, a paper's, has a program of its own for these sizes.
+  bool has_paper_choice(const ContractionRequest& request) const;
+  /// The reason why it has none.
+  std::string why_none(const ContractionRequest& request) const;
   rkernel::Launch launch(std::span<const std::int64_t> ints, const choice::Choice& choice) const;
+  /// The same with its words; `shape`: the choice's form at these sizes.
+  rkernel::Candidate candidate(std::span<const std::int64_t> ints,
+                               const choice::ContractionShape& shape,
+                               const choice::Choice& considered) const;
   /// All that policy Dyn could choose, each with its predicted time.
   void for_each_choice(const ContractionRequest& request,
                        const std::function<void(const choice::Choice&)>& visit) const;

@@ -8,6 +8,7 @@
 #include "src/choice/calibration/json.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
+#include "targets/cpu/tuning/contraction_space.hpp"
 #include "targets/cpu/vendor/cost.hpp"
 
 namespace dyn::cpu {
@@ -82,6 +83,13 @@ std::string ContractionKernel::model_machine() const {
   return nlohmann::json(context().machine()).dump();
 }
 
+std::string ContractionKernel::machine_name() const { return context().machine().name; }
+
+std::unique_ptr<const rkernel::ProgramSpace> ContractionKernel::program_space(
+    const rkernel::PlanRequest& request) const {
+  return make_program_space(forms_, own_, request);
+}
+
 void ContractionKernel::choose_only(const rkernel::PlanRequest& request, Policy policy,
                                     bool remembered) const {
   const std::vector<std::int64_t> ints = forms_.slots().evaluate(request.symbols);
@@ -137,10 +145,16 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
     text += fmt::format("  policy vendor has none: {}\n", library.none_reason);
   }
   const choice::Choice own = own_.choose(wanted);
-  bool is_own = wanted.policy == Policy::Dyn;
-  if (!is_own) {
-    text +=
-        fmt::format("  by policy {}\n{}", name_of(wanted.policy), own_.describe(ints, own, true));
+  bool is_own = wanted.policy == Policy::Dyn && !own.tuned;
+  if (rkernel::uses_micro_kernels(wanted.policy) && wanted.policy != Policy::Oracle &&
+      !own_.has_paper_choice(wanted)) {
+    text += fmt::format("  {}; dyn's own choice runs\n{}", own_.why_none(wanted),
+                        own_.describe(ints, own, true));
+  } else if (own.tuned) {
+    text += "  by the tuning file\n" + own_.describe(ints, own, true);
+  } else if (!is_own) {
+    text += fmt::format("  by policy {}{}\n{}", name_of(wanted.policy), basis_of(wanted.policy),
+                        own_.describe(ints, own, true));
   } else if (context().library_beside_dyn()) {
     const rkernel::Choices library = library_->candidates(wanted);
     if (library.candidates.empty())

@@ -36,6 +36,9 @@ class ContractionKernel final : public rkernel::Kernel {
   void choose_only(const rkernel::PlanRequest& request, rkernel::Policy policy,
                    bool remembered) const override;
   std::string model_machine() const override;
+  std::unique_ptr<const rkernel::ProgramSpace> program_space(
+      const rkernel::PlanRequest& request) const override;
+  std::string machine_name() const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::vector<rkernel::CodeListing> listings_at(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context().isa().name; }

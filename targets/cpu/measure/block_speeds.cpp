@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "src/base/bytes.hpp"
+#include "src/rkernel/tree/strategy.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 
@@ -25,20 +26,24 @@ struct Operands {
 class BlockTimer {
  public:
   BlockTimer(const codegen::Isa& isa, const MainLoopTable& loops,
-             const std::vector<choice::BlockKernel>& blocks, int threads)
+             const std::vector<choice::BlockPlan>& plans, int threads)
       : isa_(isa), loops_(loops) {
-    std::int64_t rows = 1, columns = 1;
-    for (const auto& block : blocks)
-      rows = std::max(rows, block.rows), columns = std::max(columns, block.columns);
+    std::int64_t a = 1, b = 1, c = 1;
+    bool together = false;
+    for (const choice::BlockPlan& plan : plans) {
+      const std::int64_t depth = plan.depths.empty() ? 1 : plan.depths.back();
+      a = std::max(a, plan.block.rows * depth);
+      b = std::max(b, plan.block.columns * depth);
+      c = std::max(c, plan.block.rows * plan.block.columns);
+      together = together || plan.together;
+    }
     // Main loops ask for lines beyond their operands.
     const auto bytes = [](std::int64_t floats) {
       return static_cast<std::size_t>(floats * float_bytes) + (1 << 16);
     };
-    for (int thread = 0; thread < std::min(threads, usable_processors()); ++thread) {
-      operands_.push_back(std::make_unique<Operands>(bytes(rows * measured_depths.back()),
-                                                     bytes(columns * measured_depths.back()),
-                                                     bytes(rows * columns)));
-    }
+    const int most = together ? std::min(threads, usable_processors()) : 1;
+    for (int thread = 0; thread < most; ++thread)
+      operands_.push_back(std::make_unique<Operands>(bytes(a), bytes(b), bytes(c)));
   }
 
   double alone(const choice::BlockKernel& block, std::int64_t depth) const {
@@ -66,19 +71,32 @@ class BlockTimer {
   }
 
  private:
+  MainLoop loop_of(int rows, int columns) const {
+    const auto tile = std::ranges::find(loops_.tiles, Tile{rows, columns});
+    return loops_.functions[static_cast<std::size_t>(tile - loops_.tiles.begin())];
+  }
+
+  // Rows of A lie one after the other, as deep as the whole reduction.
   void run(const choice::BlockKernel& block, std::int64_t depth, std::size_t thread) const {
-    const Tile tile{block.tile_rows, block.tile_columns};
-    const auto index =
-        static_cast<std::size_t>(std::ranges::find(loops_.tiles, tile) - loops_.tiles.begin());
-    const MainLoop loop = loops_.functions[index];
     const Operands& own = *operands_[thread];
     const auto* a = reinterpret_cast<const float*>(own.a.data());
     const auto* b = reinterpret_cast<const float*>(own.b.data());
     auto* c = reinterpret_cast<float*>(own.c.data());
-    for (std::int64_t n = 0; n < block.columns; n += block.tile_columns) {
-      for (std::int64_t m = 0; m < block.rows; m += block.tile_rows) {
-        loop(a + m * depth, depth, b + n * depth, isa_.panel_f32, depth * isa_.panel_f32, depth,
-             c + m * block.columns + n, block.columns, 0, 0, 0);
+    const rkernel::Tiling rows = rkernel::tiling_of(block.rows, block.tile_rows);
+    const std::int64_t step = block.depth > 0 ? std::min(block.depth, depth) : depth,
+                       panel = isa_.panel_f32;
+    for (std::int64_t k = 0; k < depth; k += step) {
+      for (std::int64_t n = 0; n < block.columns; n += block.tile_columns) {
+        std::int64_t m = 0;
+        for (const rkernel::Run& run : {rows.first, rows.second}) {
+          if (run.count == 0) continue;
+          const MainLoop loop = loop_of(static_cast<int>(run.tile), block.tile_columns);
+          for (std::int64_t i = 0; i < run.count; ++i, m += run.tile) {
+            loop(a + m * depth + k, depth, b + n * depth + k * panel, panel, depth * panel,
+                 std::min(step, depth - k), c + m * block.columns + n, block.columns, k > 0 ? 1 : 0,
+                 0, 0);
+          }
+        }
       }
     }
   }
@@ -118,26 +136,16 @@ class BlockTimer {
 
 }  // namespace
 
-double at_depth(const DepthSeconds& seconds, std::int64_t depth) {
-  const auto above = std::ranges::lower_bound(measured_depths, depth);
-  const auto right = std::clamp<std::ptrdiff_t>(
-      above - measured_depths.begin(), 1, static_cast<std::ptrdiff_t>(measured_depths.size()) - 1);
-  const auto r = static_cast<std::size_t>(right), l = r - 1;
-  const double slope =
-      (seconds[r] - seconds[l]) / static_cast<double>(measured_depths[r] - measured_depths[l]);
-  return std::max(0.0, seconds[l] + slope * static_cast<double>(depth - measured_depths[l]));
-}
-
 std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops,
-                                       const std::vector<choice::BlockKernel>& blocks,
-                                       int threads) {
-  const BlockTimer timer(isa, loops, blocks, threads);
+                                       const std::vector<choice::BlockPlan>& plans, int threads) {
+  const BlockTimer timer(isa, loops, plans, threads);
   std::vector<BlockSpeed> speeds;
-  for (const choice::BlockKernel& block : blocks) {
-    BlockSpeed& speed = speeds.emplace_back(BlockSpeed{block, {}, {}});
-    for (std::size_t i = 0; i < measured_depths.size(); ++i) {
-      speed.alone[i] = timer.alone(block, measured_depths[i]);
-      speed.together[i] = timer.together(block, measured_depths[i], speed.alone[i]);
+  for (const choice::BlockPlan& plan : plans) {
+    BlockSpeed& speed = speeds.emplace_back(BlockSpeed{plan});
+    for (const std::int64_t depth : plan.depths) {
+      speed.alone.push_back(timer.alone(plan.block, depth));
+      if (plan.together)
+        speed.together.push_back(timer.together(plan.block, depth, speed.alone.back()));
     }
   }
   return speeds;

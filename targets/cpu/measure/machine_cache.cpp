@@ -25,33 +25,41 @@ using nlohmann::json;
 json as_json(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {
-    const choice::BlockKernel& block = speed.block;
-    blocks.push_back({{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns}},
-                      {"alone", speed.alone},
-                      {"together", speed.together}});
+    const choice::BlockKernel& block = speed.plan.block;
+    blocks.push_back(
+        {{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns, block.depth}},
+         {"depths", speed.plan.depths},
+         {"alone", speed.alone},
+         {"together", speed.together}});
   }
-  return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
+  return {{"name", cpu_name()}, {"blocks", blocks}};
 }
 
 std::vector<BlockSpeed> blocks_from(const json& value) {
   std::vector<BlockSpeed> speeds;
   for (const json& of : value.at("blocks")) {
     const json& block = of.at("block");
-    speeds.push_back({{block.at(0), block.at(1), block.at(2), block.at(3)},
-                      of.at("alone").get<DepthSeconds>(),
-                      of.at("together").get<DepthSeconds>()});
+    auto together = of.at("together").get<std::vector<double>>();
+    const bool has_together = !together.empty();
+    speeds.push_back({{{block.at(0), block.at(1), block.at(2), block.at(3), block.at(4)},
+                       of.at("depths").get<std::vector<std::int64_t>>(),
+                       has_together},
+                      of.at("alone").get<std::vector<double>>(),
+                      std::move(together)});
   }
   return speeds;
 }
 
-bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<choice::BlockKernel>& blocks) {
-  const auto positive = [](const DepthSeconds& seconds) {
-    return std::ranges::all_of(seconds, [](double of) { return of > 0; });
+bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<choice::BlockPlan>& plans) {
+  const auto times = [](const std::vector<double>& seconds, std::size_t wanted) {
+    return seconds.size() == wanted &&
+           std::ranges::all_of(seconds, [](double of) { return of > 0; });
   };
-  return std::ranges::equal(
-      speeds, blocks, [&](const BlockSpeed& speed, const choice::BlockKernel& block) {
-        return speed.block == block && positive(speed.alone) && positive(speed.together);
-      });
+  return std::ranges::equal(speeds, plans,
+                            [&](const BlockSpeed& speed, const choice::BlockPlan& plan) {
+                              return speed.plan == plan && times(speed.alone, plan.depths.size()) &&
+                                     times(speed.together, plan.together ? plan.depths.size() : 0);
+                            });
 }
 
 /// Figures with what they are about.
@@ -191,33 +199,37 @@ std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa,
 }
 
 std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine,
+                                      std::string_view name,
+                                      const std::vector<choice::BlockPlan>& plans,
                                       const std::function<MainLoopTable()>& loops,
                                       const std::string& cache_dir,
                                       rkernel::CompileReport& report) {
   using Blocks = std::vector<BlockSpeed>;
-  const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads,
-                                       codegen::checksum(cpu_name() + codegen::code_stamp()));
-  const std::vector<choice::BlockKernel> wanted = choice::block_kernels(machine);
+  if (std::ranges::all_of(plans, [](const choice::BlockPlan& plan) { return plan.depths.empty(); }))
+    return measure_blocks(isa, {}, plans, machine.threads);
+  const std::string file =
+      fmt::format("blocks-{}-{}-{}-{:016x}.json", name, isa.name, machine.threads,
+                  codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) -> std::optional<Blocks> {
     const std::string measured_on = value.at("name");
     Blocks blocks = blocks_from(value);
-    if (measured_on == cpu_name() && fits(blocks, wanted)) return blocks;
+    if (measured_on == cpu_name() && fits(blocks, plans)) return blocks;
     report.warnings.push_back(
         fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'",
-                    cache_dir, name, measured_on, cpu_name()));
+                    cache_dir, file, measured_on, cpu_name()));
     return std::nullopt;
   };
   const auto make = [&] {
     const auto start = std::chrono::steady_clock::now();
     const MainLoopTable table = loops();
-    Blocks blocks = measure_blocks(isa, table, wanted, machine.threads);
+    Blocks blocks = measure_blocks(isa, table, plans, machine.threads);
     report.measure_seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Made<Blocks>{std::move(blocks), true};
   };
-  return kept_figures<Blocks>(name, cache_dir, read, make, [&](const std::string& why) {
+  return kept_figures<Blocks>(file, cache_dir, read, make, [&](const std::string& why) {
     report.warnings.push_back(
-        fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
+        fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, file, why));
   });
 }
 

@@ -55,8 +55,9 @@ std::string copies_of(const GpuAttentionClass& shape_class) {
 class PlannedAttention final : public GpuAttentionKernel {
  public:
   PlannedAttention(const Problem& problem, const GpuMachine& machine, DType compute,
-                   bool allow_tf32, const std::string& target_name)
+                   bool allow_tf32, const std::string& target_name, rkernel::Policy policy)
       : GpuAttentionKernel(target_name),
+        policy_(policy),
         problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
         slots_(*problem_),
@@ -90,41 +91,35 @@ class PlannedAttention final : public GpuAttentionKernel {
   }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
-    rkernel::Launch launch;
-    launch.ints = slots_.evaluate(request.symbols);
-    const GpuAttention shape = sizes_of(launch.ints);
-    const Chosen chosen = choose(shape, launch.ints);
-    const GpuAttentionTile& tile = manifest_.classes()[chosen.index].tile;
-    const std::int64_t m_blocks = ceil_div(shape.rows(), tile.block_m),
-                       n_blocks = ceil_div(shape.width, tile.width);
-    const choice::GpuKeyParts& parts = chosen.keys.parts;
-    launch.tickets = shape.batch * m_blocks * n_blocks * parts.count;
-    const double scale = problem_->attention->scale != 0
-                             ? problem_->attention->scale
-                             : 1 / std::sqrt(static_cast<double>(shape.depth));
-    const auto set = [&](int slot, std::int64_t value) {
-      if (slot != codegen::SlotTable::none) launch.ints[static_cast<std::size_t>(slot)] = value;
-    };
-    set(grid_.m_blocks, m_blocks);
-    set(grid_.n_blocks, n_blocks);
-    set(grid_.tickets, launch.tickets);
-    set_head_slots(grid_.heads, shape.heads, launch.ints);
-    set(grid_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
-    set(grid_.parts, parts.count);
-    set(grid_.span, parts.count > 1
-                        ? parts.span
-                        : std::max<std::int64_t>(1, ceil_div(shape.keys, tile.block_keys())));
-    if (parts.count > 1)
-      launch.shared_bytes =
-          PartMemory::bytes(launch.tickets, static_cast<std::size_t>(tile.part_bytes()));
-    launch.grid.function = function_at(chosen.index);
-    launch.grid.blocks = std::min(
-        launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
-    launch.grid.threads = tile.threads();
-    launch.grid.shared_bytes = tile.shared_bytes();
-    launch.predicted_seconds = chosen.keys.seconds;
-    count_work(shape, launch);
-    return launch;
+    std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuAttention shape = sizes_of(ints);
+    const Considered chosen = choose(shape, ints);
+    return launch_of(shape, chosen, std::move(ints));
+  }
+
+  /// Dyn's; no paper defines attention.
+  rkernel::Choices choices(const rkernel::PlanRequest& request,
+                           rkernel::Policy policy) const override {
+    if (policy != rkernel::Policy::Dyn)
+      return {{}, 0, rkernel::undefined_reason(policy, "attention")};
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuAttention shape = sizes_of(ints);
+    if (shape.batch * shape.rows() * shape.width == 0)
+      return {{}, 0, "there is nothing to compute: the output is empty"};
+    const std::size_t chosen = choose(shape, ints).index;
+    rkernel::Choices choices;
+    for_each_considered(shape, ints, [&](const Considered& one) {
+      if (one.index == chosen) choices.chosen = choices.candidates.size();
+      rkernel::Launch launch = launch_of(shape, one, ints);
+      choices.candidates.push_back(
+          {text_of(one, launch.tickets), one.keys.seconds, std::move(launch)});
+    });
+    return choices;
+  }
+
+  void choose_only(const rkernel::PlanRequest& request, rkernel::Policy, bool) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    choose(sizes_of(ints), ints);
   }
 
   std::string explain(const rkernel::PlanRequest& request) const override {
@@ -138,6 +133,7 @@ class PlannedAttention final : public GpuAttentionKernel {
         manifest_.heads() < 0 ? "" : fmt::format(" in each of {} heads", shape.heads), shape.keys,
         shape.depth, shape.width, shape.causal ? ", causal" : "", machine_.multiprocessors,
         machine_.product, choice::origin_of_times(machine_));
+    if (policy_ != rkernel::Policy::Dyn) text += rkernel::no_choice_text(policy_, "attention");
     for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
       const GpuAttentionClass& shape_class = manifest_.classes()[index];
       const GpuAttentionTile& tile = shape_class.tile;
@@ -220,23 +216,74 @@ class PlannedAttention final : public GpuAttentionKernel {
                                     shape_class.shares_rows);
   }
 
-  struct Chosen {
+  struct Considered {
     std::size_t index = 0;  ///< of the class
     choice::GpuKeyChoice keys;
   };
-  /// The cheapest class; ties go to the earlier one.
-  Chosen choose(const GpuAttention& shape, std::span<const std::int64_t> ints) const {
-    std::optional<Chosen> best;
+  template <class Visit>
+  void for_each_considered(const GpuAttention& shape, std::span<const std::int64_t> ints,
+                           const Visit& visit) const {
     for (const std::size_t index : manifest_.classes_for(slots_, ints)) {
       const GpuAttentionClass& shape_class = manifest_.classes()[index];
       if (occupancy_of(shape_class.tile).blocks == 0) continue;
-      const choice::GpuKeyChoice keys = key_choice(shape, shape_class);
-      if (!best || keys.seconds < best->keys.seconds) best = Chosen{index, keys};
+      visit(Considered{index, key_choice(shape, shape_class)});
     }
+  }
+  /// The cheapest class; ties go to the earlier one.
+  Considered choose(const GpuAttention& shape, std::span<const std::int64_t> ints) const {
+    std::optional<Considered> best;
+    for_each_considered(shape, ints, [&](const Considered& one) {
+      if (!best || one.keys.seconds < best->keys.seconds) best = one;
+    });
     if (!best)
       throw Error(ErrorKind::internal,
                   "no tile of " + problem_->name + " fits " + machine_.product);
     return *best;
+  }
+
+  rkernel::Launch launch_of(const GpuAttention& shape, const Considered& chosen,
+                            std::vector<std::int64_t> ints) const {
+    rkernel::Launch launch;
+    launch.ints = std::move(ints);
+    const GpuAttentionTile& tile = manifest_.classes()[chosen.index].tile;
+    const std::int64_t m_blocks = ceil_div(shape.rows(), tile.block_m),
+                       n_blocks = ceil_div(shape.width, tile.width);
+    const choice::GpuKeyParts& parts = chosen.keys.parts;
+    launch.tickets = shape.batch * m_blocks * n_blocks * parts.count;
+    const double scale = problem_->attention->scale != 0
+                             ? problem_->attention->scale
+                             : 1 / std::sqrt(static_cast<double>(shape.depth));
+    const auto set = [&](int slot, std::int64_t value) {
+      if (slot != codegen::SlotTable::none) launch.ints[static_cast<std::size_t>(slot)] = value;
+    };
+    set(grid_.m_blocks, m_blocks);
+    set(grid_.n_blocks, n_blocks);
+    set(grid_.tickets, launch.tickets);
+    set_head_slots(grid_.heads, shape.heads, launch.ints);
+    set(grid_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
+    set(grid_.parts, parts.count);
+    set(grid_.span, parts.count > 1
+                        ? parts.span
+                        : std::max<std::int64_t>(1, ceil_div(shape.keys, tile.block_keys())));
+    if (parts.count > 1)
+      launch.shared_bytes =
+          PartMemory::bytes(launch.tickets, static_cast<std::size_t>(tile.part_bytes()));
+    launch.grid.function = function_at(chosen.index);
+    launch.grid.blocks = std::min(
+        launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
+    launch.grid.threads = tile.threads();
+    launch.grid.shared_bytes = tile.shared_bytes();
+    launch.predicted_seconds = chosen.keys.seconds;
+    count_work(shape, launch);
+    return launch;
+  }
+
+  std::string text_of(const Considered& one, std::int64_t blocks) const {
+    const GpuAttentionClass& shape_class = manifest_.classes()[one.index];
+    const auto parts = one.keys.parts.count;
+    return fmt::format("{}{}, copies {}; {} blocks", shape_class.tile.to_string(),
+                       parts == 1 ? "" : fmt::format(", keys of {} blocks", parts),
+                       copies_of(shape_class), blocks);
   }
 
   static void count_work(const GpuAttention& shape, rkernel::Launch& launch) {
@@ -249,6 +296,7 @@ class PlannedAttention final : public GpuAttentionKernel {
                    keys * (depth * shape.key_element_bytes + width * shape.value_element_bytes);
   }
 
+  rkernel::Policy policy_;
   std::shared_ptr<const Problem> problem_;
   GpuMachine machine_;
   codegen::SlotTable slots_;
@@ -262,10 +310,11 @@ class PlannedAttention final : public GpuAttentionKernel {
 std::optional<GpuAttentionKernel::Draft> GpuAttentionKernel::draft(const Problem& problem,
                                                                    const GpuMachine& machine,
                                                                    DType compute, bool allow_tf32,
-                                                                   const std::string& target_name) {
+                                                                   const std::string& target_name,
+                                                                   rkernel::Policy policy) {
   if (!can_attend(problem) || !is_float(compute)) return std::nullopt;
-  auto kernel =
-      std::make_unique<PlannedAttention>(problem, machine, compute, allow_tf32, target_name);
+  auto kernel = std::make_unique<PlannedAttention>(problem, machine, compute, allow_tf32,
+                                                   target_name, policy);
   if (kernel->has_no_classes()) return std::nullopt;
   return Draft(std::move(kernel));
 }

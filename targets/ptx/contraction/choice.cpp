@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "src/choice/gpu/micro_kernels.hpp"
-#include "src/choice/policies/paper_policy.hpp"
+#include "src/choice/policies/shared/paper_policy.hpp"
 
 namespace dyn::ptx {
 
@@ -22,8 +22,8 @@ struct TilePolicies::Paper {
       : kernels(machine, tiles, form, allowed),
         pairs(allowed),
         choice(choice::make_paper_policy(
-            policy, kernels, 1,
-            allowed.empty() ? choice::Partition::Whole : choice::Partition::Regions)) {}
+            policy, kernels,
+            {allowed.empty() ? choice::Regions::Whole : choice::Regions::Two, 1})) {}
 
   /// In the order of tickets.
   std::vector<GpuRegion> regions_of(const choice::KernelProgram& program) const {

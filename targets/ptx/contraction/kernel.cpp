@@ -19,6 +19,8 @@
 #include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
+#include "targets/ptx/tuning/contraction_space.hpp"
+#include "targets/ptx/tuning/tuned_programs.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -113,18 +115,45 @@ std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachi
   return pairs;
 }
 
+// What code and choices of a problem depend on, whatever its names and dims.
+std::string structure_of(const Problem& problem) {
+  const auto& window = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
+  return codegen::structure_key(problem, codegen::SlotTable(problem)) +
+         (window ? window_layout(*window).key() : "");
+}
+
+std::vector<TunedGpuProgram> tuned_for(const Problem& problem, const rkernel::Tuning* tuning) {
+  if (tuning == nullptr) return {};
+  return programs_for(*tuning, structure_of(problem));
+}
+
+std::vector<GpuTile> tiles_in(const std::vector<TunedGpuProgram>& programs,
+                              const std::vector<GpuTile>& every) {
+  std::vector<GpuTile> tiles;
+  for (const TunedGpuProgram& each : programs) {
+    for (const GpuTile& tile : each.program.tiles) {
+      if (std::ranges::find(every, tile) != every.end()) tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+
 class GpuContractionKernel final : public ContractionKernel {
  public:
   GpuContractionKernel(const Problem& problem, const GpuMachine& machine,
                        const Candidates& candidates, Policy policy, bool shares,
-                       const std::string& target_name)
+                       const std::string& target_name, const rkernel::Tuning* tuning)
       : ContractionKernel(target_name),
         problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
         policy_(TilePolicies::acting(policy)),
         shares_(shares),
+        tuned_(tuned_for(problem, tuning)),
         manifest_(*problem_, candidates.tiles,
-                  useful_pairs(*problem_, machine, candidates.tiles, candidates.pairs)),
+                  useful_pairs(*problem_, machine, candidates.tiles, candidates.pairs),
+                  tuned_.empty()
+                      ? std::vector<GpuTile>()
+                      : tiles_in(tuned_, every_tile(problem, machine, candidates.tiles))),
         slots_(*problem_),
         grid_(add_grid_slots(slots_, *problem_, manifest_.splits())),
         pair_slots_(*problem_),
@@ -141,6 +170,7 @@ class GpuContractionKernel final : public ContractionKernel {
                          operand.strides[static_cast<std::size_t>(n)].constant() != 0;
       if (i != a && i != b && dense) epilogue_bytes_ += static_cast<double>(size_of(operand.dtype));
     }
+    if (tuning != nullptr) take_tuned(*tuning);
   }
 
   std::vector<codegen::KernelSource> sources() const override {
@@ -190,20 +220,50 @@ class GpuContractionKernel final : public ContractionKernel {
     if (shape.batch * shape.m * shape.n == 0)
       return {{}, 0, "there is nothing to compute: the output is empty"};
     const MetContraction met = met_at(shape, ints);
-    const GpuProgram choice = policies_.choose(policy, met);
+    const std::optional<GpuProgram> tuned =
+        policy == Policy::Dyn ? tuned_choice(ints) : std::nullopt;
+    const GpuProgram choice = tuned ? *tuned : policies_.choose(policy, met);
+    std::vector<ConsideredProgram> all = policies_.considered(policy, met);
+    if (tuned && std::ranges::find(all, tuned->regions, &ConsideredProgram::regions) == all.end())
+      all.push_back({tuned->regions, tuned->seconds});
+    const TunedSizes sizes = tuned_sizes(shape, ints);
     rkernel::Choices choices;
-    for (ConsideredProgram& considered : policies_.considered(policy, met)) {
-      const double seconds =
-          choice::gpu_program_cost(machine_, met.for_tile, manifest_.tiles(), considered.regions);
+    for (ConsideredProgram& considered : all) {
+      const double seconds = choice::gpu_program_cost(machine_, met.for_tile, manifest_.all_tiles(),
+                                                      considered.regions);
       if (considered.regions == choice.regions) choices.chosen = choices.candidates.size();
       const GpuProgram program{std::move(considered.regions), seconds};
       rkernel::Launch launch = launch_of(program, ints);
-      std::string text =
-          program_text(manifest_.tiles(), program.regions, met, launch.tickets, launch.grid.blocks);
-      choices.candidates.push_back({std::move(text), considered.seconds, std::move(launch)});
+      std::string text = program_text(manifest_.all_tiles(), program.regions, met, launch.tickets,
+                                      launch.grid.blocks);
+      choices.candidates.push_back({std::move(text), considered.seconds, std::move(launch),
+                                    [this, sizes, regions = program.regions] {
+                                      return model_input_of(sizes,
+                                                            {manifest_.all_tiles(), regions});
+                                    }});
     }
     return choices;
   }
+
+  std::unique_ptr<const rkernel::ProgramSpace> program_space(
+      const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuContraction shape = sizes_of(ints);
+    if (shape.batch * shape.m * shape.n == 0) return nullptr;
+    choice::GpuPrograms programs{manifest_.tiles(), manifest_.tiles().size(), {}, false};
+    for (const GpuTile& tile : every_tile(*problem_, machine_, manifest_.tiles())) {
+      if (std::ranges::find(programs.tiles, tile) == programs.tiles.end())
+        programs.tiles.push_back(tile);
+    }
+    const MetContraction met = met_at(shape, ints);
+    if (met.pairs) programs.pairs = manifest_.pairs();
+    programs.split = met.split;
+    return make_program_space(
+        machine_, std::move(programs), tuned_sizes(shape, ints),
+        [this, shape, ints](const GpuTile& tile) { return shape_for(tile, shape, ints); });
+  }
+
+  std::string machine_name() const override { return machine_.product; }
 
   void choose_only(const rkernel::PlanRequest& request, Policy policy,
                    bool remembered) const override {
@@ -219,9 +279,13 @@ class GpuContractionKernel final : public ContractionKernel {
     const MetContraction met = met_at(sizes_of(ints), ints);
     const std::string by =
         policy_ == Policy::Dyn ? "" : "  by policy " + std::string(name_of(policy_)) + "\n";
-    return by + explain_choice(machine_, manifest_.tiles(), met,
-                               policies_.considered(Policy::Dyn, met),
-                               remembered_choice(ints).regions);
+    const std::optional<GpuProgram> tuned =
+        policy_ == Policy::Dyn ? tuned_choice(ints) : std::nullopt;
+    std::vector<ConsideredProgram> considered = policies_.considered(Policy::Dyn, met);
+    if (tuned) considered.push_back({tuned->regions, tuned->seconds});
+    return by + (tuned ? "  by the tuning file\n" : "") +
+           explain_choice(machine_, manifest_.all_tiles(), met, std::move(considered),
+                          remembered_choice(ints).regions);
   }
 
   std::string describe() const override {
@@ -350,9 +414,44 @@ class GpuContractionKernel final : public ContractionKernel {
     const GpuContraction shape = sizes_of(ints);
     const ProgramKey key(shape, vectors_of(ints));
     if (auto known = memory_.find(key)) return *std::move(known);
-    GpuProgram program = policies_.choose(policy_, met_at(shape, ints));
+    std::optional<GpuProgram> tuned;
+    if (policy_ == Policy::Dyn) tuned = tuned_choice(ints);
+    GpuProgram program = tuned ? *std::move(tuned) : policies_.choose(policy_, met_at(shape, ints));
     memory_.insert(key, program);
     return program;
+  }
+
+  TunedSizes tuned_sizes(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
+    return {structure_of(*problem_), shape, vectors_of(ints)};
+  }
+
+  // None where the tuning file has no program for exactly these sizes.
+  std::optional<GpuProgram> tuned_choice(std::span<const std::int64_t> ints) const {
+    if (tuned_.empty()) return std::nullopt;
+    const ProgramKey key(sizes_of(ints), vectors_of(ints));
+    const bool runs_pairs = manifest_.runs_pairs(slots_, ints);
+    for (const TunedGpuProgram& each : tuned_) {
+      if (ProgramKey(each.sizes.shape, each.sizes.vectors).words() == key.words() &&
+          (each.program.regions.size() == 1 || runs_pairs))
+        return GpuProgram{each.program.regions, each.seconds};
+    }
+    return std::nullopt;
+  }
+
+  // Regions of tuned programs name the manifest's tiles from now on.
+  void take_tuned(const rkernel::Tuning& tuning) {
+    const std::vector<GpuTile>& tiles = manifest_.all_tiles();
+    const choice::GpuPrograms programs{tiles, manifest_.tiles().size(), manifest_.pairs(),
+                                       shares_ && manifest_.splits()};
+    for (TunedGpuProgram& each : tuned_) {
+      for (GpuRegion& region : each.program.regions) {
+        const auto place = std::ranges::find(tiles, each.program.tiles.at(region.tile));
+        region.tile = static_cast<std::size_t>(place - tiles.begin());
+      }
+      const std::string wrong =
+          choice::gpu_illegality(programs, each.sizes.shape, each.program.regions);
+      if (!wrong.empty()) throw rkernel::broken_program(tuning, each.number, wrong);
+    }
   }
 
   // Tickets of the regions one after another; a region's slots say where its own end.
@@ -366,7 +465,7 @@ class GpuContractionKernel final : public ContractionKernel {
     std::int64_t tickets = 0;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       const auto& [tile_index, m0, m, n0, n, split] = regions[i];
-      const GpuTile& tile = manifest_.tiles()[tile_index];
+      const GpuTile& tile = manifest_.all_tiles()[tile_index];
       const GridSlots& grid = pair ? pair_grid_[i] : grid_;
       const std::int64_t m_blocks = ceil_div(m, tile.block_m), n_blocks = ceil_div(n, tile.block_n);
       const std::int64_t steps = ceil_div(shape.k, tile.block_k),
@@ -389,7 +488,7 @@ class GpuContractionKernel final : public ContractionKernel {
   std::size_t class_of(const std::vector<GpuRegion>& regions,
                        std::span<const std::int64_t> ints) const {
     if (regions.size() == 1)
-      return manifest_.class_for(manifest_.tiles().at(regions.front().tile), slots_, ints);
+      return manifest_.class_for(manifest_.all_tiles().at(regions.front().tile), slots_, ints);
     return manifest_
         .class_for(choice::GpuPair{regions.front().tile, regions.back().tile}, slots_, ints)
         .value();
@@ -398,7 +497,7 @@ class GpuContractionKernel final : public ContractionKernel {
   // Memory for the sums of tiles that blocks share.
   std::size_t sums_bytes(const GpuRegion& region, const GpuContraction& shape) const {
     if (region.split.tiles == 0) return 0;
-    const GpuTile& tile = manifest_.tiles()[region.tile];
+    const GpuTile& tile = manifest_.all_tiles()[region.tile];
     return FixUp::bytes(region.split.blocks(ceil_div(shape.k, tile.block_k)), region.split.tiles,
                         std::int64_t{tile.block_m} * tile.block_n);
   }
@@ -418,7 +517,8 @@ class GpuContractionKernel final : public ContractionKernel {
     launch.shared_bytes = sums_bytes(program.regions.front(), shape);
     std::vector<GpuTile> tiles;
     for (const GpuRegion& region : program.regions)
-      tiles.push_back(emitted_tile(manifest_.classes()[chosen], manifest_.tiles()[region.tile]));
+      tiles.push_back(
+          emitted_tile(manifest_.classes()[chosen], manifest_.all_tiles()[region.tile]));
     launch.grid.blocks =
         std::min(launch.tickets, std::int64_t{machine_.multiprocessors} *
                                      choice::program_occupancy(machine_, tiles).blocks);
@@ -439,6 +539,7 @@ class GpuContractionKernel final : public ContractionKernel {
   GpuMachine machine_;
   Policy policy_;
   bool shares_;
+  std::vector<TunedGpuProgram> tuned_;
   ContractionManifest manifest_;
   codegen::SlotTable slots_;
   GridSlots grid_;
@@ -470,12 +571,12 @@ std::optional<ContractionKernel::Draft> ContractionKernel::draft(const Problem& 
 std::optional<ContractionKernel::Draft> ContractionKernel::draft(
     const Problem& problem, const GpuMachine& machine, DType compute,
     const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
-    const std::vector<choice::GpuPair>& pairs, bool shares) {
+    const std::vector<choice::GpuPair>& pairs, bool shares, const rkernel::Tuning* tuning) {
   if (!supported(problem, compute)) return std::nullopt;
   const Candidates candidates = candidates_of(problem, machine, tiles, pairs);
   if (candidates.tiles.empty()) return std::nullopt;
   return Draft(std::make_unique<GpuContractionKernel>(problem, machine, candidates, policy, shares,
-                                                      target_name));
+                                                      target_name, tuning));
 }
 
 }  // namespace dyn::ptx

@@ -8,6 +8,7 @@
 
 #include "src/choice/gpu/programs.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/rkernel/target/tuning.hpp"
 #include "targets/llvm/problem/kernel_draft.hpp"
 #include "targets/ptx/lowering/device_kernel.hpp"
 
@@ -27,14 +28,15 @@ class ContractionKernel : public DeviceKernel {
                                     bool allow_tf32, const std::string& target_name);
   /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many
   /// problems. `policy` chooses in plan(); Vendor and Oracle choose as Dyn. `pairs`: tiles for
-  /// programs of two regions (gpu_pairs()). `shares`: programs may be of shared tiles.
+  /// programs of two regions (gpu_pairs()). `shares`: programs may be of shared tiles. `tuning`:
+  /// programs that policy Dyn takes; nullptr: none. Throws Error(user) for those without code.
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine, DType compute,
                                     const std::vector<choice::GpuTile>& tiles,
                                     const std::string& target_name,
                                     rkernel::Policy policy = rkernel::Policy::Dyn,
                                     const std::vector<choice::GpuPair>& pairs = {},
-                                    bool shares = true);
+                                    bool shares = true, const rkernel::Tuning* tuning = nullptr);
 
  protected:
   using DeviceKernel::DeviceKernel;

@@ -39,7 +39,8 @@ bool may_be_unit(graph::Dim stride) {
 }  // namespace
 
 ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles,
-                                         const std::vector<choice::GpuPair>& pairs)
+                                         const std::vector<choice::GpuPair>& pairs,
+                                         const std::vector<GpuTile>& tuned)
     : problem_(problem) {
   const rkernel::Contraction& contraction = *problem.contraction;
   const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
@@ -65,6 +66,12 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     tiles_.push_back(tile);
   }
   for (const choice::GpuPair& pair : pairs) add_pair(pair);
+  all_tiles_ = tiles_;
+  for (const GpuTile& tile : tuned) {
+    if (std::ranges::find(all_tiles_, tile) != all_tiles_.end()) continue;
+    add_classes(tile, classes_);
+    all_tiles_.push_back(tile);
+  }
 }
 
 BOrder ContractionManifest::b_order(const GpuTile& tile) const {

@@ -20,11 +20,16 @@ class ContractionManifest {
  public:
   static constexpr std::size_t most_classes = 32;
 
-  /// `pairs` holds indices into `tiles`. Pairs for which there is no room are left out.
+  /// `pairs` holds indices into `tiles`. Pairs for which there is no room are left out. `tuned`:
+  /// tiles of tuned programs, which have classes beyond most_classes.
   ContractionManifest(const rkernel::Problem& problem, const std::vector<choice::GpuTile>& tiles,
-                      const std::vector<choice::GpuPair>& pairs = {});
+                      const std::vector<choice::GpuPair>& pairs = {},
+                      const std::vector<choice::GpuTile>& tuned = {});
 
+  /// The candidates.
   const std::vector<choice::GpuTile>& tiles() const noexcept { return tiles_; }
+  /// The candidates, and tiles of tuned programs behind them.
+  const std::vector<choice::GpuTile>& all_tiles() const noexcept { return all_tiles_; }
   const std::vector<choice::GpuPair>& pairs() const noexcept { return pairs_; }
   /// True where a launch with these values stores outputs in vectors.
   bool vector_outputs(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
@@ -73,7 +78,7 @@ class ContractionManifest {
   bool splits_ = false;
   VectorOutputs outputs_ = VectorOutputs::Never;
   bool k_first_ = false;  ///< B lies along K rather than along N
-  std::vector<choice::GpuTile> tiles_;
+  std::vector<choice::GpuTile> tiles_, all_tiles_;
   std::vector<choice::GpuPair> pairs_;
   std::vector<GpuContractionClass> classes_;
 };

@@ -7,6 +7,7 @@
 
 #include "src/choice/gpu/micro_kernels.hpp"
 #include "src/choice/gpu/wave.hpp"
+#include "src/choice/policies/vortex/vortex.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/support/relative.hpp"
 
@@ -81,7 +82,7 @@ TEST_CASE("seconds of a GPU's micro-kernels are those of its waves, at every dep
         CHECK(kernels.wave_seconds(i, k) * (1 + rounding) >= kernels.task_seconds(i, k));
         const ProductShape two_waves{1, tile.block_m * (kernels.blocks_per_wave(i) + 1),
                                      tile.block_n, k};
-        CHECK(kernels.vortex_seconds(i, two_waves) ==
+        CHECK(vortex_seconds(kernels, i, two_waves) ==
               dyn::testing::relative(2 * vortex_wave(full)).epsilon(rounding));
       }
     }

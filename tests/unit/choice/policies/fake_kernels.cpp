@@ -3,21 +3,6 @@
 #include <cmath>
 
 namespace dyn::rkernel::testing {
-namespace {
-
-std::int64_t blocks_along(std::int64_t extent, std::int64_t block) {
-  return extent / block + (extent % block != 0 ? 1 : 0);
-}
-
-}  // namespace
-
-double FakeKernels::vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const {
-  const choice::MicroKernel block = kernels_.at(kernel).block;
-  const std::int64_t blocks =
-      shape.batch * blocks_along(shape.m, block.m) * blocks_along(shape.n, block.n);
-  return static_cast<double>(blocks) * task_seconds(kernel, shape.k);
-}
-
 FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel) {
   const auto upto = [&](int most) {
     return 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(most));
@@ -35,6 +20,7 @@ FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel) {
     kernel.crowd = factor(random) + 0.3;
     kernel.ratio = 4 * factor(random) * area / (area + 500);
     kernel.resident = upto(3);
+    kernel.lowest = static_cast<std::size_t>(upto(4));
     kernels.push_back(kernel);
   }
   return {static_cast<int>(upto(12)), std::move(kernels)};

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "src/choice/policies/paper_policy.hpp"
+#include "src/choice/policies/shared/paper_policy.hpp"
 
 namespace dyn::rkernel::testing {
 
@@ -15,6 +15,7 @@ struct FakeKernel {
   double crowd = 1;           ///< factor on the time while all units have a block
   double ratio = 1;           ///< compute to memory
   std::int64_t resident = 1;  ///< blocks of one unit
+  std::size_t lowest = 0;     ///< strategy of layer 0
 };
 
 class FakeKernels final : public choice::MicroKernels {
@@ -39,8 +40,14 @@ class FakeKernels final : public choice::MicroKernels {
   double compute_to_memory(std::size_t kernel, std::int64_t) const override {
     return kernels_.at(kernel).ratio;
   }
-  /// Blocks, one after the other.
-  double vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const override;
+  double vortex_block_seconds(std::size_t kernel, std::int64_t k) const override {
+    const FakeKernel& own = kernels_.at(kernel);
+    return own.fixed + own.step * static_cast<double>((k + own.block.k - 1) / own.block.k);
+  }
+  double vortex_least_rate(std::size_t kernel) const override {
+    return kernels_.at(kernel).step / static_cast<double>(kernels_.at(kernel).block.k);
+  }
+  std::size_t lowest_layer(std::size_t kernel) const override { return kernels_.at(kernel).lowest; }
 
  private:
   int units_;

@@ -71,6 +71,11 @@ TEST_CASE("--dims: what is malformed is a user error that quotes the text") {
   }
 }
 
+TEST_CASE("values: what is wrong is said without where") {
+  CHECK(dyn::cli::parse_values("1,4..8*2") == Values{1, 4, 8});
+  CHECK_THROWS_WITH_AS(dyn::cli::parse_values("5..3"), "the range is empty", dyn::Error);
+}
+
 TEST_CASE("--dims: several multiply, the last one varying fastest") {
   const dyn::cli::DimValues dims[] = {{"B", {1, 8}}, {"S", {2, 3, 5}}};
   const auto combinations = dyn::cli::product(dims);

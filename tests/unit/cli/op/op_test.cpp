@@ -15,14 +15,11 @@
 #include "src/cli/op/operand.hpp"
 #include "src/cli/op/peer_process.hpp"
 #include "src/cli/op/slices.hpp"
-#include "src/cli/op/suite.hpp"
 #include "tests/support/seed.hpp"
-#include "tests/unit/cli/input/temporary_file.hpp"
 
 using namespace dyn::cli;
 using dyn::DType;
 using dyn::geometric_mean;
-using dyn::testing::TemporaryFile;
 
 namespace {
 
@@ -63,76 +60,6 @@ TEST_CASE("op: broken types are quoted") {
   CHECK(contains(message_of([] { parse_attribute("axis"); }), "--attr axis"));
   CHECK(contains(message_of([] { shape_of({false, DType::f32, {"M"}}, {{"N", 1}}); }),
                  "dim M has no value"));
-}
-
-TEST_CASE("op: suites") {
-  const TemporaryFile constant("# comment\n\nM N K # columns\n 5 768 2304\n16 1 9\n");
-  const auto cases = read_suite(constant.path);
-  REQUIRE(cases.size() == 2);
-  CHECK(cases[0].values == DimMap{{"M", 5}, {"N", 768}, {"K", 2304}});
-  CHECK(to_string(cases[0].problem.operands) == "f32[M,2304] x const f32[2304,768]");
-  CHECK(shape_of(cases[1].problem.operands[1], cases[1].values) == dyn::Shape{9, 1});
-
-  const TemporaryFile fresh("M N K TA TB\n5 7 9 N T\n5 7 9 T N\n");
-  const auto both = read_suite(fresh.path);
-  REQUIRE(both.size() == 2);
-  CHECK(to_string(both[0].problem.operands) == "f32[M,K] x f32[N,K]");
-  CHECK(both[0].problem.attributes ==
-        std::vector<std::pair<std::string, std::string>>{{"transpose_b", "true"}});
-  CHECK(shape_of(both[1].problem.operands[0], both[1].values) == dyn::Shape{9, 5});
-}
-
-TEST_CASE("op: broken suites name file, line and text") {
-  struct Case {
-    const char* text;
-    const char* part;
-  };
-  const Case cases[] = {
-      {"M N K\n5 7\n", ":2: expected 3 words"},
-      {"M N K\n5 7 x9\n", ":2: K is \"x9\""},
-      {"M N K\n5 -7 9\n", ":2: N is \"-7\""},
-      {"#\nA B\n5 7\n", ":2: the columns"},
-      {"M N K TA TB\n5 7 9 N Q\n", "  5 7 9 N Q"},
-      {"M N K\n", "no problem"},
-      {"IC IH IW OC KH KW\n1 1 1 1 1 1\n", ":1: the columns must be"},
-      {"IC IH IW OC KH KW SH SW PT PL PB PR G\n3 1 1 4 1 1 1 1 0 0 0 0 2\n",
-       "G is 2, which does not divide IC"},
-  };
-  for (const Case& test : cases) {
-    CAPTURE(test.text);
-    const TemporaryFile file(test.text);
-    const std::string message = message_of([&] { read_suite(file.path); });
-    CAPTURE(message);
-    CHECK(contains(message, file.path));
-    CHECK(contains(message, test.part));
-  }
-  CHECK(
-      contains(message_of([] { read_suite("/nonexistent/suite.txt"); }), "/nonexistent/suite.txt"));
-}
-
-TEST_CASE("op: the suites of the project can be read") {
-  for (const char* name : {"transformer", "cnn", "gnn", "deepbench"}) {
-    const auto cases =
-        read_suite(fmt::format("{}/tests/bench/suites/gemm-{}.txt", DYN_SOURCE_DIR, name));
-    CHECK(cases.size() > 30);
-    CHECK(result_of(cases[0].problem, cases[0].values).shape ==
-          dyn::Shape{cases[0].values.at("M"), cases[0].values.at("N")});
-  }
-}
-
-TEST_CASE("op: suites of convolutions, of which the batch may be free") {
-  for (const char* name : {"cnn", "deepbench"}) {
-    auto cases = read_suite(fmt::format("{}/tests/bench/suites/conv-{}.txt", DYN_SOURCE_DIR, name));
-    CHECK(cases.size() > 30);
-    CHECK(cases[0].values.contains("N") == (name == std::string("deepbench")));
-  }
-  const TemporaryFile file(
-      "N IC IH IW OC KH KW SH SW PT PL PB PR G\n2 6 9 8 4 3 5 2 1 1 0 1 4 2\n");
-  const auto cases = read_suite(file.path);
-  REQUIRE(cases.size() == 1);
-  CHECK(cases[0].problem.operands[0].dims == std::vector<std::string>{"N", "IH", "IW", "6"});
-  CHECK(shape_of(cases[0].problem.operands[1], {}) == dyn::Shape{3, 5, 3, 4});
-  CHECK(result_of(cases[0].problem, cases[0].values).shape == dyn::Shape{2, 5, 8, 4});
 }
 
 TEST_CASE("op: peers") {

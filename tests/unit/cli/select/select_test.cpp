@@ -9,11 +9,14 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/cli/op/op_cases.hpp"
+#include "src/cli/op/op_model.hpp"
 #include "src/cli/select/compare.hpp"
 #include "src/cli/select/policy_list.hpp"
 #include "src/cli/select/random_shapes.hpp"
 #include "src/cli/select/sampling.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/cli/input/temporary_file.hpp"
 
 using namespace dyn;
 using namespace dyn::cli;
@@ -155,20 +158,14 @@ TEST_CASE("select: results that another order of additions does not explain") {
 }
 
 TEST_CASE("select: random shapes lie in the ranges of their suite, and are of its kinds") {
-  OpCase constant{
-      constant_matmul("10", "20"), {{"M", 1}, {"N", 10}, {"K", 20}}, "a", {"M", "N", "K"}},
-      other = constant;
-  other.values = {{"M", 512}, {"N", 3000}, {"K", 20}};
-  OpCase fresh{{"matmul",
-                {{"transpose_a", "true"}},
-                {{false, DType::f32, {"K", "M"}}, {false, DType::f32, {"K", "N"}}}},
-               {{"M", 5000}, {"N", 0}, {"K", 6000}},
-               "b",
-               {"M", "N", "K"}};
-  const std::vector<OpCase> cases{constant, other, fresh};
+  const testing::TemporaryFile constant("M N K\n1 10 20\n512 3000 20\n"),
+      fresh("M N K TA TB\n5000 0 6000 T N\n");
+  std::vector<OpCase> cases = read_suite(constant.path);
+  cases.push_back(read_suite(fresh.path).front());
+  cases.back().suite = "another";
   const std::vector<OpCase> drawn = random_shapes(cases, 300, testing::test_seed(7));
   REQUIRE(drawn.size() == 300);
-  int small = 0, of_b = 0;
+  int small = 0, of_fresh = 0;
   std::set<std::int64_t> rows;
   for (const OpCase& test : drawn) {
     CHECK(test.suite == "random");
@@ -183,16 +180,45 @@ TEST_CASE("select: random shapes lie in the ranges of their suite, and are of it
       rows.insert(test.values.at("M"));
       small += test.values.at("M") < 23 ? 1 : 0;  // the middle of the logarithms
     } else {
-      CHECK(test.problem == fresh.problem);
+      CHECK(test.problem == cases.back().problem);
       CHECK(test.values == DimMap{{"M", 5000}, {"N", 1}, {"K", 6000}});
-      ++of_b;
+      ++of_fresh;
     }
   }
-  CHECK(of_b > 50);
+  CHECK(of_fresh > 50);
   CHECK(rows.size() > 40);
-  CHECK(small > (300 - of_b) / 3);
-  CHECK(small < (300 - of_b) * 2 / 3);
+  CHECK(small > (300 - of_fresh) / 3);
+  CHECK(small < (300 - of_fresh) * 2 / 3);
   CHECK(random_shapes(cases, 5, 1)[4].values == random_shapes(cases, 5, 1)[4].values);
-  constant.suite.clear();
-  CHECK_THROWS_WITH_AS(random_shapes({constant}, 1, 1), doctest::Contains("SUITE"), Error);
+  OpCase typed = cases.front();
+  typed.row = {};
+  CHECK_THROWS_WITH_AS(random_shapes({typed}, 1, 1), doctest::Contains("SUITE"), Error);
+}
+
+TEST_CASE("select: random problems of every kind have results, and ties hold") {
+  const char* suites[] = {
+      "B M N K TA TB\n1..64*2 1..128*2 =M 64 N T\n",
+      "B H Q S D DV MASK\n1..4 2,12 1..64*2 64..512*2 64 32 causal\n3 7 9 2 8 8 none\n",
+      R"(N IC IH IW OC KH KW SH SW PT PL PB PR G
+1..8*2 3,64 16..64*2 =IH 16,64 11 1 4 1 0 0 0 0 1
+2 32 5 9 64 3 3 1 1 1 1 1 1 32
+3 4 112 112 6 5 5 2 2 0 0 0 0 2
+)"};
+  for (const std::string text : suites) {
+    CAPTURE(text);
+    const testing::TemporaryFile file(text);
+    const std::vector<OpCase> cases = read_suite(file.path);
+    const std::vector<OpCase> drawn = random_shapes(cases, 200, testing::test_seed(7));
+    std::set<DimMap> different;
+    for (const OpCase& test : drawn) {
+      CAPTURE(describe(test));
+      CHECK(element_count(result_of(test.problem, test.values).shape) > 0);
+      different.insert(test.values);
+      for (const auto& [column, other] : test.row.ties)
+        CHECK(test.row.sizes.at(column) == test.row.sizes.at(other));
+      if (test.row.sizes.contains("G"))
+        CHECK(test.row.sizes.at("OC") % test.row.sizes.at("G") == 0);
+    }
+    CHECK(different.size() > 50);
+  }
 }

@@ -65,7 +65,10 @@ class LazyTarget final : public rkernel::Target {
 };
 
 OpCase case_of(std::int64_t m, const std::string& n, const std::string& k) {
-  return {constant_matmul(n, k), {{"M", m}}, "", {"M"}};
+  return {{"matmul", {}, {{false, DType::f32, {"M", k}}, {true, DType::f32, {k, n}}}},
+          {{"M", m}},
+          "",
+          {"M"}};
 }
 
 ShapeRecord bench(const OpCase& test, const std::vector<Policy>& policies) {

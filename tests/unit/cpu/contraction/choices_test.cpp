@@ -147,7 +147,7 @@ TEST_CASE(
     "choices of every policy are distinct: blocks that are larger than the output all run alike") {
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
-  const Ready ready({.m = 1, .n = isa.panel_f32, .k = 64},
+  const Ready ready({.m = 1, .n = isa.panel_f32, .k = 16},
                     testing::policy_context(isa, *store, {.threads = 2}), *store);
   for (const Policy policy :
        {Policy::Vortex, Policy::MikPoly, Policy::TSCompiler, Policy::DietCode}) {
@@ -155,7 +155,7 @@ TEST_CASE(
     const Choices choices = ready.kernel->choices({ready.built.symbols, 2}, policy);
     REQUIRE(choices.candidates.size() == 1);
     CHECK(choices.candidates.front().program.starts_with(
-        fmt::format("tile 1x{}, rows 1 x 1, block 1 x {} x 64", isa.panel_f32, isa.panel_f32)));
+        fmt::format("tile 1x{}, rows 1 x 1, block 1 x {} x 16", isa.panel_f32, isa.panel_f32)));
     check_chosen(choices, policy);
   }
 }

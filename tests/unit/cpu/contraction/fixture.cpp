@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
+#include "src/rkernel/target/program_space.hpp"
 #include "src/rkernel/tree/regions.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
@@ -426,6 +428,31 @@ double run_candidates(const Case& c, const std::shared_ptr<const ContractionCont
     worst = std::max(worst, run_launch(c, bound.data, choices.candidates[i].launch));
     if (ran != nullptr) ++*ran;
   }
+  return worst;
+}
+
+double run_space(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                 std::mt19937_64& random, int threads, int count, std::size_t* distinct) {
+  const Bound bound(c, context_for(isa, store), store, random, threads);
+  const auto space = bound.kernel->program_space(bound.request);
+  std::set<std::string> words;
+  double worst = 0;
+  const std::vector<rkernel::ProgramSpace::Point> seeds = space->seeds();
+  for (int i = 0; i < count;) {
+    // A random point is rarely allowed: some values of a seed are changed.
+    rkernel::ProgramSpace::Point point = seeds[random() % seeds.size()];
+    for (std::uint64_t changes = random() % 6; changes > 0; --changes) {
+      const std::size_t axis = random() % point.size();
+      const std::vector<std::int64_t>& values = space->axes()[axis].values;
+      point[axis] = values[random() % values.size()];
+    }
+    if (!space->allows(point)) continue;
+    ++i;
+    const rkernel::Candidate program = space->program(point);
+    words.insert(program.program);
+    worst = std::max(worst, run_launch(c, bound.data, program.launch));
+  }
+  if (distinct != nullptr) *distinct += words.size();
   return worst;
 }
 

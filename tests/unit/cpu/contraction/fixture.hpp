@@ -81,6 +81,11 @@ double run_candidates(const Case& c, const std::shared_ptr<const ContractionCont
                       codegen::CodeStore& store, std::mt19937_64& random, int threads,
                       rkernel::Policy policy, std::size_t most, std::size_t* ran = nullptr);
 
+/// The same for `count` random points of the kernel's space of programs; `distinct`, where given,
+/// grows by the number of different programs.
+double run_space(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                 std::mt19937_64& random, int threads, int count, std::size_t* distinct = nullptr);
+
 /// The choice of a context's policy for a case.
 struct Planned {
   rkernel::Launch launch;

@@ -1,22 +1,19 @@
 #include "tests/unit/cpu/contraction/policy_context.hpp"
 
+#include "src/choice/policies/shared/cpu_blocks.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
 namespace dyn::cpu::testing {
 
-std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine) {
+std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine, rkernel::Policy policy) {
   constexpr double crowd = 1.1;
   std::vector<BlockSpeed> speeds;
-  for (const choice::BlockKernel& block : choice::block_kernels(machine)) {
-    BlockSpeed& speed = speeds.emplace_back(BlockSpeed{block, {}, {}});
-    const auto tiles =
-        static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
-    const double per_k = machine.find_tile(block.tile_rows, block.tile_columns)->seconds_per_k;
-    for (std::size_t i = 0; i < measured_depths.size(); ++i) {
-      speed.alone[i] =
-          tiles * (static_cast<double>(measured_depths[i]) * per_k + machine.seconds_per_call);
-      speed.together[i] = crowd * speed.alone[i];
+  for (const choice::BlockPlan& plan : choice::cpu_blocks(policy, machine)) {
+    BlockSpeed& speed = speeds.emplace_back(BlockSpeed{plan});
+    for (const std::int64_t depth : plan.depths) {
+      speed.alone.push_back(choice::compute_seconds(machine, plan.block, depth, {}));
+      if (plan.together) speed.together.push_back(crowd * speed.alone.back());
     }
   }
   return speeds;
@@ -35,8 +32,10 @@ std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa
   }
   ContractionSettings settings{.deterministic = options.deterministic,
                                .policy = options.policy,
-                               .speeds = made_up_speeds(machine),
-                               .library = options.library};
+                               .library = options.library,
+                               .tuning = options.tuning};
+  for (const rkernel::Policy policy : measured_policies(options.policy))
+    settings.speeds[policy] = made_up_speeds(machine, policy);
   return std::make_shared<const ContractionContext>(isa, std::move(machine), all_loops(isa, store),
                                                     std::move(settings));
 }

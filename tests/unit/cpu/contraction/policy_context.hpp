@@ -10,14 +10,15 @@
 
 namespace dyn::cpu::testing {
 
-/// Speeds of the machine's block kernels, derived from its tiles, a little slower together.
-std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine);
+/// Speeds of a policy's blocks, derived from the machine's tiles, a little slower together.
+std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine, rkernel::Policy policy);
 
 struct ContextOptions {
   int threads = 2;  ///< of the machine
   rkernel::Policy policy = rkernel::Policy::Oracle;
   bool deterministic = false;
   std::shared_ptr<const ContractionLibrary> library = no_library();
+  std::shared_ptr<const rkernel::Tuning> tuning = nullptr;
 };
 
 /// The process's figures of this machine (context_for), as if it had these threads. Weights of

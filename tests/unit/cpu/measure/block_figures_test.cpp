@@ -10,14 +10,23 @@
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
-#include "tests/unit/cpu/contraction/policy_context.hpp"
 
 using namespace dyn::cpu;
 using namespace dyn::codegen;
+using dyn::choice::BlockKernel;
+using dyn::choice::BlockPlan;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
+
+// Blocks over all of K and with K in blocks, whole tiles and others, timed or not.
+std::vector<BlockPlan> few_plans(const dyn::choice::Machine& machine) {
+  const int panel = machine.panel;
+  return {{{1, panel, 1, panel, 0}, {16, 100}, true},
+          {{2, panel, 7, 3 * panel, 32}, {32, 96}, false},
+          {{3, panel, 12, panel, 0}, {}, false}};
+}
 
 /// The process remembers figures for each number of threads: every use of another number begins
 /// anew.
@@ -37,7 +46,8 @@ class Figures {
       measured = true;
       return testing::loops_for(isa_, *store_, dyn::DType::f32);
     };
-    std::vector<BlockSpeed> figures = block_figures(isa_, machine, loops, folder_.string(), report);
+    std::vector<BlockSpeed> figures =
+        block_figures(isa_, machine, "few", few_plans(machine), loops, folder_.string(), report);
     warnings = std::move(report.warnings);
     return figures;
   }
@@ -52,7 +62,7 @@ class Figures {
   void put(int threads, const std::string& text) {
     std::string name = file().filename().string();
     fs::remove(file());
-    const std::string stem = "blocks-" + isa_.name + "-";
+    const std::string stem = "blocks-few-" + isa_.name + "-";
     name.replace(stem.size(), name.find('-', stem.size()) - stem.size(), std::to_string(threads));
     std::ofstream(folder_.path() / name) << text;
   }
@@ -70,23 +80,36 @@ class Figures {
 json json_of(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {
+    const BlockKernel& block = speed.plan.block;
     blocks.push_back(
-        {{"block",
-          {speed.block.tile_rows, speed.block.tile_columns, speed.block.rows, speed.block.columns}},
+        {{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns, block.depth}},
+         {"depths", speed.plan.depths},
          {"alone", speed.alone},
          {"together", speed.together}});
   }
-  return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
+  return {{"name", cpu_name()}, {"blocks", blocks}};
+}
+
+std::vector<BlockSpeed> made_up_speeds(const dyn::choice::Machine& machine) {
+  std::vector<BlockSpeed> speeds;
+  for (const BlockPlan& plan : few_plans(machine)) {
+    speeds.push_back({plan, std::vector<double>(plan.depths.size(), 1e-6), {}});
+    if (plan.together) speeds.back().together = std::vector<double>(plan.depths.size(), 2e-6);
+  }
+  return speeds;
 }
 
 void check_measured(const std::vector<BlockSpeed>& speeds, const dyn::choice::Machine& machine) {
-  const auto wanted = block_kernels(machine);
+  const std::vector<BlockPlan> wanted = few_plans(machine);
   REQUIRE(speeds.size() == wanted.size());
   for (std::size_t i = 0; i < speeds.size(); ++i) {
-    CHECK(speeds[i].block == wanted[i]);
-    for (std::size_t depth = 0; depth < measured_depths.size(); ++depth) {
+    const BlockPlan& plan = wanted[i];
+    CHECK(speeds[i].plan == plan);
+    REQUIRE(speeds[i].alone.size() == plan.depths.size());
+    REQUIRE(speeds[i].together.size() == (plan.together ? plan.depths.size() : 0));
+    for (std::size_t depth = 0; depth < plan.depths.size(); ++depth) {
       CHECK(speeds[i].alone[depth] > 0);
-      CHECK(speeds[i].together[depth] >= speeds[i].alone[depth]);
+      if (plan.together) CHECK(speeds[i].together[depth] >= speeds[i].alone[depth]);
     }
   }
 }
@@ -111,7 +134,7 @@ TEST_SUITE("full") {
 
     // Another process's file is believed.
     const auto kept_machine = figures.machine(2);
-    const json kept = json_of(testing::made_up_speeds(kept_machine));
+    const json kept = json_of(made_up_speeds(kept_machine));
     figures.put(2, kept.dump());
     const std::vector<BlockSpeed> believed = figures.get(kept_machine);
     CHECK_FALSE(figures.measured);
@@ -119,11 +142,11 @@ TEST_SUITE("full") {
     CHECK(json_of(believed) == kept);
     CHECK(figures.content() == kept);
 
-    json other_name = json_of(testing::made_up_speeds(figures.machine(3))),
-         other_blocks = json_of(testing::made_up_speeds(figures.machine(4)));
+    json other_name = json_of(made_up_speeds(figures.machine(3))),
+         other_blocks = json_of(made_up_speeds(figures.machine(4)));
     other_name["name"] = "another machine";
     other_blocks["blocks"].erase(2);
-    const std::string whole = json_of(testing::made_up_speeds(figures.machine(5))).dump();
+    const std::string whole = json_of(made_up_speeds(figures.machine(5))).dump();
     const std::vector<std::pair<std::string, std::string>> wrong{
         {other_name.dump(), "was measured on 'another machine'"},
         {other_blocks.dump(), "for other blocks"},

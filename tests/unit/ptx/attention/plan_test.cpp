@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "graph/passes/products/share_heads.hpp"
@@ -44,8 +46,10 @@ LoweredGraph heads_of(int depth, const std::string& options = "", std::int64_t m
 }
 
 std::optional<GpuAttentionKernel::Draft> drafted(const rkernel::Problem& problem,
-                                                 DType compute = DType::bf16) {
-  return GpuAttentionKernel::draft(problem, described_gpu("a100"), compute, false, "cuda/a100");
+                                                 DType compute = DType::bf16,
+                                                 rkernel::Policy policy = rkernel::Policy::Dyn) {
+  return GpuAttentionKernel::draft(problem, described_gpu("a100"), compute, false, "cuda/a100",
+                                   policy);
 }
 
 std::vector<std::string> keys_of(const rkernel::Problem& problem) {
@@ -102,18 +106,19 @@ TEST_CASE("keys and values that are repeated for groups of heads are read as the
     graph::share_heads(module);
     graph::decompose(module, {.keep_attention = true, .attention_depth = 256});
     graph::simplify(module);
-    return rkernel::lower(module, graph::fuse(module));
+    std::vector<rkernel::Problem> problems = rkernel::lower(module, graph::fuse(module));
+    return std::pair(std::move(module), std::move(problems));  // dims live in the module
   };
   for (const char* mask : {"f32[S, T]", "f32[12, S, T]", "f32[2, 1, S, T]", "f32[2, 12, 1, T]"}) {
     CAPTURE(mask);
-    const std::vector<rkernel::Problem> problems = lowered(mask, "b");
+    const auto [module, problems] = lowered(mask, "b");
     REQUIRE(problems.size() == 1);
     const int heads = axis_of_shared_heads(problems.front());
     REQUIRE(heads >= 0);
     CHECK(problems.front().axes[static_cast<std::size_t>(heads)].extent.constant() == 4);
     CHECK(heads + 1 == problems.front().attention->m);
   }
-  CHECK(lowered("f32[S, T]", "w").size() > 1);
+  CHECK(lowered("f32[S, T]", "w").second.size() > 1);
 }
 
 TEST_CASE("few queries of attention split the keys among warps, many do not") {
@@ -319,4 +324,42 @@ TEST_CASE("attention on a GPU costs more for more work") {
     CHECK(choice::gpu_attention_cost(machine, shape, tile, &breakdown) == breakdown.seconds);
     CHECK(breakdown.layers.size() == breakdown.costs.size());
   }
+}
+
+TEST_CASE(
+    "attention on a GPU: dyn considers each tile once and takes the plan's; no paper has one") {
+  const LoweredGraph graph = heads_of(64);
+  const auto kernel = std::move(drafted(graph.problems.front())).value().without_code();
+  for (const auto& [queries, keys] : {std::pair{1, 4096}, {300, 300}, {4096, 512}}) {
+    const auto symbols = graph.symbols({{"S", queries}, {"T", keys}});
+    const rkernel::Choices choices = kernel->choices({symbols, 1}, rkernel::Policy::Dyn);
+    CHECK(choices.candidates.size() > 1);
+    const rkernel::Candidate& chosen = choices.candidates.at(choices.chosen);
+    const rkernel::Launch plan = kernel->plan({symbols, 1});
+    CHECK(chosen.launch.ints == plan.ints);
+    CHECK(chosen.launch.grid.threads == plan.grid.threads);
+    CHECK(chosen.predicted_seconds == plan.predicted_seconds);
+    std::set<std::string> programs;
+    for (const rkernel::Candidate& candidate : choices.candidates) {
+      CHECK(*candidate.predicted_seconds >= *chosen.predicted_seconds);
+      programs.insert(candidate.program);
+    }
+    CHECK(programs.size() == choices.candidates.size());
+    for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
+      kernel->choose_only({symbols, 1}, info.policy, false);
+      if (info.policy == rkernel::Policy::Dyn) continue;
+      const rkernel::Choices none = kernel->choices({symbols, 1}, info.policy);
+      CHECK(none.candidates.empty());
+      CHECK(none.none_reason == rkernel::undefined_reason(info.policy, "attention"));
+    }
+  }
+  const auto by_vortex =
+      std::move(drafted(graph.problems.front(), DType::bf16, rkernel::Policy::Vortex))
+          .value()
+          .without_code();
+  CHECK(by_vortex->explain({graph.symbols({{"S", 3}, {"T", 4}}), 1})
+            .find("policy vortex has none: the paper defines no choice for attention") !=
+        std::string::npos);
+  CHECK(kernel->choices({graph.symbols({{"S", 0}, {"T", 512}}), 1}, rkernel::Policy::Dyn)
+            .candidates.empty());
 }

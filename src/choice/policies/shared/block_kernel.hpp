@@ -1,0 +1,63 @@
+#pragma once
+// Micro-kernels of a CPU: blocks of outputs, and what the machine's figures say about them.
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "src/choice/cost/machine.hpp"
+
+namespace dyn::choice {
+
+/// A block of outputs cut in register tiles. Its sums run over `depth` elements of K at a time, one
+/// such block after the other; 0: over all of K.
+struct BlockKernel {
+  int tile_rows = 1, tile_columns = 1;
+  std::int64_t rows = 1, columns = 1;  ///< of the block
+  std::int64_t depth = 0;
+  bool operator==(const BlockKernel&) const = default;
+
+  double tiles() const {
+    return static_cast<double>((rows + tile_rows - 1) / tile_rows) *
+           static_cast<double>((columns + tile_columns - 1) / tile_columns);
+  }
+  /// Blocks of K in a reduction of `k`; at least 1.
+  std::int64_t steps(std::int64_t k) const {
+    return depth <= 0 || k <= depth ? 1 : (k + depth - 1) / depth;
+  }
+};
+
+/// A block, and the depths of the reduction at which its policy wants it timed.
+struct BlockPlan {
+  BlockKernel block;
+  std::vector<std::int64_t> depths;  ///< ascending; none: it is not timed
+  bool together = false;             ///< also while every thread has one
+  bool operator==(const BlockPlan&) const = default;
+};
+
+/// How the operands of blocks come: what a block moves into its scratch is part of its time.
+struct BlockOperands {
+  rkernel::Factors factors;
+  bool copies_a = false, packs_b = false;
+  auto operator<=>(const BlockOperands&) const = default;
+};
+
+/// Seconds of a block's multiply-adds over `k` elements, at the speed of its tile with operands in
+/// the nearest memory, and of the calls of main loops.
+double compute_seconds(const Machine& machine, const BlockKernel& block, std::int64_t k,
+                       const rkernel::Factors& factors);
+/// Seconds in which one of `active` threads moves into scratch what must be moved, from beyond L2.
+double move_seconds(const Machine& machine, const BlockKernel& block, std::int64_t k,
+                    const BlockOperands& operands, int active);
+/// Seconds of one block over `k` elements while `active` threads have one, from the machine's
+/// figures: multiply-adds, or what they read from beyond L2, whichever takes longer; moves; the
+/// taking of a ticket.
+double predicted_seconds(const Machine& machine, const BlockKernel& block, std::int64_t k,
+                         const BlockOperands& operands, int active);
+
+/// L2: where blocks stay while they are computed.
+const MemoryLevel& block_memory(const Machine& machine);
+/// Index of the level beyond it.
+std::size_t level_beyond_blocks(const Machine& machine);
+
+}  // namespace dyn::choice

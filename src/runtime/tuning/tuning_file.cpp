@@ -1,0 +1,165 @@
+#include "src/runtime/tuning/tuning_file.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dyn/error.hpp"
+#include "targets/llvm/jit/code_stamp.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+// An ordered one keeps what people look for first at the top.
+using nlohmann::ordered_json;
+using Program = TunedProblem::Program;
+using Trial = TunedProblem::Trial;
+
+constexpr const char* format_key = "dyn_tuning";
+constexpr int format_number = 1;
+
+ordered_json json_of(const Program& program) {
+  return {{"words", program.words}, {"seconds", program.seconds}};
+}
+
+ordered_json json_of(const TunedProblem& problem) {
+  ordered_json json{{"name", problem.name}, {"threads", problem.threads}};
+  if (problem.own) json["dyn"] = json_of(*problem.own);
+  if (problem.best) json["best"] = json_of(*problem.best);
+  if (problem.program) json["program"] = ordered_json::parse(problem.program->program);
+  json["sizes"] = ordered_json::parse(problem.sizes);
+  if (problem.program) json["program_sizes"] = ordered_json::parse(problem.program->sizes);
+  json["spent_seconds"] = problem.spent_seconds;
+  json["scored"] = problem.scored;
+  json["axes"] = problem.axes;
+  ordered_json& trials = json["trials"] = ordered_json::array();
+  for (const Trial& trial : problem.trials) trials.push_back({trial.ratio, trial.point});
+  return json;
+}
+
+double positive(const ordered_json& json) {
+  const auto number = json.get<double>();
+  if (!std::isfinite(number) || number <= 0)
+    throw std::invalid_argument(fmt::format("{} is no time", json.dump()));
+  return number;
+}
+
+std::optional<Program> program_from(const ordered_json& json, const char* key) {
+  if (!json.contains(key)) return std::nullopt;
+  return Program{json[key].at("words").get<std::string>(), positive(json[key].at("seconds"))};
+}
+
+TunedProblem problem_from(const ordered_json& json) {
+  TunedProblem problem{json.at("name").get<std::string>(), json.at("threads").get<int>(),
+                       json.at("sizes").dump(), json.at("axes").get<std::vector<std::string>>()};
+  problem.own = program_from(json, "dyn");
+  problem.best = program_from(json, "best");
+  if (json.contains("program")) {
+    if (!problem.best) throw std::invalid_argument("it has a program, and no \"best\"");
+    problem.program = {json.at("program_sizes").dump(), json["program"].dump()};
+  }
+  problem.spent_seconds = json.at("spent_seconds").get<double>();
+  problem.scored = json.at("scored").get<bool>();
+  for (const ordered_json& each : json.at("trials")) {
+    Trial trial{each.at(1).get<std::vector<std::int64_t>>(), positive(each.at(0))};
+    if (trial.point.size() != problem.axes.size())
+      throw std::invalid_argument(
+          fmt::format("{} is no point of {} axes", each.dump(), problem.axes.size()));
+    problem.trials.push_back(std::move(trial));
+  }
+  return problem;
+}
+
+TuningFile file_from(const ordered_json& json) {
+  if (!json.is_object() || !json.contains(format_key))
+    throw std::invalid_argument(fmt::format("it has no \"{}\"", format_key));
+  if (json[format_key] != format_number)
+    throw std::invalid_argument(
+        fmt::format("its format is {}, not {}", json[format_key].dump(), format_number));
+  TuningFile file{json.at("version").get<std::string>(),
+                  json.at("target").get<std::string>(),
+                  json.at("machine").get<std::string>(),
+                  json.at("times").get<std::string>(),
+                  std::nullopt,
+                  json.at("method").get<std::string>(),
+                  json.at("seed").get<std::uint64_t>()};
+  if (!json.at("model").is_null()) file.model = json["model"].get<std::string>();
+  for (const ordered_json& problem : json.at("problems"))
+    file.problems.push_back(problem_from(problem));
+  return file;
+}
+
+}  // namespace
+
+std::string tuning_version() { return codegen::code_stamp(); }
+
+std::string to_json(const TuningFile& file) {
+  ordered_json json{{format_key, format_number},
+                    {"version", file.version},
+                    {"target", file.target},
+                    {"machine", file.machine},
+                    {"times", file.times},
+                    {"model", file.model ? ordered_json(*file.model) : ordered_json()},
+                    {"method", file.method},
+                    {"seed", file.seed},
+                    {"problems", ordered_json::array()}};
+  // A line for each problem: the lists of trials are long.
+  std::string text = json.dump(1);
+  text.resize(text.rfind("[]"));
+  text += "[";
+  for (std::size_t i = 0; i < file.problems.size(); ++i)
+    text += fmt::format("{}\n  {}", i == 0 ? "" : ",", json_of(file.problems[i]).dump());
+  return text + "\n ]\n}\n";
+}
+
+TuningFile tuning_file_from(const std::string& text, const std::string& name) {
+  try {
+    return file_from(ordered_json::parse(text));
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::user, fmt::format("'{}' is no tuning file: {}; dynrun tune makes one",
+                                             name, error.what()));
+  }
+}
+
+TuningFile read_tuning_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.good() && !stream.eof())
+    throw Error(ErrorKind::device, fmt::format("the tuning file '{}' cannot be read", path));
+  return tuning_file_from(text, path);
+}
+
+std::shared_ptr<const rkernel::Tuning> load_tuning(const std::string& path) {
+  if (path.empty()) return nullptr;
+  TuningFile file = read_tuning_file(path);
+  if (file.version != tuning_version()) {
+    throw Error(ErrorKind::user,
+                fmt::format("the tuning file '{}' was made by {}, but this is {}: programs and "
+                            "their times may differ; tune anew, or load without the file",
+                            path, file.version, tuning_version()));
+  }
+  auto tuning = std::make_shared<rkernel::Tuning>();
+  tuning->file = path;
+  tuning->target = std::move(file.target);
+  tuning->machine = std::move(file.machine);
+  for (TunedProblem& problem : file.problems) {
+    if (problem.program)
+      tuning->programs.push_back(
+          {*std::move(problem.program), problem.threads, problem.best->seconds});
+  }
+  return tuning;
+}
+
+void require_same_model(const std::string& path, const std::string& model) {
+  const TuningFile file = read_tuning_file(path);
+  if (!file.model || *file.model == model) return;
+  throw Error(ErrorKind::user,
+              fmt::format("the tuning file '{}' was made for the model '{}', not for '{}'; tune "
+                          "this model, or load it without the file",
+                          path, *file.model, model));
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,76 @@
+#pragma once
+// The papers' policies on this CPU, each over its own micro-kernels.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/choice/cpu/select.hpp"
+#include "src/choice/policies/shared/paper_policy.hpp"
+#include "targets/cpu/policies/micro_kernels.hpp"
+
+namespace dyn::cpu {
+
+/// What was timed for each policy that times blocks.
+using PolicySpeeds = std::map<rkernel::Policy, std::vector<BlockSpeed>>;
+
+/// The policies whose timed blocks `policy` reads: its own, or MikPoly's for its variants; all of
+/// the papers' for Oracle. None for Dyn and Vendor.
+std::vector<rkernel::Policy> measured_policies(rkernel::Policy policy);
+
+/// ": what it knows of times", for people; empty for policies of no paper.
+std::string_view basis_of(rkernel::Policy policy);
+
+/// A choice, and how good its policy finds it: more is better.
+struct PaperChoice {
+  choice::Choice choice;
+  double merit = 0;
+};
+
+/// Policies are made when they are first asked, FTuner's uKernels for each shape. Thread-safe.
+class PaperPolicies {
+ public:
+  /// `machine` must outlive it. Policies that time blocks are there where these are among
+  /// `speeds`.
+  PaperPolicies(const choice::Machine& machine, PolicySpeeds speeds);
+  ~PaperPolicies();
+  PaperPolicies(const PaperPolicies&) = delete;
+  PaperPolicies& operator=(const PaperPolicies&) = delete;
+
+  /// What the policy takes for a shape with lanes along N or M; nullopt where it is not there, or
+  /// has nothing to choose.
+  std::optional<PaperChoice> choose(rkernel::Policy policy,
+                                    const choice::ContractionShape& shape) const;
+  /// Every program that it considers; `predicted` where it predicts time.
+  using Visit = std::function<void(const choice::Choice& choice, bool predicted)>;
+  void for_each(rkernel::Policy policy, const choice::ContractionShape& shape,
+                const Visit& visit) const;
+
+ private:
+  /// A policy over micro-kernels for the same factors whose operands move alike.
+  struct Ready {
+    std::unique_ptr<const CpuMicroKernels> kernels;
+    std::unique_ptr<const choice::PaperPolicy> policy;
+  };
+  using Key = std::pair<rkernel::Policy, choice::BlockOperands>;
+  /// nullptr: the policy is not there.
+  std::shared_ptr<const Ready> find(rkernel::Policy policy,
+                                    const choice::ContractionShape& shape) const;
+  std::optional<Ready> over(rkernel::Policy policy,
+                            std::unique_ptr<const CpuMicroKernels> kernels) const;
+  std::unique_ptr<const CpuMicroKernels> kernels_for(const Key& key) const;
+  choice::Choice choice_of(const CpuMicroKernels& kernels, const choice::ContractionShape& shape,
+                           const choice::KernelProgram& program) const;
+
+  const choice::Machine& machine_;
+  PolicySpeeds speeds_;
+  mutable std::shared_mutex mutex_;
+  mutable std::map<Key, std::shared_ptr<const Ready>> ready_;
+};
+
+}  // namespace dyn::cpu

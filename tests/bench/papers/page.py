@@ -1,0 +1,321 @@
+"""docs/papers.md from the facts and the raw results; no measuring here, and the same text for the same files."""
+
+import json
+import os
+import textwrap
+
+import facts
+import raw
+from samples import geometric_mean, number, percentile
+
+LATENCY = facts.ROOT / "docs" / "data" / "bert_latency.json"
+BEGIN, END = "<!-- papers: begin; written by tests/bench/papers/make_page.py -->", "<!-- papers: end -->"
+WIDTH = 100
+KINDS = ["select", "op", "counters", "build", "model", "valid"]
+NAMES = {"dyn": "dyn", "vortex": "Vortex", "mikpoly": "MikPoly", "ftuner": "FTuner", "tscompiler": "TSCompiler", "dietcode": "DietCode", "vendor": "oneDNN"}
+UNITS = {"x": "×", "%": " %", "s": " s", "h": " h", "us": " µs", "shapes": " shapes", "programs": " programs", "points": " points"}
+
+
+def paragraph(text, indent=""):
+    """Lines of at most WIDTH bytes, as tests/structure.sh counts them."""
+    for width in range(WIDTH, WIDTH // 2, -1):
+        lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=" " * len(indent), break_long_words=False, break_on_hyphens=False)
+        if all(len(line.encode()) <= WIDTH for line in lines):
+            break
+    return "\n".join(lines)
+
+
+def item(text):
+    return paragraph(text, "- ")
+
+
+def table(columns, rows, numbers=()):
+    lines = ["| " + " | ".join(columns) + " |", "|" + "|".join("--:" if index in numbers else "---" for index in range(len(columns))) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows])
+
+
+def ratio(value):
+    return f"{value:.3f}"
+
+
+def figure(value):
+    return getattr(value, "text", str(value))
+
+
+def time_text(ns):
+    return f"{ns:.0f} ns" if ns < 1000 else f"{ns / 1000:.1f} µs"
+
+
+def code(path):
+    return f"[`{path}`](../{path})"
+
+
+class Page:
+    def __init__(self, papers, data, folder):
+        self.papers, self.data, self.folder = papers, data, folder
+        self.settings, self.workloads = data["settings"], data["workloads"]
+
+    def raw(self, setting, workload, kind):
+        return raw.read(self.folder, setting, workload, kind)
+
+    # (setting, workload, raw) of all that was measured of one kind.
+    def measured(self, kind, workloads):
+        found = []
+        for workload in workloads:
+            for setting in self.settings:
+                result = self.raw(setting, workload, kind)
+                if result and result.rows:
+                    found.append((setting, workload, result))
+        return found
+
+    def is_predicted(self, setting):
+        return self.settings[setting]["device"] != "cpu"
+
+    def size_of(self, result, count=None):
+        """Shapes measured of those that the workload had then."""
+        count, whole = count or len(result.rows), int(result.head["sample"].split(" of ")[1].split()[0])
+        return f"{count} of {whole}" if count != whole else str(whole)
+
+    # Means of every policy over the shapes of one file, or of all files of a setting.
+    def overview_row(self, title, setting, shapes, rows):
+        sums = {policy: raw.PolicySums(rows, policy) for policy in raw.POLICIES}
+        means = {policy: geometric_mean(one.ratios) if one.ratios else None for policy, one in sums.items()}
+        best = max(((means[policy], NAMES[policy]) for policy in raw.OF_PAPERS if means[policy] is not None), default=None)
+        programs = [value for value in (number(row, "oracle_programs") for row in rows) if value]
+        return [title, self.settings[setting]["title"], shapes, f"{percentile(programs, 50):g}" if programs else "",
+                ratio(means["dyn"]) if means["dyn"] else "", ratio(percentile(sums["dyn"].ratios, 5)) if means["dyn"] else "",
+                f"{ratio(best[0])} ({best[1]})" if best else ""] + [ratio(means[policy]) if means[policy] else "" for policy in raw.POLICIES[1:]]
+
+    def overview(self):
+        rows = []
+        for setting in self.settings:
+            of_setting = [(workload, result) for found, workload, result in self.measured("select", self.workloads) if found == setting]
+            rows += [self.overview_row(self.workloads[workload]["title"], setting, self.size_of(result), result.rows) for workload, result in of_setting]
+            if len(of_setting) > 1:
+                whole = [row for _, result in of_setting for row in result.rows]
+                rows.append(self.overview_row("**all**", setting, len(whole), whole))
+        if not rows:
+            return "Nothing is measured yet."
+        columns = ["shapes of", "on", "shapes", "programs", "dyn", "dyn, 5th percentile", "best of the five"] + [NAMES[policy] for policy in raw.POLICIES[1:]]
+        return table(columns, rows, range(2, len(columns)))
+
+    def claims(self, paper):
+        rows = []
+        for claim in paper["claims"]:
+            mark = f" ([reading](#{self.anchor(paper, claim['reading'])}))" if "reading" in claim else ""
+            rows.append([claim["what"], f"{figure(claim['value'])}{UNITS[claim['unit']]}", claim["where"] + mark])
+        return table(["claim", "figure", "where"], rows, [1])
+
+    def anchor(self, paper, reading):
+        return f"{paper['policy']}-{reading}"
+
+    def readings(self, paper):
+        if not paper["readings"]:
+            return ""
+        lines = []
+        for reading in paper["readings"]:
+            mark = f"<a id=\"{self.anchor(paper, reading['id'])}\"></a>"
+            lines.append(item(f"{mark}**{reading['where']}.** {reading['doubt']} *Taken:* {reading['taken']} *Why:* {reading['why']}"))
+        return "### Doubtful figures\n\n" + "\n".join(lines)
+
+    def choices(self, paper, workloads):
+        rows = []
+        for setting, workload, result in self.measured("select", workloads):
+            shown = ["dyn", paper["policy"]] + ([] if self.is_predicted(setting) else ["vendor"])
+            for policy in shown:
+                sums = raw.PolicySums(result.rows, policy)
+                if not sums.ratios:
+                    continue
+                rows.append([self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result), NAMES[policy],
+                             ratio(geometric_mean(sums.ratios)), ratio(percentile(sums.ratios, 5)), ratio(min(sums.ratios)),
+                             f"{percentile(sums.programs, 50):g}", time_text(percentile(sums.choose_ns, 50)),
+                             f"{sums.valid} of {len(result.rows)}"])
+        if not rows:
+            return ""
+        columns = ["shapes of", "on", "shapes", "policy", "oracle ratio, mean", "5th percentile", "worst", "candidates", "choosing", "valid"]
+        return table(columns, rows, [2, 4, 5, 6, 7, 8, 9])
+
+    def baselines(self, workloads):
+        rows = []
+        for setting, workload, result in self.measured("op", workloads):
+            for column in filter(lambda name: name.startswith("ratio_"), result.rows[0]):
+                values = [value for value in (number(row, column) for row in result.rows) if value]
+                if not values:
+                    continue
+                rows.append([self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result, len(values)),
+                             column.removeprefix("ratio_"), f"{100 * sum(value > 1 for value in values) / len(values):.1f} %",
+                             f"{sum(values) / len(values):.2f}", f"{geometric_mean(values):.2f}", f"{min(values):.2f}", f"{max(values):.2f}"])
+        if not rows:
+            return ""
+        columns = ["shapes of", "on", "shapes", "baseline", "dyn is faster", "speed-up, mean", "geometric mean", "least", "most"]
+        return table(columns, rows, [2, 4, 5, 6, 7, 8])
+
+    def counters(self, paper, workloads):
+        rows = []
+        for setting, workload, result in self.measured("counters", workloads):
+            for row in result.rows:
+                if row["policy"] in ("dyn", paper["policy"]):
+                    rows.append([self.workloads[workload]["title"], row["shape"], self.settings[setting]["title"].split(",")[0] + ", " + self.settings[setting]["precision"],
+                                 NAMES[row["policy"]], row["predicted_us"], row["least_us"], row["bound"], row["blocks"], row["multiply"],
+                                 f"{int(row['sectors']) / int(row['touched']):.1f}"])
+        if not rows:
+            return ""
+        columns = ["shapes of", "at", "on", "policy", "predicted, µs", "least by counters, µs", "bound by", "blocks", "multiply", "sectors per touched one"]
+        return table(columns, rows, [4, 5, 7, 8, 9])
+
+    def models(self, paper, names):
+        rows = []
+        for one in self.data["models"]:
+            for setting in one["settings"] if one["id"] in names else []:
+                result = self.raw(setting, one["id"], "model")
+                if not result:
+                    continue
+                shapes = [row["shape"] for row in result.rows]
+                gains = [float(row[f"{paper['policy']}_ms"]) / float(row["dyn_ms"]) for row in result.rows]
+                times = [float(row["dyn_ms"]) for row in result.rows]
+                rows.append([one["title"], self.settings[setting]["title"], f"{shapes[0]} to {shapes[-1].split('=')[1]}, {self.size_of(result)}",
+                             f"{min(times):.1f} to {max(times):.1f} ms", f"{geometric_mean(gains):.3f}", f"{min(gains):.3f}", f"{max(gains):.3f}"])
+        if not rows:
+            return ""
+        return table(["model", "on", "lengths", "policy dyn", f"{NAMES[paper['policy']]}'s time over dyn's, geometric mean", "least", "most"], rows, [3, 4, 5, 6])
+
+    def build(self, paper):
+        rows = []
+        for item_ in self.data["build"]:
+            for setting in item_["settings"]:
+                result = self.raw(setting, item_["id"], "build")
+                for row in result.rows if result else []:
+                    if row["policy"] in ("dyn", paper["policy"]):
+                        whole = float(row["total_ms"]) + float(row["machine_ms"])
+                        rows.append([item_["title"], self.settings[setting]["title"], NAMES[row["policy"]], f"{whole / 1000:.2f} s",
+                                     f"{(float(row['machine_ms']) + float(row['measure_ms'])) / 1000:.2f} s", f"{float(row['compile_ms']) / 1000:.2f} s",
+                                     f"{float(row['compiled']):g}"])
+        if not rows:
+            return ""
+        columns = ["model", "on", "policy", "build", "measuring the machine", "compiling", "kernels compiled"]
+        return table(columns, rows, [3, 4, 5, 6])
+
+    def valid(self):
+        rows = []
+        for setting in self.data["valid"]["settings"]:
+            result = self.raw(setting, "valid", "valid")
+            for row in result.rows if result else []:
+                rows.append([self.data["valid"]["title"], self.data["valid"]["types"][setting], self.settings[setting]["title"], NAMES[row["policy"]],
+                             f"{row['valid']} of {row['shapes']}", row["first_invalid"] or "none"])
+        if not rows:
+            return ""
+        return table(["shapes", "operands", "on", "policy", "valid", "first without a program"], rows, [4])
+
+    def whole_model(self):
+        data = json.loads(LATENCY.read_text())
+        rows = []
+        for threads in sorted({row["threads"] for row in data["rows"]}):
+            of = [row for row in data["rows"] if row["threads"] == threads and row["weights"] == "f32"]
+            for peer in data["source"]["versions"]:
+                ratios = [row["ms"][peer] / row["ms"]["dyn"] for row in of if peer in row["ms"]]
+                lengths = sorted({row["S"] for row in of})
+                rows.append([data["model"], f"{data['source']['machine']}, {threads} thread{'s' if threads > 1 else ''}", f"{lengths[0]} to {lengths[-1]}, {len(of)} lengths",
+                             f"{peer} {data['source']['versions'][peer]}", f"{sum(ratios) / len(ratios):.2f}", f"{geometric_mean(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.2f}"])
+        source = paragraph(f"Measured on {data['source']['date']}, from [bert_latency.json](data/{LATENCY.name}); [performance.md](performance.md) has every length "
+                           "and the command, [performance_cnn.md](performance_cnn.md) CNNs beside ONNX Runtime and oneDNN.")
+        return table(["model", "on", "lengths", "baseline", "speed-up of dyn, mean", "geometric mean", "least", "most"], rows, [4, 5, 6, 7]) + "\n\n" + source
+
+    def table_of(self, paper, one):
+        parts = [f"### {paper['name']}: {one['title']}"]
+        mark = f" A [doubtful figure](#{self.anchor(paper, one['reading'])}) is among them." if "reading" in one else ""
+        parts.append(paragraph(f"Published ({one['where']}; {one['hardware']}).{mark}"))
+        numbers = [index for index in range(len(one["columns"])) if all(isinstance(row[index], (int, float)) or row[index] in ("", "–") for row in one["rows"])]
+        parts.append(table(one["columns"], [[figure(cell) for cell in row] for row in one["rows"]], numbers))
+        if "beside" in one:
+            parts.append(paragraph(one["beside"]))
+        own = [("By dyn:", self.choices(paper, one["workloads"])), ("Beside libraries of today, policy dyn:", self.baselines(one["workloads"])),
+               ("By counters of the emulator, which give a least time, beside the predicted one:", self.counters(paper, one["workloads"]))]
+        if "models" in one:
+            own.append(("Whole models with random weights, by policy:", self.models(paper, one["models"])))
+        if one.get("build"):
+            own.append(("Builds by dyn, with nothing kept from before:", self.build(paper)))
+        if one.get("valid"):
+            own.append(("Shapes that have a program, by dyn:", self.valid()))
+        shown = [part for title, body in own if body for part in (title, body)]
+        if "models" in one:
+            shown.append("Libraries of today beside policy dyn: [a whole model](#a-whole-model-by-dyn).")
+        missing = self.missing(one["workloads"])
+        return parts + shown + ([missing] if missing else [])
+
+    # What is not there, and why: one line for workloads that lack the same.
+    def missing(self, workloads):
+        lacking = {}
+        for name in workloads:
+            workload = self.workloads[name]
+            if "suites" in workload and not facts.suite_files(workload):
+                lacking.setdefault(f"there is no suite {', '.join(workload['suites'])}", []).append(workload["title"])
+                continue
+            reasons = {}
+            for setting in workload["settings"]:
+                result = self.raw(setting, name, "select")
+                if result is None or not result.rows:
+                    reasons.setdefault(result.head.get("failed", "no results") if result else "not measured", []).append(self.settings[setting]["title"])
+            for reason, titles in reasons.items():
+                lacking.setdefault(f"{reason} ({'; '.join(titles)})", []).append(workload["title"])
+        return "Not there:\n\n" + "\n".join(item(f"{'; '.join(titles)}: {reason}.") for reason, titles in lacking.items()) if lacking else ""
+
+    def method(self, paper):
+        rows = []
+        for element in paper["method"]:
+            places = ", ".join(code(path) for pattern in element["dyn"] for path in facts.places_of(pattern))
+            rows.append([element["what"], element["where"], element["status"], places, element.get("departure", ""), element.get("reason", "")])
+        return table(["element", "where", "in dyn", "place", "departure", "reason"], rows)
+
+    def counts(self, paper):
+        statuses = [element["status"] for element in paper["method"]]
+        return ", ".join(f"{statuses.count(status)} {status}" for status in ("as in the paper", "in part", "otherwise", "absent") if status in statuses)
+
+    def paper(self, paper):
+        parts = [f"## {paper['name']}", paragraph(paper["reference"]), paragraph(paper["idea"]), paragraph(f"Text read: {paper['text']}"),
+                 f"### {paper['name']}: claims", self.claims(paper)]
+        for one in paper["tables"]:
+            parts += self.table_of(paper, one)
+        parts += [f"### {paper['name']}: method and departures", paragraph(f"{len(paper['method'])} elements: {self.counts(paper)}."), self.method(paper)]
+        readings = self.readings(paper)
+        return parts + ([readings.replace("### Doubtful", f"### {paper['name']}: doubtful", 1)] if readings else [])
+
+    # Who measured what, when, where, how: a line for each file of results.
+    def sources(self):
+        found = []
+        for setting in self.settings:
+            for name in list(self.workloads) + [one["id"] for one in self.data["build"] + self.data["models"]] + ["valid"]:
+                for kind in KINDS:
+                    result = self.raw(setting, name, kind)
+                    if result and result.rows and (setting, name, kind) not in {key for key, _ in found}:
+                        found.append(((setting, name, kind), result))
+        machines = {}
+        for _, result in found:
+            head = result.head
+            machines.setdefault((head["date"], head["machine"], head["revision"], head.get("note", "")), []).append(head.get("peers", ""))
+        parts = []
+        for (date, machine, revision, note), peers in sorted(machines.items()):
+            versions = sorted({one for text in peers for one in text.split("; ") if one})
+            text = f"{date}, {machine}, revision {revision}" + (f"; {note}" if note else "") + (f". Peers: {', '.join(versions)}" if versions else "")
+            parts.append(item(text.rstrip(".") + "."))
+        rows = []
+        for (setting, name, kind), result in found:
+            path = raw.path_of(self.folder, setting, name, kind)
+            rows.append([f"[{path.stem}]({os.path.relpath(path, facts.ROOT / 'docs')})", result.head["date"], result.head.get("sample", ""), f"`{result.head['command']}`"])
+        if not rows:
+            return "No raw results yet."
+        return "\n".join(parts) + "\n\n" + table(["raw results", "date", "sample", "command"], rows)
+
+    def text(self):
+        parts = ["## Who chooses best, all suites", paragraph("Geometric means of the oracle's time over the policy's; 1 is the best program of all that any policy considers. *Programs* is the median of their number."),
+                 self.overview()]
+        for name in facts.PAPERS:
+            parts += self.paper(self.papers[name])
+        parts += ["## A whole model by dyn", self.whole_model(), "## Raw results", self.sources()]
+        return "\n\n".join(part for part in parts if part)
+
+
+def with_body(text, body, path):
+    """The page with `body` between its markers."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise facts.BadFacts(f"{path}: the lines {BEGIN} and {END} must stand there once, in this order")
+    return text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + body + "\n\n" + text[text.index(END):]

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Drives dynrun tune and --tuning on tiny budgets. How much tuning gains is nobody's test.
+#   tests/cli/tune.sh BUILD_DIR
+. "$(dirname "$0")/../support/cli.sh" "$@"
+
+quick=(--threads 1 --slice-ms 0.05 --rounds 2)
+file=$scratch/tuned.json
+printf 'M N K\n5 64 96\n0 8 8\n' >"$scratch/tiny.txt"
+cat >"$scratch/net.dyn" <<'END'
+dyn 1
+dim M in 1..64 hint 5
+weight w: f32[96, 64] = random 1
+graph net(x: f32[M, 96]) -> (y: f32[M, 64]) {
+  h = matmul(x, w)
+  y = relu(h)
+  return y
+}
+END
+
+# Facts of a file, as a JSON reader has them: an expression over `tuning` and `problem`, its first problem.
+is() { # name, expression
+  check "$1" python3 - "$file" "$2" <<'END'
+import json, sys
+tuning = json.load(open(sys.argv[1]))
+problem = tuning["problems"][0]
+if not eval(sys.argv[2]):
+    sys.exit(f"not so: {sys.argv[2]}\n{json.dumps(tuning)[:2000]}")
+END
+}
+
+expect "tune: help" 0 "bayes: .*; evolution: .*; random: " tune --help
+expect "tune: no file to write" 2 "output is required" tune "$scratch/tiny.txt"
+expect "tune: an unknown method" 2 "not in \{bayes,evolution,random\}" tune "$scratch/tiny.txt" -o "$file" --method grid
+expect "tune: a budget of nothing" 1 "budget 0: nothing would be tried; give a number of programs" tune "$scratch/tiny.txt" -o "$file" --budget 0
+expect "tune: a budget of no time" 1 "budget 0s: nothing would be tried" tune "$scratch/tiny.txt" -o "$file" --budget 0s
+expect "tune: a negative budget" 1 "nothing would be tried" tune "$scratch/tiny.txt" -o "$file" --budget=-3
+expect "tune: a budget that is no number" 1 "budget many: that is no number" tune "$scratch/tiny.txt" -o "$file" --budget many
+expect "tune: a budget in an unknown unit" 1 "units of time are s, m and h" tune "$scratch/tiny.txt" -o "$file" --budget 3days
+printf 'X Y Z\n1 2 3\n' >"$scratch/strange.txt"
+expect "tune: a suite of unknown columns" 1 "strange.txt:1" tune "$scratch/strange.txt" -o "$file"
+expect "tune: a file that cannot be written" 1 "nowhere/tuned.json cannot be written" tune "$scratch/tiny.txt" -o "$scratch/nowhere/tuned.json" --budget 4 "${quick[@]}"
+report "tune: an error leaves no file" "$([ ! -e "$file" ] || echo "$file is there")"
+
+printf 'M N K\n0 8 8\n' >"$scratch/empty.txt"
+expect "tune: problems of nothing" 1 "nothing to tune: none of the problems has several programs" tune "$scratch/empty.txt" -o "$file" "${quick[@]}"
+
+for method in bayes evolution random; do
+  rm -f "$file"
+  expect "tune: a suite by $method" 0 "^\| matmul M=5 N=64 K=96 +\| +1 +\| +30 " tune "$scratch/tiny.txt" -o "$file" --budget 30 --method $method --seed 3 "${quick[@]}"
+  is "tune: the file of $method" "tuning['method'] == '$method' and tuning['seed'] == 3 and tuning['model'] is None and tuning['times'] == 'measured' and len(tuning['problems']) == 1"
+  is "tune: what $method tried" "len(problem['trials']) == 30 and len({tuple(point) for ratio, point in problem['trials']}) == 30 and all(ratio > 0 and len(point) == len(problem['axes']) for ratio, point in problem['trials'])"
+  is "tune: $method is compared with dyn's choice" "problem['scored'] and problem['dyn']['seconds'] > 0 and problem['best']['seconds'] > 0"
+done
+
+# The same command has nothing to do; a larger budget goes on.
+cp "$file" "$scratch/before.json"
+expect "tune: a finished search" 0 "\| +30 " tune "$scratch/tiny.txt" -o "$file" --budget 30 --method random --seed 3 "${quick[@]}"
+check "tune: a finished search changes nothing" cmp "$file" "$scratch/before.json"
+expect "tune: a larger budget" 0 "\| +37 " tune "$scratch/tiny.txt" -o "$file" --budget 37 --method random --seed 3 "${quick[@]}"
+check "tune: what was tried stays" python3 - "$scratch/before.json" "$file" <<'END'
+import json, sys
+before, after = (json.load(open(path))["problems"][0]["trials"] for path in sys.argv[1:])
+assert len(after) == 37 and after[:30] == before
+END
+expect "tune: another method on the same file" 1 "cannot be resumed: its method is 'random', now it is 'bayes'" tune "$scratch/tiny.txt" -o "$file" --budget 40 --seed 3 "${quick[@]}"
+expect "tune: another seed on the same file" 1 "cannot be resumed: its seed is '3', now it is '4'" tune "$scratch/tiny.txt" -o "$file" --budget 40 --method random --seed 4 "${quick[@]}"
+printf 'M N K\n7 48 32\n' >"$scratch/other.txt"
+expect "tune: another suite into the same file, for a time" 0 "matmul M=7 N=48 K=32" tune "$scratch/other.txt" -o "$file" --budget 0.2s --method random --seed 3 "${quick[@]}"
+check "tune: the first suite's problems stay" grep -q '"name":"matmul M=5 N=64 K=96"' "$file"
+
+# A signal ends it with what it has.
+rm -f "$file"
+"$dynrun" tune "$scratch/tiny.txt" -o "$file" --budget 1h "${quick[@]}" >"$scratch/out" 2>"$scratch/err" &
+tuner=$!
+for _ in $(seq 200); do [ -s "$file" ] && break; sleep 0.1; done
+sleep 0.3
+kill -INT $tuner
+wait $tuner
+report "tune: a signal ends it as usual" "$([ $? -eq 0 ] || echo "another exit code")"
+has "tune: it says that it was stopped" "stopped by a signal; the same command goes on from"
+has "tune: and what it has so far" "matmul M=5 N=64 K=96"
+is "tune: the file of a stopped search" "len(problem['trials']) > 0 and problem['best']['seconds'] > 0"
+expect "tune: a stopped search goes on" 0 "matmul M=5 N=64 K=96" tune "$scratch/tiny.txt" -o "$file" --budget 1s "${quick[@]}"
+
+# A model, and what it makes of the file.
+rm -f "$file"
+expect "tune: a model" 0 "M=5 " tune "$scratch/net.dyn" --dims M=5 -o "$file" --budget 20 "${quick[@]}"
+is "tune: the file of a model" "tuning['model'] == 'net' and len(problem['trials']) == 20"
+# Whatever the machine: the last program that was tried is to be taken.
+check "tune: a file with a certain program" python3 - "$file" <<'END'
+import json, sys
+tuning = json.load(open(sys.argv[1]))
+problem = tuning["problems"][0]
+sizes = problem["sizes"]
+program = problem.get("program")
+if program is None:
+    strategy = [0, sizes["m"], 0, sizes["n"], 1, 32 if "avx512" in tuning["target"] else 16 if "avx2" in tuning["target"] else 8,
+                2, sizes["n"], sizes["k"], 1, sizes["must_copy_a"], sizes["lanes"], False, False]
+    program = [1, [strategy]]
+problem["program"], problem["program_sizes"] = program, problem.get("program_sizes", sizes)
+problem["best"]["seconds"] = 123.456e-6
+json.dump(tuning, open(sys.argv[1], "w"))
+END
+expect "tuning: explain shows the file's program" 0 "by the tuning file" explain "$scratch/net.dyn" --dims M=5 --threads 1 --tuning "$file"
+has "tuning: with its time" "chosen 123.5 us measured by the tuner: "
+expect "tuning: another size is as before" 0 "chosen" explain "$scratch/net.dyn" --dims M=6 --threads 1 --tuning "$file"
+report "tuning: the file says nothing of it" "$(grep "by the tuning file" "$scratch/out")"
+expect "tuning: a run" 0 "y " run "$scratch/net.dyn" --dims M=5 --threads 1 --tuning "$file"
+cp "$scratch/out" "$scratch/tuned.out"
+expect "tuning: the same run without it" 0 "y " run "$scratch/net.dyn" --dims M=5 --threads 1
+check "tuning: with the same results" cmp "$scratch/out" "$scratch/tuned.out"
+expect "tuning: a policy of a paper" 1 "but the policy is 'vortex'; only policies 'dyn' and 'oracle'" run "$scratch/net.dyn" --dims M=5 --tuning "$file" --policy vortex
+sed 's/"net"/"bert"/' "$file" >"$scratch/wrong.json"
+expect "tuning: a file of another model" 1 "was made for the model 'bert', not for 'net'" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
+sed -E 's/"machine": *"[^"]*"/"machine": "an abacus"/' "$file" >"$scratch/wrong.json"
+expect "tuning: a file of another machine" 1 "on 'an abacus', but this is cpu/" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
+sed -E 's/"version": *"[^"]*"/"version": "dyn 0.0.0"/' "$file" >"$scratch/wrong.json"
+expect "tuning: a file of another version" 1 "was made by dyn 0.0.0, but this is dyn" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
+head -c 300 "$file" >"$scratch/wrong.json"
+expect "tuning: a broken file" 1 "is no tuning file: .*dynrun tune makes one" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
+check "tuning: a file whose tile has no code" python3 - "$file" "$scratch/wrong.json" <<'END'
+import json, sys
+tuning = json.load(open(sys.argv[1]))
+tuning["problems"][0]["program"][1][0][4] = 77
+json.dump(tuning, open(sys.argv[2], "w"))
+END
+expect "tuning: a program that no code runs" 1 "program 1: there is no tile of 77" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
+expect "tuning: no file" 1 "'$scratch/none.json' cannot be read" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/none.json"
+
+# Described GPUs: by prediction.
+file=$scratch/gpu.json
+expect "tune: a described GPU" 0 "predicted" tune "$scratch/tiny.txt" -o "$file" --budget 40 --device cuda --gpu a100 --precision f16
+is "tune: the file of a described GPU" "tuning['target'] == 'cuda/a100' and tuning['times'] == 'predicted'"
+exit $((failures > 0))

@@ -1,0 +1,149 @@
+// Each policy's own micro-kernels on a CPU: valid programs for every size, and the same choice with
+// and without bounds.
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <map>
+#include <random>
+
+#include "src/choice/policies/shared/cpu_blocks.hpp"
+#include "src/choice/policies/vortex/vortex.hpp"
+#include "targets/cpu/policies/paper_policies.hpp"
+#include "tests/support/round_machine.hpp"
+#include "tests/support/seed.hpp"
+
+using namespace dyn;
+using choice::Choice;
+using choice::ContractionShape;
+using choice::Machine;
+using rkernel::Policy;
+
+namespace {
+
+// Policy oracle's figures serve them all.
+constexpr Policy papers[] = {Policy::Vortex,     Policy::MikPoly,  Policy::FTuner,
+                             Policy::TSCompiler, Policy::DietCode, Policy::MikPolyWave,
+                             Policy::MikPolyPipe};
+
+// Timed blocks as the machine's figures predict them.
+cpu::PolicySpeeds predicted_speeds(const Machine& machine) {
+  cpu::PolicySpeeds speeds;
+  for (const Policy policy : cpu::measured_policies(Policy::Oracle)) {
+    for (const choice::BlockPlan& plan : choice::cpu_blocks(policy, machine)) {
+      cpu::BlockSpeed speed{plan};
+      for (const std::int64_t depth : plan.depths) {
+        speed.alone.push_back(choice::predicted_seconds(machine, plan.block, depth, {}, 1));
+        if (plan.together)
+          speed.together.push_back(
+              choice::predicted_seconds(machine, plan.block, depth, {}, machine.threads));
+      }
+      speeds[policy].push_back(std::move(speed));
+    }
+  }
+  return speeds;
+}
+
+// Regions lie within the output, apart from each other, and are as large as it together.
+bool is_cover(const ContractionShape& shape, const rkernel::Program& program) {
+  std::int64_t outputs = 0;
+  for (const rkernel::Region& one : program.regions) {
+    if (one.m <= 0 || one.n <= 0 || one.m0 < 0 || one.n0 < 0 || one.m0 + one.m > shape.m ||
+        one.n0 + one.n > shape.n)
+      return false;
+    outputs += one.m * one.n;
+    for (const rkernel::Region& other : program.regions) {
+      if (&one != &other && one.m0 < other.m0 + other.m && other.m0 < one.m0 + one.m &&
+          one.n0 < other.n0 + other.n && other.n0 < one.n0 + one.n)
+        return false;
+    }
+  }
+  return outputs == shape.m * shape.n;
+}
+
+bool can_run(const Machine& machine, const ContractionShape& shape, const Choice& choice) {
+  for (const rkernel::Region& region : choice.program.regions) {
+    const rkernel::Strategy& strategy = region.strategy;
+    if (machine.find_tile(strategy.tile_rows, strategy.tile_columns) == nullptr ||
+        strategy.block_m < 1 || strategy.block_n < 1 || strategy.block_n % machine.panel != 0 ||
+        strategy.block_k < 1 || strategy.split_k != 1 || region.n0 % machine.panel != 0 ||
+        (shape.must_copy_a && !strategy.copy_a))
+      return false;
+  }
+  return choice.threads >= 1 && choice.threads <= machine.threads;
+}
+
+}  // namespace
+
+TEST_CASE("8192 sizes of a product have a valid program under every policy") {
+  const Machine machine = testing::round_machine();
+  const cpu::PaperPolicies policies(machine, predicted_speeds(machine));
+  for (const Policy policy : papers) {
+    CAPTURE(name_of(policy));
+    int valid = 0;
+    for (std::int64_t m = 1; m <= 8192; ++m) {
+      const ContractionShape shape{.batch = 1, .m = m, .n = 1000, .k = 777};
+      const auto chosen = policies.choose(policy, shape);
+      valid += chosen && is_cover(shape, chosen->choice.program) &&
+               can_run(machine, shape, chosen->choice);
+    }
+    CHECK(valid == 8192);
+  }
+}
+
+TEST_CASE("programs of every policy are valid for operands of every form") {
+  const std::uint64_t seed = testing::test_seed();
+  MESSAGE("DYN_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  for (const int threads : {1, 2, 7}) {
+    const Machine machine = testing::random_machine(random, threads);
+    const cpu::PaperPolicies policies(machine, predicted_speeds(machine));
+    for (int i = 0; i < 40; ++i) {
+      ContractionShape shape = testing::random_contraction(random, machine);
+      if (shape.lanes == rkernel::LaneAxis::K) shape.lanes = rkernel::LaneAxis::N;
+      if (shape.factors() != rkernel::Factors()) shape.b_dtype = DType::f32;
+      for (const Policy policy : papers) {
+        CAPTURE(name_of(policy));
+        CAPTURE(shape.m);
+        CAPTURE(shape.n);
+        CAPTURE(shape.k);
+        int programs = 0;
+        policies.for_each(policy, shape, [&](const Choice& choice, bool) {
+          ++programs;
+          CHECK(is_cover(shape, choice.program));
+          CHECK(can_run(machine, shape, choice));
+        });
+        CHECK((programs > 0) == (shape.batch > 0 && shape.m > 0 && shape.n > 0));
+      }
+    }
+  }
+}
+
+TEST_CASE("vortex's bounds change no choice among its thousands of blocks") {
+  const std::uint64_t seed = testing::test_seed();
+  MESSAGE("DYN_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  for (const int threads : {1, 2, 16}) {
+    const Machine machine = testing::random_machine(random, threads);
+    const choice::BlockOperands operands{{}, random() % 2 == 0, random() % 2 == 0};
+    const cpu::CpuMicroKernels kernels(
+        machine,
+        best_vortex_blocks(all_vortex_blocks(machine, vortex_layers(machine), operands,
+                                             choice::VortexAnalyser::Mixed)),
+        operands);
+    const auto policy = choice::make_vortex(kernels);
+    for (int i = 0; i < 60; ++i) {
+      const auto size = [&] { return std::int64_t{1} << (random() % 14); };
+      const choice::ProductShape shape{1, size() + static_cast<std::int64_t>(random() % 50),
+                                       size() + static_cast<std::int64_t>(random() % 50),
+                                       size() - 1 + static_cast<std::int64_t>(random() % 50)};
+      std::size_t best = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
+        const double seconds = vortex_seconds(kernels, kernel, shape);
+        if (seconds < least) least = seconds, best = kernel;
+      }
+      CHECK(policy->choose(shape).regions.front().kernel == best);
+    }
+  }
+}
