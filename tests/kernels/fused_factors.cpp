@@ -36,14 +36,14 @@ Tensor first_output(const Graph& graph, const std::vector<Tensor>& inputs) {
 std::size_t kernels_of(const Graph& graph) { return graph.model()->problems().size(); }
 
 /// A factor t, and the product y.
-struct FactorCase {
+struct ComputedFactor {
   const char* what;
   const char* parameters;
   const char* factor;
   const char* product;
 };
 
-const FactorCase factor_cases[] = {
+const ComputedFactor factor_cases[] = {
     {"one operand of rows", "x: f32[B, M, {k}]", "relu(x)", "matmul(t, w)"},
     {"operands of all kinds", "x: f32[B, M, {k}], p: f32[B, M, 1], q: f32[{k}]",
      "relu(x * p + q) - 0.5", "matmul(t, w)"},
@@ -55,7 +55,7 @@ const FactorCase factor_cases[] = {
      "matmul(transpose(t) perm=[0, 2, 1], z)"},
 };
 
-std::string text_of(const FactorCase& item, std::int64_t k, std::int64_t n, bool stored) {
+std::string text_of(const ComputedFactor& item, std::int64_t k, std::int64_t n, bool stored) {
   std::string parameters = item.parameters;
   for (std::size_t at = parameters.find("{k}"); at != std::string::npos;
        at = parameters.find("{k}"))
@@ -70,7 +70,7 @@ std::string text_of(const FactorCase& item, std::int64_t k, std::int64_t n, bool
       item.factor, item.product, stored ? ", t" : "");
 }
 
-void check_factor(const FactorCase& item, std::int64_t k, std::int64_t n, Random& random,
+void check_factor(const ComputedFactor& item, std::int64_t k, std::int64_t n, Random& random,
                   const std::string& isa) {
   const std::string text = text_of(item, k, n, false);
   CAPTURE(text);
@@ -94,7 +94,7 @@ TEST_SUITE("fast") {
     Random random("computed factors");
     for_each_isa(1, [&](const codegen::Isa& isa) {
       Sweep sweep(5);
-      for (const FactorCase& item : factor_cases) {
+      for (const ComputedFactor& item : factor_cases) {
         CAPTURE(item.what);
         for (const std::int64_t k : depths) {
           for (const std::int64_t n : {128, 129, 160, 197}) {

@@ -159,7 +159,8 @@ class GpuContractionKernel final : public ContractionKernel {
         pair_slots_(*problem_),
         pair_grid_(add_pair_slots(pair_slots_, *problem_)),
         policies_(machine, manifest_.tiles(), manifest_.pairs()) {
-    const auto [a, b, m, n, k, group, zero, elements] = *problem_->contraction;
+    const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
+        *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs)
       epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit,
@@ -316,7 +317,8 @@ class GpuContractionKernel final : public ContractionKernel {
 
   // B is one matrix for all batches.
   bool b_shared() const {
-    const auto [a, b, m, n, k, group, zero, elements] = *problem_->contraction;
+    const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
+        *problem_->contraction;
     const Operand& operand = problem_->operands[static_cast<std::size_t>(b)];
     for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
       if (axis != n && axis != k && slots_.stride(b, axis) != codegen::SlotTable::none)
@@ -326,7 +328,8 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   GpuContraction sizes_of(std::span<const std::int64_t> ints) const {
-    const auto [a, b, m, n, k, group, zero, elements] = *problem_->contraction;
+    const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
+        *problem_->contraction;
     GpuContraction shape;
     for (int axis = 0; axis < static_cast<int>(problem_->axes.size()); ++axis) {
       if (axis != m && axis != n && axis != k) shape.batch *= extent(ints, axis);

@@ -34,7 +34,8 @@ int tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
 
 rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile,
                                   const choice::GpuMachine& machine) {
-  const auto [a, b, m, n, k, group, zero, elements] = *problem.contraction;
+  const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
+      *problem.contraction;
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;
   const int depth = instruction_k(tile);
@@ -88,7 +89,8 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
 }
 
 GpuTile tile_of(const rkernel::RKernel& kernel) {
-  const auto [a, b, m, n, k, group, zero, elements] = *kernel.problem->contraction;
+  const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
+      *kernel.problem->contraction;
   const rkernel::Move& move = kernel.layers.at(shared_layer).moves.at(0);
   GpuTile tile;
   tile.engine =
