@@ -139,7 +139,11 @@ llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
                        compile_natural(expr.args[1]));
   const DType dtype =
       problem_.exprs[static_cast<std::size_t>(expr.args[expr.op == ExprOp::Select ? 1 : 0])].dtype;
-  return math_.apply(expr.op, dtype, expr.dtype, argument(0), argument(1), argument(2));
+  // In a fixed order: code does not depend on the compiler that dyn was built with.
+  llvm::Value* third = argument(2);
+  llvm::Value* second = argument(1);
+  llvm::Value* first = argument(0);
+  return math_.apply(expr.op, dtype, expr.dtype, first, second, third);
 }
 
 /// Stores to narrow operands round: what they store need not be rounded before.

@@ -18,8 +18,8 @@ llvm::Value* divided(codegen::Builder& builder, llvm::Value* n, llvm::Value* mul
   llvm::Type* type = n->getType();
   const unsigned bits = type->getIntegerBitWidth();
   llvm::Type* wide = builder.getIntNTy(2 * bits);
-  llvm::Value* product =
-      builder.CreateMul(builder.CreateZExt(multiplier, wide), builder.CreateZExt(n, wide));
+  llvm::Value* wide_n = builder.CreateZExt(n, wide);
+  llvm::Value* product = builder.CreateMul(builder.CreateZExt(multiplier, wide), wide_n);
   llvm::Value* high = builder.CreateTrunc(builder.CreateLShr(product, bits), type);
   return builder.CreateLShr(builder.CreateAdd(high, n), shift);
 }
