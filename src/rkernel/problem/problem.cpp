@@ -203,6 +203,12 @@ Group group_of(const Problem& problem) {
   return problem.recurrence ? problem.recurrence->group : Group::None;
 }
 
+DType left_dtype(const Problem& problem) {
+  const Contraction& contraction = problem.contraction.value();
+  if (contraction.a_value >= 0) return DType::f32;
+  return problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
+}
+
 Factors factors_of(const Problem& problem) {
   const Group group = group_of(problem);
   if (problem.contraction && problem.contraction->b_value >= 0) return {};

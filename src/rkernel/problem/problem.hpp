@@ -238,6 +238,9 @@ std::vector<int> batch_axes(const Problem& problem);
 /// The group that its contraction or recurrence multiplies at once.
 Group group_of(const Problem& problem);
 
+/// Of the elements of its contraction's left side; what is computed is f32.
+DType left_dtype(const Problem& problem);
+
 /// Those of its contraction or recurrence: the group's, or the dtype of its right side.
 Factors factors_of(const Problem& problem);
 

@@ -200,7 +200,7 @@ choice::ContractionShape ContractionForms::shape_of(const ContractionForm& form,
   shape.group = contraction.group;
   shape.coding = problem.operands[static_cast<std::size_t>(contraction.b)].coding;
   if (shape.group == rkernel::Group::None) {
-    shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
+    shape.a_dtype = rkernel::left_dtype(problem);
     if (contraction.b_value < 0)
       shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
   }

@@ -29,7 +29,7 @@ struct ContractionSource {
   const rkernel::Operand& a() const { return operand(contraction().a); }
   const rkernel::Operand& b() const { return operand(contraction().b); }
   /// As wide as what one step of K reads of a row of A, and of a column of B.
-  DType a_step() const { return grouped() ? DType::i32 : a().dtype; }
+  DType a_step() const { return grouped() ? DType::i32 : rkernel::left_dtype(problem()); }
   DType b_step() const { return factors().step_dtype(); }
   /// The elements that strides count: of a right side that is not packed, and of the left one.
   DType b_element() const { return grouped() ? b().dtype : DType::f32; }

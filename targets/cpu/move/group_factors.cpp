@@ -131,8 +131,7 @@ void group_factors(std::vector<Problem>& problems, const rkernel::Factors& weigh
     if (problem.recurrence && problem.recurrence->scales >= 0)
       group_recurrence(problem, group_of(widest_integer_factor(isa)));
     if (!problem.contraction) continue;
-    const Operand& a = problem.operands[static_cast<std::size_t>(problem.contraction->a)];
-    if (const Group group = group_of(a.dtype); group != Group::None)
+    if (const Group group = group_of(rkernel::left_dtype(problem)); group != Group::None)
       Grouper(problem, group).run(weights, isa);
     if (problem.contraction->zero != 0) subtract_zeros(problem);
   }
