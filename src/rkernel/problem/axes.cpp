@@ -35,15 +35,20 @@ void reorder(Problem& problem, const std::vector<int>& order) {
   }
 }
 
-/// The gain of lanes along `axis`: operands whose elements are contiguous there count, the large
-/// ones above all.
-int lane_score(const Problem& problem, std::size_t axis) {
-  int score = 0;
+/// The gain of lanes along `axis`: operands whose elements are contiguous there count. One that
+/// varies along another axis too counts for more than all that do not: the results of several
+/// reductions are few beside what is reduced.
+std::int64_t lane_score(const Problem& problem, std::size_t axis) {
+  constexpr std::int64_t larger = 64;
+  std::int64_t score = 0;
   for (const Operand& operand : problem.operands) {
     if (operand.strides[axis].constant() != 1) continue;
     const auto varying =
         std::ranges::count_if(operand.strides, [](Dim stride) { return stride.constant() != 0; });
-    score += static_cast<int>(varying) * (operand.written ? 2 : 1);
+    std::int64_t elements = operand.written ? 2 : 1;
+    for (std::int64_t axes = std::min<std::int64_t>(varying, 8); axes > 0; --axes)
+      elements *= larger;
+    score += elements;
   }
   return score;
 }

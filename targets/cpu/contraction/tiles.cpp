@@ -243,11 +243,14 @@ RowTile TileCode::locate_row_tile(const TileRowsOfA& a, llvm::Value* index) cons
   return {a, index, rows, a_tile, c, c_row, is_split};
 }
 
+llvm::Value* TileCode::elements_to_next_columns() const {
+  llvm::Value* panels = builder_.CreateUDiv(columns_.columns, code_.number(source_.isa.panel_f32));
+  return builder_.CreateMul(panels, columns_.b.panel_stride);
+}
+
 Ahead TileCode::ahead_of_tile(const NextColumns& next, llvm::Value* tile) const {
-  llvm::Value* next_columns =
-      builder_.CreateMul(builder_.CreateUDiv(columns_.columns, code_.number(source_.isa.panel_f32)),
-                         columns_.b.panel_stride);
-  llvm::Value* distance = builder_.CreateAdd(next_columns, builder_.CreateMul(tile, next.share));
+  llvm::Value* before = builder_.CreateMul(tile, next.share);
+  llvm::Value* distance = builder_.CreateAdd(elements_to_next_columns(), before);
   return {builder_.CreateSelect(next.are_asked, distance, code_.number(0)), next.step};
 }
 
@@ -276,19 +279,38 @@ void TileCode::emit_products(const RowTile& tile, llvm::Value* is_last) const {
 }
 
 void TileCode::call_main_loops(const RowTile& tile) const {
-  call_main_loop(tile, columns_.b.start, tile.c);
-  for (std::size_t i = 0; i < columns_.b.others.size(); ++i) {
+  if (columns_.b.others.empty()) {
+    return call_main_loop(tile, columns_.b.start, tile.c,
+                          source_.shape_class.dot ? Ahead{rows_of_next_tile(tile), code_.number(0)}
+                                                  : ahead_of_tile(tile.all.next, tile.index));
+  }
+  std::vector<llvm::Value*> sides{columns_.b.start};
+  sides.insert(sides.end(), columns_.b.others.begin(), columns_.b.others.end());
+  for (std::size_t i = 0; i < sides.size(); ++i) {
     llvm::Value* before =
-        builder_.CreateMul(columns_.columns, code_.number(static_cast<std::int64_t>(i) + 1));
-    call_main_loop(tile, columns_.b.others[i], code_.element(tile.c, before));
+        builder_.CreateMul(columns_.columns, code_.number(static_cast<std::int64_t>(i)));
+    call_main_loop(tile, sides[i], code_.element(tile.c, before), ahead_of_side(tile, sides, i));
   }
 }
 
-void TileCode::call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c) const {
+/// Streams of several right sides take turns, so no hardware follows them: the first tile of a
+/// block asks for the columns that come next, those of the next side or the first one's next.
+Ahead TileCode::ahead_of_side(const RowTile& tile, std::span<llvm::Value* const> sides,
+                              std::size_t side) const {
+  llvm::Type* element = codegen::memory_type(builder_.getContext(), source_.factors().step_dtype());
+  const bool is_last = side + 1 == sides.size();
+  llvm::Value* distance =
+      builder_.CreatePtrDiff(element, sides[is_last ? 0 : side + 1], sides[side]);
+  if (is_last) distance = builder_.CreateAdd(distance, elements_to_next_columns());
+  llvm::Value* is_first = builder_.CreateICmpEQ(tile.index, code_.number(0));
+  return {builder_.CreateSelect(is_first, distance, code_.number(0)),
+          code_.number(std::int64_t{source_.isa.panel_f32} * steps_of_ahead)};
+}
+
+void TileCode::call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c,
+                              const Ahead& ahead) const {
   llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), columns_.table, tile.rows.size);
   llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-  const Ahead ahead = source_.shape_class.dot ? Ahead{rows_of_next_tile(tile), code_.number(0)}
-                                              : ahead_of_tile(tile.all.next, tile.index);
   builder_.CreateCall(main_loop_type(builder_), function,
                       {tile.a, tile.all.stride, b, columns_.b.k_stride, columns_.b.panel_stride,
                        block_.size, c, tile.c_row, block_.index, ahead.distance, ahead.step});

@@ -86,9 +86,13 @@ class TileCode {
   FullTiles full_tiles(const TileRowsOfA& a) const;
   codegen::Part rows_of_tile(llvm::Value* index) const;
   llvm::Value* sums_of_slice(const codegen::Part& rows) const;
+  llvm::Value* elements_to_next_columns() const;
   Ahead ahead_of_tile(const NextColumns& next, llvm::Value* tile) const;
   void call_main_loops(const RowTile& tile) const;
-  void call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c) const;
+  Ahead ahead_of_side(const RowTile& tile, std::span<llvm::Value* const> sides,
+                      std::size_t side) const;
+  void call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c,
+                      const Ahead& ahead) const;
   llvm::Value* columns_of_sums() const;
   llvm::Value* rows_of_next_tile(const RowTile& tile) const;
   DotFactors dot_factors(const RowTile& tile) const;
