@@ -1,6 +1,9 @@
 #include "src/choice/policies/gpu/ftuner_tiles.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "src/choice/gpu/tile_traffic.hpp"
 #include "src/choice/policies/shared/blocks.hpp"
@@ -9,75 +12,80 @@ namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t largest_block = 256;
+constexpr int lane_columns = 4, mma_warp_unit = 16;
 constexpr int most_thread_rows = 8, most_thread_vectors = 2, most_warp_units = 8;
 constexpr int register_granule = 8;  ///< registers of a thread come in units of 8
 
-/// The unit in which extents are factors along an axis, and the largest register tile in it.
-struct AxisUnit {
-  std::int64_t unit = 1, most_tile = 1;
+/// How a warp's lanes, or the instruction, lie on the outputs: extents are factors in these units.
+struct LaneGrid {
+  int lane_rows = 0;  ///< CUDA cores; 0: tensor cores
+  int rows = 1, columns = 1;
+  int most_rows = 1, most_columns = 1;  ///< of a register tile, in units
 };
-AxisUnit rows_of(const GpuKind& kind) {
-  return kind.engine == Engine::TensorCores ? AxisUnit{16, most_warp_units}
-                                            : AxisUnit{1, most_thread_rows};
-}
-AxisUnit columns_of(const GpuKind& kind) {
-  return kind.engine == Engine::TensorCores ? AxisUnit{16, most_warp_units}
-                                            : AxisUnit{4, most_thread_vectors};
+
+std::vector<LaneGrid> lane_grids(const GpuKind& kind) {
+  if (kind.engine == Engine::TensorCores)
+    return {{0, mma_warp_unit, mma_warp_unit, most_warp_units, most_warp_units}};
+  std::vector<LaneGrid> grids;
+  for (int lane_rows = 1; lane_rows <= warp_lanes; lane_rows *= 2)
+    grids.push_back({lane_rows, lane_rows, warp_lanes / lane_rows * lane_columns,
+                     most_thread_rows, most_thread_vectors});
+  return grids;
 }
 
-std::vector<std::int64_t> extents_of(std::int64_t extent, const AxisUnit& axis) {
-  std::vector<std::int64_t> extents;
-  for (const std::int64_t factor : axis_factors(ceil_div(extent, axis.unit), axis.most_tile)) {
-    if (factor * axis.unit <= largest_block) extents.push_back(factor * axis.unit);
-  }
-  return extents;
+std::optional<GpuTile> register_tile(const GpuKind& kind, const LaneGrid& grid, int rows,
+                                     int columns) {
+  if (kind.engine == Engine::TensorCores)
+    return tensor_warp(kind.operands, rows * grid.rows, columns * grid.columns);
+  if (!registers_hold(rows, columns * lane_columns)) return std::nullopt;
+  return cuda_warp(grid.lane_rows, rows, columns * lane_columns);
 }
 
-/// Register tiles as warps: those of tensor cores, and threads of CUDA cores in every grid of lanes.
-std::vector<GpuTile> register_tiles(const ProductShape& shape, const GpuKind& kind) {
-  const AxisUnit rows = rows_of(kind), columns = columns_of(kind);
-  const std::vector<std::int64_t> m = extents_of(shape.m, rows), n = extents_of(shape.n, columns);
-  const auto divides = [](const std::vector<std::int64_t>& extents, int tile) {
-    return std::ranges::binary_search(extents, tile);
-  };
-  std::vector<GpuTile> tiles;
-  if (kind.engine == Engine::TensorCores) {
-    for (const GpuTile& warp : warps_by_isa(kind)) {
-      if (divides(m, warp.warp_m) && divides(n, warp.warp_n)) tiles.push_back(warp);
+/// Factors of an axis in its unit, and those of them that are no more than a block has.
+std::vector<std::int64_t> factors_of(std::int64_t extent, int unit, int most_tile) {
+  std::vector<std::int64_t> factors = axis_factors(ceil_div(extent, std::int64_t{unit}), most_tile);
+  std::erase_if(factors, [&](std::int64_t factor) { return factor * unit > largest_block; });
+  return factors;
+}
+
+/// Calls `visit` with each multiple of a register tile that is a factor of both axes.
+template <class Visit>
+void for_each_block(const ProductShape& shape, const GpuKind& kind, const Visit& visit) {
+  for (const LaneGrid& grid : lane_grids(kind)) {
+    const std::vector<std::int64_t> m = factors_of(shape.m, grid.rows, grid.most_rows),
+                                    n = factors_of(shape.n, grid.columns, grid.most_columns);
+    for (const std::int64_t rows : m) {
+      for (const std::int64_t columns : n) {
+        if (rows > grid.most_rows || columns > grid.most_columns) continue;
+        std::optional<GpuTile> tile =
+            register_tile(kind, grid, static_cast<int>(rows), static_cast<int>(columns));
+        if (!tile) continue;
+        for (const std::int64_t block_m : m) {
+          for (const std::int64_t block_n : n) {
+            if (block_m % rows != 0 || block_n % columns != 0) continue;
+            tile->block_m = static_cast<int>(block_m) * grid.rows;
+            tile->block_n = static_cast<int>(block_n) * grid.columns;
+            if (tile->warps() <= most_block_warps) visit(*tile);
+          }
+        }
+      }
     }
-    return tiles;
   }
-  for (int thread_m = most_thread_rows; thread_m > 0; --thread_m) {
-    for (int vectors = most_thread_vectors; vectors > 0; --vectors) {
-      const int thread_n = vectors * static_cast<int>(columns.unit);
-      if (!divides(m, thread_m) || !divides(n, thread_n) || !registers_hold(thread_m, thread_n))
-        continue;
-      for (int lane_rows = 1; lane_rows <= warp_lanes; lane_rows *= 2)
-        tiles.push_back(cuda_warp(lane_rows, thread_m, thread_n));
-    }
-  }
-  return tiles;
 }
 
-std::vector<GpuTile> tiles_of_block(const GpuMachine& machine, const ProductShape& shape,
-                                    const GpuKind& kind, const MicroKernel& block,
-                                    const std::vector<GpuTile>& registers) {
+/// Increasing along K.
+void add_depths(const GpuMachine& machine, const ProductShape& shape, const GpuKind& kind,
+                GpuTile tile, std::vector<GpuTile>& tiles) {
   const int granule = depth_granule(kind),
             capacity = std::min(machine.shared_bytes_per_block,
                                 machine.shared_bytes_per_multiprocessor / ftuner_zeta);
-  std::vector<GpuTile> tiles;
-  for (GpuTile tile : registers) {
-    if (block.m % tile.warp_m != 0 || block.n % tile.warp_n != 0) continue;
-    tile.block_m = static_cast<int>(block.m);
-    tile.block_n = static_cast<int>(block.n);
-    if (tile.warps() > most_block_warps) continue;
-    for (tile.block_k = granule; 2 * (tile.a_stage_bytes() + tile.b_stage_bytes()) <= capacity;
-         tile.block_k *= 2) {
-      tiles.push_back(tile);
-      if (tile.block_k >= shape.k) break;
-    }
+  for (tile.block_k = granule; 2 * (tile.a_stage_bytes() + tile.b_stage_bytes()) <= capacity;
+       tile.block_k *= 2) {
+    if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks == 0)
+      return;
+    tiles.push_back(tile);
+    if (tile.block_k >= shape.k) return;
   }
-  return tiles;
 }
 
 double multiply_add_seconds(const RatedTile& rated) {
@@ -87,16 +95,12 @@ double multiply_add_seconds(const RatedTile& rated) {
 
 }  // namespace
 
-std::vector<MicroKernel> aligned_blocks(const ProductShape& shape, const GpuKind& kind) {
-  std::vector<MicroKernel> blocks;
-  for (const std::int64_t m : extents_of(shape.m, rows_of(kind)))
-    for (const std::int64_t n : extents_of(shape.n, columns_of(kind))) blocks.push_back({m, n, 0});
-  return blocks;
-}
-
 std::vector<GpuTile> aligned_tiles(const GpuMachine& machine, const ProductShape& shape,
-                                   const GpuKind& kind, const MicroKernel& block) {
-  return tiles_of_block(machine, shape, kind, block, register_tiles(shape, kind));
+                                   const GpuKind& kind) {
+  std::vector<GpuTile> tiles;
+  for_each_block(shape, kind,
+                 [&](const GpuTile& tile) { add_depths(machine, shape, kind, tile, tiles); });
+  return tiles;
 }
 
 bool within_bound(const GpuMachine& machine, const GpuTile& tile, const ProductShape& shape) {
@@ -112,16 +116,18 @@ std::vector<GpuTile> ftuner_tiles(const TileRates& rates, const ProductShape& sh
                                   const FTunerParameters& parameters) {
   if (!has_outputs(shape)) return {};
   const GpuMachine& machine = rates.machine();
-  const std::vector<GpuTile> registers = register_tiles(shape, kind);
+  // CrossPick looks at outputs alone, which many tiles have in common.
+  std::map<std::pair<int, int>, std::vector<GpuTile>> by_outputs;
+  for_each_block(shape, kind, [&](const GpuTile& tile) {
+    by_outputs[{tile.block_m, tile.block_n}].push_back(tile);
+  });
   std::vector<MicroKernel> blocks;
   std::vector<std::vector<GpuTile>> of_blocks;
-  for (const MicroKernel& block : aligned_blocks(shape, kind)) {
-    std::vector<GpuTile> tiles = tiles_of_block(machine, shape, kind, block, registers);
-    std::erase_if(tiles, [&](const GpuTile& tile) {
-      return occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks == 0;
-    });
+  for (const auto& [outputs, registers] : by_outputs) {
+    std::vector<GpuTile> tiles;
+    for (const GpuTile& tile : registers) add_depths(machine, shape, kind, tile, tiles);
     if (tiles.empty()) continue;
-    blocks.push_back(block);
+    blocks.push_back({outputs.first, outputs.second, 0});
     of_blocks.push_back(std::move(tiles));
   }
   std::vector<GpuTile> kept;

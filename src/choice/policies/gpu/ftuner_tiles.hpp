@@ -12,16 +12,14 @@ namespace dyn::choice {
 /// Blocks in the memory of one multiprocessor at a time, by default (the paper's zeta, on V100).
 inline constexpr int ftuner_zeta = 2;
 
-/// SmemTileRule: outputs of a block along both axes. Factors of M in rows (tensor cores: in units of
-/// 16), and of N in vectors of 4 columns (16), up to 256; k is 0.
-std::vector<MicroKernel> aligned_blocks(const ProductShape& shape, const GpuKind& kind);
-
-/// The tiles of a block. Register tiles (RegTileRule): a thread's outputs on CUDA cores, a warp's on
-/// tensor cores, whose extents are factors of the axes too. The block is expanded along K by
-/// depth_granule() * 2^i as long as two stages of `ftuner_zeta` blocks fit the shared memory of a
-/// multiprocessor, and K has so much.
+/// HardwareAlign: extents are factors of both axes (axis_factors()), in units of the 16 rows and
+/// columns of a warp's instructions on tensor cores; on CUDA cores in units of what 32 lanes cover
+/// with one row and 4 columns each, in every grid of lanes. (The paper's threads need not come in
+/// warps.) Register tiles (RegTileRule): a thread's outputs, on tensor cores a warp's. Blocks
+/// (SmemTileRule): multiples of these up to 256, expanded along K by depth_granule() * 2^i as long as
+/// two stages of `ftuner_zeta` blocks fit the shared memory of a multiprocessor, and K has so much.
 std::vector<GpuTile> aligned_tiles(const GpuMachine& machine, const ProductShape& shape,
-                                   const GpuKind& kind, const MicroKernel& block);
+                                   const GpuKind& kind);
 
 /// SetBound (equation 4): registers for so many blocks on a multiprocessor are there, the least of
 /// ftuner_zeta and what the workload has for each.

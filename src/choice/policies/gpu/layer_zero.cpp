@@ -1,6 +1,7 @@
 #include "src/choice/policies/gpu/layer_zero.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "src/choice/gpu/wave.hpp"
 
@@ -12,17 +13,6 @@ constexpr int most_accumulators = 128;  ///< of one thread: half of its register
 constexpr int most_thread_outputs = 64;
 constexpr int vector_columns = 4, copied_floats = 8;
 constexpr int small_multiples[] = {1, 2, 3, 4, 6, 8};
-
-GpuTile tensor_warp(DType operands, int rows, int columns) {
-  GpuTile tile;
-  tile.engine = Engine::TensorCores;
-  tile.operands = operands;
-  tile.thread_m = mma_rows;
-  tile.thread_n = mma_columns;
-  tile.warp_m = rows;
-  tile.warp_n = columns;
-  return tile;
-}
 
 }  // namespace
 
@@ -44,6 +34,20 @@ GpuTile cuda_warp(int lane_rows, int rows, int columns) {
   return tile;
 }
 
+std::optional<GpuTile> tensor_warp(DType operands, int rows, int columns) {
+  if (columns < warp_columns || !std::has_single_bit(static_cast<unsigned>(columns)) ||
+      rows * columns / warp_lanes > most_accumulators)
+    return std::nullopt;
+  GpuTile tile;
+  tile.engine = Engine::TensorCores;
+  tile.operands = operands;
+  tile.thread_m = mma_rows;
+  tile.thread_n = mma_columns;
+  tile.warp_m = rows;
+  tile.warp_n = columns;
+  return tile;
+}
+
 bool registers_hold(int rows, int columns) { return rows * columns <= most_thread_outputs; }
 
 std::vector<GpuTile> warps_by_isa(const GpuKind& kind) {
@@ -51,8 +55,8 @@ std::vector<GpuTile> warps_by_isa(const GpuKind& kind) {
   if (kind.engine == Engine::TensorCores) {
     for (const int rows : small_multiples) {
       for (int columns = warp_columns; columns <= 8 * warp_columns; columns *= 2) {
-        if (rows * mma_rows * columns / warp_lanes <= most_accumulators)
-          warps.push_back(tensor_warp(kind.operands, rows * mma_rows, columns));
+        if (const auto warp = tensor_warp(kind.operands, rows * mma_rows, columns))
+          warps.push_back(*warp);
       }
     }
     return warps;

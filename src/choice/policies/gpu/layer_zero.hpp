@@ -24,6 +24,9 @@ inline constexpr int most_block_warps = 32;
 
 /// A warp of CUDA cores: 32 lanes in `lane_rows` rows, each with `rows` x `columns` outputs.
 GpuTile cuda_warp(int lane_rows, int rows, int columns);
+/// A warp of tensor cores; nothing where its registers do not hold the outputs, or the emitters have
+/// no such width: a power of two, 16 or more.
+std::optional<GpuTile> tensor_warp(DType operands, int rows, int columns);
 /// A thread has registers for so many outputs, and for the fragments beside them.
 bool registers_hold(int rows, int columns);
 
