@@ -192,8 +192,8 @@ class PtxTarget final : public rkernel::Target {
       return made(FunctionKernel::draft(problem, options_.machine, name_));
     if (problem.contraction && multiplies_bytes(problem))
       return made(ContractionKernel::draft(problem, contraction_machine_, DType::i8, byte_tiles_,
-                                           name_, options_.policy, {}, true,
-                                           options_.tuning.get(), shares_of(byte_spaces_)));
+                                           name_, options_.policy, {}, true, options_.tuning.get(),
+                                           shares_of(byte_spaces_)));
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, contraction_machine_, options_.precision,
                                            tiles_, name_, options_.policy, pairs_, true,

@@ -67,13 +67,13 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
   };
   const auto predicted = [](const GpuWave& wave) { return wave.seconds(); };
   return {.tile = index,
-                .warp = index,
-                .block = {tile.block_m, tile.block_n, tile.block_k},
-                .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
-                .task = waves(1, predicted),
-                .wave = waves(resident, predicted),
-                .vortex = waves(resident, vortex_block),
-                .traffic = traffic_of(machine, tile, form, fastest_)};
+          .warp = index,
+          .block = {tile.block_m, tile.block_n, tile.block_k},
+          .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
+          .task = waves(1, predicted),
+          .wave = waves(resident, predicted),
+          .vortex = waves(resident, vortex_block),
+          .traffic = traffic_of(machine, tile, form, fastest_)};
 }
 
 bool GpuMicroKernels::together(std::size_t a, std::size_t b) const {

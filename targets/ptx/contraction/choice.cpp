@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace dyn::ptx {
 
 using choice::GpuContraction;
@@ -65,8 +64,12 @@ std::vector<GpuRegion> TilePolicies::numbered(const choice::GpuPaper& paper,
                                               const choice::KernelProgram& program) const {
   std::vector<GpuRegion> regions;
   for (const choice::KernelRegion& region : program.regions)
-    regions.push_back({table_.number_of(paper.tiles()[region.kernel]), region.m0, region.m,
-                       region.n0, region.n, {}});
+    regions.push_back({table_.number_of(paper.tiles()[region.kernel]),
+                       region.m0,
+                       region.m,
+                       region.n0,
+                       region.n,
+                       {}});
   return regions;
 }
 

@@ -87,7 +87,7 @@ std::vector<GpuTile> tiles_in(const std::vector<TunedGpuProgram>& programs,
 }
 
 std::shared_ptr<const choice::GpuPaperSpaces> own_spaces(const GpuMachine& machine,
-                                                        const std::vector<GpuTile>& tiles) {
+                                                         const std::vector<GpuTile>& tiles) {
   return std::make_shared<const choice::GpuPaperSpaces>(machine, choice::kinds_of(tiles));
 }
 
@@ -476,12 +476,11 @@ class GpuContractionKernel final : public ContractionKernel {
     }
     const GpuContractionClass later =
         manifest_.class_now(tiles_.at(first), pair ? &tiles_.at(last) : nullptr, slots_, ints);
-    return manifest_.classes().size() +
-           later_.number_of(later, [&] {
-             codegen::KernelSource source = source_of(later);
-             source.problem = problem_->name;
-             return source;
-           });
+    return manifest_.classes().size() + later_.number_of(later, [&] {
+      codegen::KernelSource source = source_of(later);
+      source.problem = problem_->name;
+      return source;
+    });
   }
 
   // Memory for the sums of tiles that blocks share.

@@ -41,14 +41,11 @@ class ContractionKernel : public DeviceKernel {
   /// problems. `policy` chooses in plan(); Vendor and Oracle choose as Dyn. `pairs`: tiles for
   /// programs of two regions (gpu_pairs()). `shares`: programs may be of shared tiles. `tuning`:
   /// programs that policy Dyn takes; nullptr: none. Throws Error(user) for those without code.
-  static std::optional<Draft> draft(const rkernel::Problem& problem,
-                                    const choice::GpuMachine& machine, DType compute,
-                                    const std::vector<choice::GpuTile>& tiles,
-                                    const std::string& target_name,
-                                    rkernel::Policy policy = rkernel::Policy::Dyn,
-                                    const std::vector<choice::GpuPair>& pairs = {},
-                                    bool shares = true, const rkernel::Tuning* tuning = nullptr,
-                                    const TargetShares& shared = {});
+  static std::optional<Draft> draft(
+      const rkernel::Problem& problem, const choice::GpuMachine& machine, DType compute,
+      const std::vector<choice::GpuTile>& tiles, const std::string& target_name,
+      rkernel::Policy policy = rkernel::Policy::Dyn, const std::vector<choice::GpuPair>& pairs = {},
+      bool shares = true, const rkernel::Tuning* tuning = nullptr, const TargetShares& shared = {});
 
  protected:
   using DeviceKernel::DeviceKernel;

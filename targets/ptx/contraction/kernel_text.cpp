@@ -94,7 +94,8 @@ std::string explain_choice(const choice::GpuMachine& machine, const std::vector<
         "{} registers, {} bytes shared)\n",
         is_chosen(program) ? "chosen" : "      ", breakdown.seconds * microseconds,
         regions_text(tiles, program.regions), copies_text(met.for_tile(own.front())),
-        breakdown.tickets, waves, occupancy.blocks, occupancy.limit, most([](const GpuTile& tile) { return tile.threads(); }),
+        breakdown.tickets, waves, occupancy.blocks, occupancy.limit,
+        most([](const GpuTile& tile) { return tile.threads(); }),
         most([](const GpuTile& tile) { return tile.registers(); }),
         most([](const GpuTile& tile) { return tile.shared_bytes(); }));
     text += choice::to_string(breakdown);

@@ -160,12 +160,14 @@ GpuContractionClass ContractionManifest::class_now(const GpuTile& tile, const Gp
                                                    const codegen::SlotTable& slots,
                                                    std::span<const std::int64_t> ints) const {
   const RegionClass own = region_now(tile, slots, ints);
-  GpuContractionClass now{
-      tile,     own.a,
-      own.b,    own.b_order,
-      lanes_,   {},
-      splits_ && second == nullptr && tile.can_be_shared(),
-      outputs_};
+  GpuContractionClass now{tile,
+                          own.a,
+                          own.b,
+                          own.b_order,
+                          lanes_,
+                          {},
+                          splits_ && second == nullptr && tile.can_be_shared(),
+                          outputs_};
   if (second != nullptr) now.second = region_now(*second, slots, ints);
   return now;
 }

@@ -44,7 +44,8 @@ void TeamOfThreads::close() {
     if (before_.contains(&block)) continue;
     for (llvm::CallInst* barrier : block_barriers(block)) {
       builder_.SetInsertPoint(barrier);
-      call(builder_, Op::NamedBarrier, {number(builder_, team_barrier), number(builder_, threads_)});
+      call(builder_, Op::NamedBarrier,
+           {number(builder_, team_barrier), number(builder_, threads_)});
       barrier->eraseFromParent();
     }
   }

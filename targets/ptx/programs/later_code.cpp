@@ -8,8 +8,8 @@ namespace dyn::ptx {
 std::size_t LaterCode::number_of(const GpuContractionClass& shape_class,
                                  const std::function<codegen::KernelSource()>& source) {
   const auto known = [&] {
-    return static_cast<std::size_t>(
-        std::ranges::find(classes_, shape_class, &Class::shape_class) - classes_.begin());
+    return static_cast<std::size_t>(std::ranges::find(classes_, shape_class, &Class::shape_class) -
+                                    classes_.begin());
   };
   {
     const std::shared_lock lock(mutex_);

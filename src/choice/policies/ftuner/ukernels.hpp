@@ -29,9 +29,10 @@ std::vector<std::int64_t> axis_factors(std::int64_t extent, std::int64_t most_ti
 /// multiples of 16 can be, so that nothing is padded along K.
 std::vector<BlockKernel> aligned_ukernels(const Machine& machine, const ProductShape& shape);
 
-/// CrossPick, of blocks that memory holds, on so many units: indices of those of which for some step
-/// i Pad (equation 2) is at least epsilon_i and Occ (equation 3) at least lambda_i; epsilon rises as
-/// lambda falls, until one is at its end. Where there is none, those that are occupied most.
+/// CrossPick, of blocks that memory holds, on so many units: indices of those of which for some
+/// step i Pad (equation 2) is at least epsilon_i and Occ (equation 3) at least lambda_i; epsilon
+/// rises as lambda falls, until one is at its end. Where there is none, those that are occupied
+/// most.
 std::vector<std::size_t> cross_pick(const std::vector<MicroKernel>& fitting,
                                     const ProductShape& shape, std::int64_t units,
                                     const FTunerParameters& parameters);

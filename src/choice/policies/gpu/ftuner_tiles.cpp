@@ -28,8 +28,8 @@ std::vector<LaneGrid> lane_grids(const GpuKind& kind) {
     return {{0, mma_warp_unit, mma_warp_unit, most_warp_units, most_warp_units}};
   std::vector<LaneGrid> grids;
   for (int lane_rows = 1; lane_rows <= warp_lanes; lane_rows *= 2)
-    grids.push_back({lane_rows, lane_rows, warp_lanes / lane_rows * lane_columns,
-                     most_thread_rows, most_thread_vectors});
+    grids.push_back({lane_rows, lane_rows, warp_lanes / lane_rows * lane_columns, most_thread_rows,
+                     most_thread_vectors});
   return grids;
 }
 

@@ -16,8 +16,9 @@ inline constexpr int ftuner_zeta = 2;
 /// columns of a warp's instructions on tensor cores; on CUDA cores in units of what 32 lanes cover
 /// with one row and 4 columns each, in every grid of lanes. (The paper's threads need not come in
 /// warps.) Register tiles (RegTileRule): a thread's outputs, on tensor cores a warp's. Blocks
-/// (SmemTileRule): multiples of these up to 256, expanded along K by depth_granule() * 2^i as long as
-/// two stages of `ftuner_zeta` blocks fit the shared memory of a multiprocessor, and K has so much.
+/// (SmemTileRule): multiples of these up to 256, expanded along K by depth_granule() * 2^i as long
+/// as two stages of `ftuner_zeta` blocks fit the shared memory of a multiprocessor, and K has so
+/// much.
 std::vector<GpuTile> aligned_tiles(const GpuMachine& machine, const ProductShape& shape,
                                    const GpuKind& kind);
 
@@ -25,9 +26,9 @@ std::vector<GpuTile> aligned_tiles(const GpuMachine& machine, const ProductShape
 /// ftuner_zeta and what the workload has for each.
 bool within_bound(const GpuMachine& machine, const GpuTile& tile, const ProductShape& shape);
 
-/// CrossPick; SetBound; equation 5, ftuner_zeta blocks for each multiprocessor; equation 6. A filter
-/// that would leave nothing leaves all. Of uKernels with equal scores the first is taken, so they
-/// stand in the order of the time that a multiply-add of a full GPU takes.
+/// CrossPick; SetBound; equation 5, ftuner_zeta blocks for each multiprocessor; equation 6. A
+/// filter that would leave nothing leaves all. Of uKernels with equal scores the first is taken, so
+/// they stand in the order of the time that a multiply-add of a full GPU takes.
 std::vector<GpuTile> ftuner_tiles(const TileRates& rates, const ProductShape& shape,
                                   const GpuKind& kind, const GpuShapeFor& form,
                                   const FTunerParameters& parameters = {});

@@ -1,7 +1,6 @@
 #include "src/choice/policies/gpu/gpu_paper.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "src/choice/gpu/micro_kernels.hpp"
@@ -13,6 +12,21 @@ namespace dyn::choice {
 namespace {
 
 using rkernel::Policy;
+
+/// What a block of a tile takes of a multiprocessor.
+struct BlockNeeds {
+  int stages, threads, registers, shared_bytes;
+};
+BlockNeeds needs_of(const GpuTile& tile) {
+  return {tile.stages, tile.threads(), tile.registers(), tile.shared_bytes()};
+}
+
+bool fits_with(const GpuMachine& machine, const BlockNeeds& a, const BlockNeeds& b) {
+  return a.stages + b.stages <= most_launch_stages &&
+         occupancy(machine, std::max(a.threads, b.threads), std::max(a.registers, b.registers),
+                   std::max(a.shared_bytes, b.shared_bytes))
+                 .blocks > 0;
+}
 
 /// GpuMicroKernels whose tasks are as MikPoly has learned them.
 class LearnedKernels final : public MicroKernels {
@@ -59,8 +73,10 @@ class UKernels final : public MicroKernels {
     double fastest = 0;
     for (const GpuTile& tile : tiles_)
       fastest = std::max(fastest, multiply_adds_per_cycle(machine_, tile));
-    for (const GpuTile& tile : tiles_)
+    for (const GpuTile& tile : tiles_) {
       traffic_.push_back(traffic_of(machine_, tile, form_(tile), fastest));
+      needs_.push_back(needs_of(tile));
+    }
   }
 
   std::size_t size() const override { return tiles_.size(); }
@@ -69,7 +85,7 @@ class UKernels final : public MicroKernels {
     return {tile.block_m, tile.block_n, tile.block_k};
   }
   bool together(std::size_t a, std::size_t b) const override {
-    return run_together(machine_, tiles_[a], tiles_[b]);
+    return fits_with(machine_, needs_[a], needs_[b]);
   }
   int units() const override { return machine_.multiprocessors; }
   std::int64_t blocks_per_wave(std::size_t kernel) const override {
@@ -106,6 +122,7 @@ class UKernels final : public MicroKernels {
   const std::vector<GpuTile> tiles_;
   const GpuShapeFor form_;
   std::vector<TileTraffic> traffic_;
+  std::vector<BlockNeeds> needs_;
 };
 
 std::unique_ptr<const MicroKernels> kernels_for(Policy policy, const GpuMachine& machine,
@@ -123,9 +140,7 @@ std::unique_ptr<const MicroKernels> kernels_for(Policy policy, const GpuMachine&
 }  // namespace
 
 bool run_together(const GpuMachine& machine, const GpuTile& a, const GpuTile& b) {
-  const std::array both{a, b};
-  return a.stages + b.stages <= most_launch_stages &&
-         program_occupancy(machine, both).blocks > 0;
+  return fits_with(machine, needs_of(a), needs_of(b));
 }
 
 GpuPaper::GpuPaper(Policy policy, const GpuMachine& machine, std::vector<GpuTile> tiles,

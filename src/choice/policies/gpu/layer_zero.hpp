@@ -24,16 +24,16 @@ inline constexpr int most_block_warps = 32;
 
 /// A warp of CUDA cores: 32 lanes in `lane_rows` rows, each with `rows` x `columns` outputs.
 GpuTile cuda_warp(int lane_rows, int rows, int columns);
-/// A warp of tensor cores; nothing where its registers do not hold the outputs, or the emitters have
-/// no such width: a power of two, 16 or more.
+/// A warp of tensor cores; nothing where its registers do not hold the outputs, or the emitters
+/// have no such width: a power of two, 16 or more.
 std::optional<GpuTile> tensor_warp(DType operands, int rows, int columns);
 /// A thread has registers for so many outputs, and for the fragments beside them.
 bool registers_hold(int rows, int columns);
 
-/// Layer 0, what a warp computes at a time, with its instruction in thread_m x thread_n and no block
-/// yet: 16 rows by 1, 2, 3, 4, 6, 8, and 16 columns by 1, 2, 4, 8 on tensor cores, whose
-/// instruction multiplies 16 x 8; on CUDA cores 1, 2, 3, 4, 6, 8 rows and whole vectors of 4 columns
-/// of a lane, with the lanes in 1, 2, 4 or 8 rows. All that a thread's registers hold.
+/// Layer 0, what a warp computes at a time, with its instruction in thread_m x thread_n and no
+/// block yet: 16 rows by 1, 2, 3, 4, 6, 8, and 16 columns by 1, 2, 4, 8 on tensor cores, whose
+/// instruction multiplies 16 x 8; on CUDA cores 1, 2, 3, 4, 6, 8 rows and whole vectors of 4
+/// columns of a lane, with the lanes in 1, 2, 4 or 8 rows. All that a thread's registers hold.
 std::vector<GpuTile> warps_by_isa(const GpuKind& kind);
 
 /// K of one step of the instruction; on CUDA cores, of a copy of 32 bytes.

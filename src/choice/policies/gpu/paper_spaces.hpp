@@ -12,8 +12,8 @@
 
 namespace dyn::choice {
 
-/// Tiles by which a paper's policy computes contractions of the same kinds. Made when they are first
-/// asked for, and kept, but those that depend on the product. Thread-safe.
+/// Tiles by which a paper's policy computes contractions of the same kinds. Made when they are
+/// first asked for, and kept, but those that depend on the product. Thread-safe.
 class GpuPaperSpaces {
  public:
   /// `kinds`: first the one that the contraction's dtype is for.

@@ -109,9 +109,8 @@ std::vector<GpuTile> aligned_gpu_tiles(const GpuMachine& machine,
 std::vector<GpuTile> tscompiler_tiles(const GpuMachine& machine,
                                       const std::vector<GpuKind>& kinds) {
   const std::vector<GpuTile> aligned = aligned_gpu_tiles(machine, kinds);
-  const GpuMicroKernels kernels(machine, aligned, [](const GpuTile& tile) {
-    return timed_form(tile, synthetic_depth);
-  });
+  const GpuMicroKernels kernels(
+      machine, aligned, [](const GpuTile& tile) { return timed_form(tile, synthetic_depth); });
   std::vector<GpuTile> tiles;
   for (const std::size_t best : best_together(wave_shares(kernels), most_pool))
     tiles.push_back(aligned[kernels.tile_of(best)]);

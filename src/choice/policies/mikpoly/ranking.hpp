@@ -19,10 +19,10 @@ struct MikPolyParameters {
   std::int64_t n_pred = 5120;  ///< instances of the longest task that is timed
 };
 
-/// Mean throughput, but for a constant factor, of a micro-kernel by pattern I over products whose M,
-/// N and K are 2^j, j from 0 to n_syn, on so many units: the product of the mean of M * N / f_wave
-/// and that of K / g_predict. `task_seconds`: of one task with `k` elements of the reduction, a
-/// multiple of the kernel's.
+/// Mean throughput, but for a constant factor, of a micro-kernel by pattern I over products whose
+/// M, N and K are 2^j, j from 0 to n_syn, on so many units: the product of the mean of M * N /
+/// f_wave and that of K / g_predict. `task_seconds`: of one task with `k` elements of the
+/// reduction, a multiple of the kernel's.
 double mean_throughput(const MicroKernel& kernel, std::int64_t units, int n_syn,
                        const std::function<double(std::int64_t k)>& task_seconds);
 

@@ -86,8 +86,7 @@ bool is_multiple(int value) {
 
 double block_cost(const GpuMachine& machine, const GpuTile& tile) {
   const int blocks = resident(machine, tile);
-  return steady_stage_seconds(
-             gpu_wave(machine, timed_form(tile, tile.block_k), tile, blocks)) /
+  return steady_stage_seconds(gpu_wave(machine, timed_form(tile, tile.block_k), tile, blocks)) /
          blocks;
 }
 
@@ -167,7 +166,8 @@ TEST_CASE("the stages of a tile are those that take the least time, of equal one
 TEST_CASE("vortex takes the engine of least cost for each shape of its figure 16") {
   // The text has M of 1 to 16, N of 1024, 2048 and 4096, K of 1024, in 16 bits.
   const auto engines = [](const GpuMachine& machine) {
-    const std::vector<GpuTile> tiles = best_vortex_tiles(all_vortex_tiles(machine, {bf16_mma, cuda}));
+    const std::vector<GpuTile> tiles =
+        best_vortex_tiles(all_vortex_tiles(machine, {bf16_mma, cuda}));
     const GpuPaper paper(Policy::Vortex, machine, tiles, bf16_form);
     std::array<int, 2> counts{};
     for (const std::int64_t n : {1024, 2048, 4096}) {
@@ -248,9 +248,9 @@ TEST_CASE("mikpoly keeps the 40 of the most mean throughput over sizes that are 
       for (int m = 0; m <= 12; ++m) {
         for (int n = 0; n <= 12; ++n) {
           const double rows = std::exp2(m), columns = std::exp2(n);
-          const double waves = std::ceil(std::ceil(rows / tile.block_m) *
-                                         std::ceil(columns / tile.block_n) /
-                                         machine.multiprocessors);
+          const double waves =
+              std::ceil(std::ceil(rows / tile.block_m) * std::ceil(columns / tile.block_n) /
+                        machine.multiprocessors);
           sum += rows * columns * static_cast<double>(k) / (waves * task);
         }
       }
@@ -311,7 +311,9 @@ TEST_CASE("ftuner's tiles pass its filters one after the other, by enumeration")
   std::mt19937_64 random(dyn::testing::test_seed());
   int filtered_by[4] = {};
   for (int round = 0; round < 60; ++round) {
-    const auto size = [&](int bits) { return 1 + static_cast<std::int64_t>(random() >> (64 - bits)); };
+    const auto size = [&](int bits) {
+      return 1 + static_cast<std::int64_t>(random() >> (64 - bits));
+    };
     const ProductShape shape{size(1), size(4 + round % 9), size(4 + round % 8), size(10)};
     const GpuKind kind = round % 2 == 0 ? bf16_mma : cuda;
     CAPTURE(shape.m);
@@ -334,14 +336,13 @@ TEST_CASE("ftuner's tiles pass its filters one after the other, by enumeration")
       return !none;
     };
     const auto occupied = [&](const GpuTile& tile) {
-      return blocks(tile) / (std::ceil(blocks(tile) / machine.multiprocessors) *
-                             machine.multiprocessors);
+      return blocks(tile) /
+             (std::ceil(blocks(tile) / machine.multiprocessors) * machine.multiprocessors);
     };
     const bool crossed = filter([&](const GpuTile& tile) {
-      const double pad =
-          static_cast<double>(shape.m * shape.n) /
-          static_cast<double>(round_up(shape.m, std::int64_t{tile.block_m}) *
-                              round_up(shape.n, std::int64_t{tile.block_n}));
+      const double pad = static_cast<double>(shape.m * shape.n) /
+                         static_cast<double>(round_up(shape.m, std::int64_t{tile.block_m}) *
+                                             round_up(shape.n, std::int64_t{tile.block_n}));
       for (int step = 0; step <= 45; ++step)
         if (pad >= 0.5 + 0.01 * step - 1e-6 && occupied(tile) >= 0.95 - 0.001 * step - 1e-6)
           return true;
@@ -433,9 +434,9 @@ TEST_CASE("tscompiler's pool does what all aligned tiles do together, by its wav
       const int blocks = resident(machine, tile);
       const double tasks = static_cast<double>(ceil_div(m, std::int64_t{tile.block_m}) *
                                                ceil_div(n, std::int64_t{tile.block_n}));
-      seconds = std::min(seconds, std::ceil(tasks / machine.multiprocessors / blocks) *
-                                      gpu_wave(machine, timed_form(tile, 1024), tile, blocks)
-                                          .seconds());
+      seconds =
+          std::min(seconds, std::ceil(tasks / machine.multiprocessors / blocks) *
+                                gpu_wave(machine, timed_form(tile, 1024), tile, blocks).seconds());
     }
     return seconds;
   };
@@ -444,7 +445,8 @@ TEST_CASE("tscompiler's pool does what all aligned tiles do together, by its wav
     CHECK(std::ranges::find(aligned, tile) != aligned.end());
   }
   for (const std::int64_t m : {1, 37, 256, 1000, 4096})
-    for (const std::int64_t n : {64, 500, 4096}) CHECK(least(pool, m, n) <= 1.1 * least(aligned, m, n));
+    for (const std::int64_t n : {64, 500, 4096})
+      CHECK(least(pool, m, n) <= 1.1 * least(aligned, m, n));
 }
 
 TEST_CASE("dietcode's search leaves tiles that do what its whole space does") {
@@ -457,8 +459,9 @@ TEST_CASE("dietcode's search leaves tiles that do what its whole space does") {
     CHECK(pool.size() > 4);
     const auto merit = [&](const GpuTile& tile, std::int64_t m, std::int64_t n) {
       const double task =
-          gpu_wave(machine, timed_form(tile, round_up(std::int64_t{512}, std::int64_t{tile.block_k})),
-                   tile, 1)
+          gpu_wave(machine,
+                   timed_form(tile, round_up(std::int64_t{512}, std::int64_t{tile.block_k})), tile,
+                   1)
               .seconds();
       const double tasks = static_cast<double>(ceil_div(m, std::int64_t{tile.block_m}) *
                                                ceil_div(n, std::int64_t{tile.block_n}));

@@ -95,8 +95,8 @@ void check_bits(MatmulCase c, std::mt19937_64& random, int sizes) {
     std::size_t wrong = 0;
     for (std::int64_t row = 0; row < c.m; ++row) {
       for (std::int64_t column = 0; column < c.n; ++column) {
-        const auto at = static_cast<std::size_t>(
-            layout.offset + row * layout.row_stride + column * layout.column_stride);
+        const auto at = static_cast<std::size_t>(layout.offset + row * layout.row_stride +
+                                                 column * layout.column_stride);
         const bool in_first = row >= c.first.m && row < c.first.m_end && column >= c.first.n &&
                               column < c.first.n_end;
         const Bytes& expected = in_first ? of_first : of_second;
