@@ -186,8 +186,7 @@ TEST_CASE(
 
 TEST_CASE("a region of tensor cores and one of CUDA cores, each with copies of its own") {
   std::mt19937_64 random(contraction_seed());
-  dyn::choice::GpuTile cuda = small_cuda_tile();
-  cuda.block_m *= 2;
+  const dyn::choice::GpuTile cuda = small_cuda_tile();
   for (const bool along_k : {false, true}) {
     MatmulCase c = pair_of(small_tensor_tile(DType::bf16), cuda, Copy::Vectors);
     REQUIRE(c.tile.threads() != cuda.threads());
