@@ -1,6 +1,8 @@
 // Tiles of the papers' policies in the emulator, against plain loops in double.
 
 #include <doctest/doctest.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <random>
@@ -8,6 +10,9 @@
 #include "src/choice/policies/gpu/gpu_paper.hpp"
 #include "src/choice/policies/gpu/paper_spaces.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/ir/device_module.hpp"
+#include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "tests/support/ptxas.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/contraction/matmul_run.hpp"
 
@@ -23,6 +28,9 @@ constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Po
                              Policy::DietCode};
 /// Blocks that are computed element by element in a moment.
 constexpr int most_outputs = 64 * 64, most_depth = 128;
+/// Beyond GpuTile::registers(), which was fitted to dyn's candidates: stages of many steps, whose
+/// rows are no power of two of chunks, keep more addresses.
+constexpr int most_more_registers = 96;
 
 class Papers {
  public:
@@ -31,9 +39,12 @@ class Papers {
                 choice::kinds_of(choice::gpu_tiles(described_gpu("a100"), dtype, false))) {}
 
   /// Of a product with such sizes that FTuner has odd factors.
+  std::vector<GpuTile> tiles(Policy policy) const {
+    return spaces_.tiles(policy, {1, 53, 120, 100},
+                         [](const GpuTile&) { return choice::GpuContraction{}; });
+  }
   std::vector<GpuTile> small_tiles(Policy policy) const {
-    std::vector<GpuTile> tiles = spaces_.tiles(
-        policy, {1, 53, 120, 100}, [](const GpuTile&) { return choice::GpuContraction{}; });
+    std::vector<GpuTile> tiles = this->tiles(policy);
     std::erase_if(tiles, [](const GpuTile& tile) {
       return tile.block_m * tile.block_n > most_outputs || tile.block_k > most_depth;
     });
@@ -124,5 +135,28 @@ TEST_SUITE("full") {
     std::mt19937_64 random(dyn::testing::test_seed());
     for (const Policy policy : papers)
       check_policy(policy, dyn::testing::test_rounds(40, 10), random);
+  }
+
+  TEST_CASE("tiles of the papers' spaces assemble without spills, large ones too") {
+    if (dyn::test::ptxas_is_missing()) return;
+    std::mt19937_64 random(dyn::testing::test_seed());
+    for (const Policy policy : papers) {
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        const std::vector<GpuTile> tiles = Papers(dtype).tiles(policy);
+        for (int i = 0; i < dyn::testing::test_rounds(20, 7); ++i) {
+          MatmulCase c = case_of(tiles[random() % tiles.size()], Copy::Vectors);
+          c.bias = c.gelu = true;
+          c.split = c.tile.can_be_shared();
+          llvm::LLVMContext context;
+          const BuiltMatmul built = build(c);
+          const std::string text =
+              lower_to_ptx(*emit_device_module(context, source_of(built), "matmul"));
+          std::string registers;
+          const int most = dyn::test::checked_registers(
+              text, to_string(c), dyn::test::ptxas_gpus().first(1), registers);
+          CHECK_MESSAGE(most <= c.tile.registers() + most_more_registers, to_string(c));
+        }
+      }
+    }
   }
 }
