@@ -132,9 +132,10 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   std::vector<codegen::KernelSource> sources() const override {
+    const std::string structure = structure_text();
     std::vector<codegen::KernelSource> sources;
     for (const GpuContractionClass& shape_class : manifest_.classes())
-      sources.push_back(source_of(shape_class));
+      sources.push_back(source_of(shape_class, structure));
     return sources;
   }
 
@@ -240,7 +241,7 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   codegen::KernelSource source_at(std::size_t index) const override {
-    return source_of(class_of_code(index));
+    return source_of(class_of_code(index), structure_text());
   }
 
   // Later code is counted from the manifest's classes on.
@@ -254,12 +255,16 @@ class GpuContractionKernel final : public ContractionKernel {
     return index < known ? function_at(index) : later_.at(index - known).function;
   }
 
-  codegen::KernelSource source_of(const GpuContractionClass& shape_class) const {
-    const bool pair = shape_class.second.has_value();
+  // What all classes have in common.
+  std::string structure_text() const {
     const auto& window = factor_a().window;
-    std::string key = "gpu contraction " + to_string(shape_class) + " " +
-                      codegen::structure_key(*problem_, slots_) +
-                      (window ? window_layout(*window).key() : "");
+    return codegen::structure_key(*problem_, slots_) + (window ? window_layout(*window).key() : "");
+  }
+
+  codegen::KernelSource source_of(const GpuContractionClass& shape_class,
+                                  const std::string& structure) const {
+    const bool pair = shape_class.second.has_value();
+    std::string key = "gpu contraction " + to_string(shape_class) + " " + structure;
     for (const std::size_t region : {std::size_t{0}, std::size_t{1}}) {
       if (region > 0 && !pair) break;
       const GpuContractionClass own = class_of_region(shape_class, region);
@@ -477,7 +482,7 @@ class GpuContractionKernel final : public ContractionKernel {
     const GpuContractionClass later =
         manifest_.class_now(tiles_.at(first), pair ? &tiles_.at(last) : nullptr, slots_, ints);
     return manifest_.classes().size() + later_.number_of(later, [&] {
-      codegen::KernelSource source = source_of(later);
+      codegen::KernelSource source = source_of(later, structure_text());
       source.problem = problem_->name;
       return source;
     });
