@@ -34,7 +34,7 @@ constexpr GpuKind bf16_mma{Engine::TensorCores, DType::bf16}, cuda{Engine::CudaC
 constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler,
                              Policy::DietCode};
 
-int resident(const GpuMachine& machine, const GpuTile& tile) {
+int blocks_at_once(const GpuMachine& machine, const GpuTile& tile) {
   return program_occupancy(machine, {&tile, 1}).blocks;
 }
 
@@ -47,7 +47,7 @@ GpuContraction bf16_form(const GpuTile& tile) {
 /// What the emitters refuse is in no space.
 void check_emitted(const GpuMachine& machine, const GpuTile& tile) {
   CAPTURE(tile.to_string());
-  CHECK(resident(machine, tile) > 0);
+  CHECK(blocks_at_once(machine, tile) > 0);
   CHECK(tile.threads() <= 1024);
   CHECK(tile.block_m % tile.warp_m == 0);
   CHECK(tile.block_n % tile.warp_n == 0);
@@ -85,7 +85,7 @@ bool is_multiple(int value) {
 }
 
 double block_cost(const GpuMachine& machine, const GpuTile& tile) {
-  const int blocks = resident(machine, tile);
+  const int blocks = blocks_at_once(machine, tile);
   return steady_stage_seconds(gpu_wave(machine, timed_form(tile, tile.block_k), tile, blocks)) /
          blocks;
 }
@@ -119,7 +119,8 @@ TEST_CASE("vortex's tiles are all multiples of warps that fill a multiprocessor,
             tile.block_k = l * (kind.engine == Engine::TensorCores ? 16 : 8);
             tile.stages = 2;
             const double filled = 2.0 * (tile.a_stage_bytes() + tile.b_stage_bytes());
-            if (filled <= 0.75 * capacity && filled >= capacity / 64 && resident(machine, tile) > 0)
+            if (filled <= 0.75 * capacity && filled >= capacity / 64 &&
+                blocks_at_once(machine, tile) > 0)
               expected.insert(sizes_of(tile));
           }
         }
@@ -156,7 +157,7 @@ TEST_CASE("the stages of a tile are those that take the least time, of equal one
     for (const int stages : {2, 3, 4}) {
       tile.stages = stages;
       tile.ahead = tile.engine == Engine::TensorCores && stages > 2;
-      if (resident(machine, tile) == 0) continue;
+      if (blocks_at_once(machine, tile) == 0) continue;
       const double own = block_cost(machine, tile), best = block_cost(machine, chosen);
       CHECK((stages < chosen.stages ? own > best : own >= best));
     }
@@ -222,7 +223,7 @@ TEST_CASE("mikpoly's grid has every multiple of 16 that local memory and registe
         for (const int stages : {2, 3, 4}) {
           tile.stages = stages;
           tile.ahead = kind.engine == Engine::TensorCores && stages > 2;
-          if (resident(machine, tile) > 0) least = std::min(least, block_cost(machine, tile));
+          if (blocks_at_once(machine, tile) > 0) least = std::min(least, block_cost(machine, tile));
         }
       }
       CHECK(at.contains(block) == (least < INFINITY));
@@ -431,7 +432,7 @@ TEST_CASE("tscompiler's pool does what all aligned tiles do together, by its wav
   const auto least = [&](const std::vector<GpuTile>& among, std::int64_t m, std::int64_t n) {
     double seconds = INFINITY;
     for (const GpuTile& tile : among) {
-      const int blocks = resident(machine, tile);
+      const int blocks = blocks_at_once(machine, tile);
       const double tasks = static_cast<double>(ceil_div(m, std::int64_t{tile.block_m}) *
                                                ceil_div(n, std::int64_t{tile.block_n}));
       seconds =

@@ -24,8 +24,8 @@ using rkernel::Policy;
 
 namespace {
 
-constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler,
-                             Policy::DietCode};
+constexpr Policy tile_makers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner,
+                                  Policy::TSCompiler, Policy::DietCode};
 /// Blocks that are computed element by element in a moment.
 constexpr int most_outputs = 64 * 64, most_depth = 128;
 /// Beyond GpuTile::registers(), which was fitted to dyn's candidates: stages of many steps, whose
@@ -55,7 +55,7 @@ class Papers {
   choice::GpuPaperSpaces spaces_;
 };
 
-MatmulCase case_of(const GpuTile& tile, Copy copy) {
+MatmulCase paper_case(const GpuTile& tile, Copy copy) {
   MatmulCase c;
   c.tile = tile;
   c.a_copy = c.b_copy = copy;
@@ -94,7 +94,7 @@ void check_policy(Policy policy, int rounds, std::mt19937_64& random) {
     if (tiles.empty()) continue;
     for (int round = 0; round < rounds; ++round) {
       const GpuTile& tile = tiles[random() % tiles.size()];
-      run_at_random(case_of(tile, round % 2 == 0 ? Copy::Vectors : Copy::Elements), random);
+      run_at_random(paper_case(tile, round % 2 == 0 ? Copy::Vectors : Copy::Elements), random);
     }
   }
 }
@@ -103,7 +103,7 @@ void check_policy(Policy policy, int rounds, std::mt19937_64& random) {
 
 TEST_CASE("tiles of every paper's own space multiply") {
   std::mt19937_64 random(dyn::testing::test_seed());
-  for (const Policy policy : papers) check_policy(policy, 2, random);
+  for (const Policy policy : tile_makers) check_policy(policy, 2, random);
 }
 
 TEST_CASE("lanes in one row, odd rows of a thread, and warps of 48 rows multiply") {
@@ -117,14 +117,14 @@ TEST_CASE("lanes in one row, odd rows of a thread, and warps of 48 rows multiply
   for (const GpuTile& tile :
        {block(choice::cuda_warp(1, 7, 4), 2, 1, 8), block(choice::cuda_warp(32, 1, 4), 1, 3, 16),
         block(choice::cuda_warp(2, 3, 8), 1, 1, 24), block(choice::cuda_warp(16, 5, 4), 1, 5, 8)})
-    run_at_random(case_of(tile, Copy::Vectors), random);
+    run_at_random(paper_case(tile, Copy::Vectors), random);
   for (GpuTile tile : {block(*choice::tensor_warp(DType::bf16, 48, 16), 1, 3, 48),
                        block(*choice::tensor_warp(DType::bf16, 16, 32), 3, 1, 80),
                        block(*choice::tensor_warp(DType::bf16, 96, 16), 1, 1, 16)}) {
     for (const int stages : {2, 4}) {
       tile.stages = stages;
       tile.ahead = stages > 2;
-      MatmulCase c = case_of(tile, Copy::Vectors);
+      MatmulCase c = paper_case(tile, Copy::Vectors);
       run_at_random(c, random);
     }
   }
@@ -133,18 +133,18 @@ TEST_CASE("lanes in one row, odd rows of a thread, and warps of 48 rows multiply
 TEST_SUITE("full") {
   TEST_CASE("many tiles of every paper's own space multiply") {
     std::mt19937_64 random(dyn::testing::test_seed());
-    for (const Policy policy : papers)
+    for (const Policy policy : tile_makers)
       check_policy(policy, dyn::testing::test_rounds(40, 10), random);
   }
 
   TEST_CASE("tiles of the papers' spaces assemble without spills, large ones too") {
     if (dyn::test::ptxas_is_missing()) return;
     std::mt19937_64 random(dyn::testing::test_seed());
-    for (const Policy policy : papers) {
+    for (const Policy policy : tile_makers) {
       for (const DType dtype : {DType::f32, DType::bf16}) {
         const std::vector<GpuTile> tiles = Papers(dtype).tiles(policy);
         for (int i = 0; i < dyn::testing::test_rounds(20, 7); ++i) {
-          MatmulCase c = case_of(tiles[random() % tiles.size()], Copy::Vectors);
+          MatmulCase c = paper_case(tiles[random() % tiles.size()], Copy::Vectors);
           c.bias = c.gelu = true;
           c.split = c.tile.can_be_shared();
           llvm::LLVMContext context;

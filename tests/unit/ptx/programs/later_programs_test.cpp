@@ -65,7 +65,7 @@ TEST_CASE("a class of later code asks once for its code, and has none where nobo
   const auto source = [] { return codegen::KernelSource{"key", {}}; };
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < 20; ++i) {
-      const GpuContractionClass own{.tile = tiles[i]};
+      const GpuContractionClass own{.tile = tiles[i], .lanes = {}};
       CHECK(code.number_of(own, source) == i);
       CHECK(code.at(i).shape_class == own);
       CHECK(code.at(i).function == reinterpret_cast<const void*>(i + 1));
@@ -73,9 +73,10 @@ TEST_CASE("a class of later code asks once for its code, and has none where nobo
   }
   CHECK(asked == 20);
   // Two tiles are another class than one.
-  CHECK(code.number_of({.tile = tiles[0], .second = RegionClass{tiles[1]}}, source) == 20);
+  CHECK(code.number_of({.tile = tiles[0], .lanes = {}, .second = RegionClass{.tile = tiles[1]}},
+                       source) == 20);
   LaterCode planned({});
-  CHECK(planned.at(planned.number_of({.tile = tiles[0]}, source)).function == nullptr);
+  CHECK(planned.at(planned.number_of({.tile = tiles[0], .lanes = {}}, source)).function == nullptr);
 }
 
 TEST_CASE("windows are copied by threads that share a row evenly, and blocks have room for them") {
