@@ -188,7 +188,8 @@ struct GpuPart {
   std::int64_t m_begin = 0, n_begin = 0;
   GpuSplit split = {};
 };
-/// What a kernel of these tiles fills: one block of it has threads and room for each.
+/// The part of a GPU that a kernel of these tiles fills: one block of it has threads and room for
+/// each.
 Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> tiles);
 /// The same for one region, or for two in one launch, the tickets of the first before those of the
 /// second: blocks take them round robin, and the one that has most to do ends last. Traffic is that

@@ -10,7 +10,7 @@
 
 namespace dyn::choice {
 
-/// Whether one launch can run two tiles, by their indices.
+/// True where one launch can run two tiles, by their indices.
 using TilesTogether = std::function<bool(std::size_t, std::size_t)>;
 
 /// One micro-kernel for each tile that fits the machine, in their order: a block of the grid, in

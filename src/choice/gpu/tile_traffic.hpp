@@ -1,11 +1,11 @@
 #pragma once
-// What a block of a tile computes and moves, by the hardware's speeds alone.
+// The work of a block of a tile, and its traffic, by the hardware's speeds alone.
 
 #include "src/choice/gpu/gpu.hpp"
 
 namespace dyn::choice {
 
-/// Of the tile's engine, by one multiprocessor.
+/// By the tile's engine, of one multiprocessor.
 double multiply_adds_per_cycle(const GpuMachine& machine, const GpuTile& tile);
 
 /// Seconds of one step of a block, each by itself.

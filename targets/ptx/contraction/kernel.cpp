@@ -255,7 +255,7 @@ class GpuContractionKernel final : public ContractionKernel {
     return index < known ? function_at(index) : later_.at(index - known).function;
   }
 
-  // What all classes have in common.
+  // All classes have it in common.
   std::string structure_text() const {
     const auto& window = factor_a().window;
     return codegen::structure_key(*problem_, slots_) + (window ? window_layout(*window).key() : "");

@@ -20,12 +20,12 @@ namespace dyn::ptx {
 /// whatever the precision of others.
 bool multiplies_bytes(const rkernel::Problem& problem);
 
-/// What the contractions of one target have in common, beside their candidates.
+/// The contractions of one target have these in common, beside their candidates.
 struct TargetShares {
   /// Tiles of the papers' policies, for the kinds of the candidates; nullptr: the kernel makes them
   /// by itself.
   std::shared_ptr<const choice::GpuPaperSpaces> spaces;
-  /// Of tiles that are no candidates.
+  /// For tiles that are no candidates.
   CodeOnDemand code;
 };
 

@@ -9,7 +9,7 @@
 
 namespace dyn::ptx {
 
-/// What is emitted from its construction to close() is run by the first `threads` threads of a
+/// Code that is emitted from its construction to close() is run by the first `threads` threads of a
 /// block of `all`. Barriers of the block among that code become a barrier of these threads, which
 /// the others never reach. Where all threads run it, nothing changes. `threads` is a multiple of
 /// 32: no warp is divided.

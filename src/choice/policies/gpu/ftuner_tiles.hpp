@@ -27,8 +27,8 @@ std::vector<GpuTile> aligned_tiles(const GpuMachine& machine, const ProductShape
 bool within_bound(const GpuMachine& machine, const GpuTile& tile, const ProductShape& shape);
 
 /// CrossPick; SetBound; equation 5, ftuner_zeta blocks for each multiprocessor; equation 6. A
-/// filter that would leave nothing leaves all. Of uKernels with equal scores the first is taken, so
-/// they stand in the order of the time that a multiply-add of a full GPU takes.
+/// filter that would leave nothing leaves all. Where scores are equal the first is taken, so
+/// uKernels stand in the order of the time that a multiply-add of a full GPU takes.
 std::vector<GpuTile> ftuner_tiles(const TileRates& rates, const ProductShape& shape,
                                   const GpuKind& kind, const GpuShapeFor& form,
                                   const FTunerParameters& parameters = {});

@@ -13,7 +13,7 @@ namespace {
 
 using rkernel::Policy;
 
-/// What a block of a tile takes of a multiprocessor.
+/// The part of a multiprocessor that a block of a tile takes.
 struct BlockNeeds {
   int stages, threads, registers, shared_bytes;
 };
@@ -64,8 +64,8 @@ class LearnedKernels final : public MicroKernels {
   std::vector<PiecewiseLinear> learned_;
 };
 
-/// What FTuner asks of its uKernels, which are made anew for each workload: no wave is computed
-/// before it is asked for.
+/// The answers that FTuner wants of its uKernels, which are made anew for each workload: no wave is
+/// computed before it is asked for.
 class UKernels final : public MicroKernels {
  public:
   UKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form)

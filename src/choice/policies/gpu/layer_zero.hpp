@@ -10,7 +10,7 @@
 
 namespace dyn::choice {
 
-/// What multiplies, and the dtype of the factors in shared memory.
+/// An engine, and the dtype of the factors in shared memory.
 struct GpuKind {
   Engine engine = Engine::CudaCores;
   DType operands = DType::f32;

@@ -17,7 +17,7 @@ inline std::int64_t next_multiple(std::int64_t multiple) {
 }
 
 /// GenerateMultiples: calls `visit(i, j, l)` for all multiples by 2^x or 3 * 2^x, along M, N and K,
-/// that `admits(i, j, l)`. What it refuses it must refuse of all larger ones too.
+/// that `admits(i, j, l)`. A multiple that it refuses has no larger one that it admits.
 template <class Admits, class Visit>
 void for_each_multiple(const Admits& admits, const Visit& visit) {
   constexpr std::int64_t one = 1;

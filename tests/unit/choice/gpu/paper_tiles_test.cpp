@@ -44,7 +44,7 @@ GpuContraction bf16_form(const GpuTile& tile) {
   return {.a_element_bytes = 2, .b_element_bytes = 2, .a_vectors = vectors, .b_vectors = vectors};
 }
 
-/// What the emitters refuse is in no space.
+/// No space has a tile that the emitters refuse.
 void check_emitted(const GpuMachine& machine, const GpuTile& tile) {
   CAPTURE(tile.to_string());
   CHECK(blocks_at_once(machine, tile) > 0);

@@ -59,7 +59,8 @@ struct MatmulCase {
   std::optional<choice::GpuTile> second =
       std::nullopt;  ///< tile of a second region, which computes the part of the output that the
                      ///< first one, by `tile`, leaves
-  /// Of both factors for the second tile, where not as for the first; then B's rows run along n.
+  /// Copies of both factors for the second tile, where not as for the first; then B's rows run
+  /// along n.
   std::optional<Copy> second_copies = std::nullopt;
   OutputRange first{};           ///< for programs of two: the first region's
   bool split = false;            ///< blocks may share tiles

@@ -38,7 +38,7 @@ class Papers {
       : spaces_(described_gpu("a100"),
                 choice::kinds_of(choice::gpu_tiles(described_gpu("a100"), dtype, false))) {}
 
-  /// Of a product with such sizes that FTuner has odd factors.
+  /// The tiles for a product with such sizes that FTuner has odd factors.
   std::vector<GpuTile> tiles(Policy policy) const {
     return spaces_.tiles(policy, {1, 53, 120, 100},
                          [](const GpuTile&) { return choice::GpuContraction{}; });
