@@ -97,6 +97,7 @@ class PtxTarget final : public rkernel::Target {
           return problem.contraction.has_value();
         }))
       std::call_once(measured_, [&] { measure(); });
+    std::call_once(spaces_made_, [&] { make_spaces(); });
     std::vector<bool> own;
     for (const rkernel::Problem& problem : problems) own.push_back(!is_none(draft_of(problem)));
     rkernel::narrow_buffers(
@@ -159,18 +160,44 @@ class PtxTarget final : public rkernel::Target {
     }
   }
 
+  using Spaces = std::shared_ptr<const choice::GpuPaperSpaces>;
+  /// A space is only made when its policy is asked.
+  void make_spaces() {
+    const auto made = [&](const std::vector<choice::GpuTile>& tiles) {
+      return std::make_shared<const choice::GpuPaperSpaces>(contraction_machine_,
+                                                            choice::kinds_of(tiles));
+    };
+    spaces_ = made(tiles_);
+    byte_spaces_ = made(byte_tiles_);
+  }
+
+  TargetShares shares_of(const Spaces& spaces) const {
+    return {spaces, [this](codegen::KernelSource source) { return later(std::move(source)); }};
+  }
+
+  /// Code that no prepare() has listed; plans of several threads may ask.
+  const void* later(codegen::KernelSource source) const {
+    const std::lock_guard lock(later_mutex_);
+    const LazyCode*& known = later_by_key_[source.key];
+    if (known == nullptr) {
+      const std::string problem = source.problem;
+      known = &later_.emplace_back(std::move(source), problem);
+    }
+    return known;
+  }
+
   Draft draft_of(const rkernel::Problem& problem) const {
     const auto made = [](auto draft) { return draft ? Draft(*std::move(draft)) : Draft(); };
     if (problem.host || problem.recurrence)
       return made(FunctionKernel::draft(problem, options_.machine, name_));
     if (problem.contraction && multiplies_bytes(problem))
       return made(ContractionKernel::draft(problem, contraction_machine_, DType::i8, byte_tiles_,
-                                           name_, options_.policy, {}, true,
-                                           options_.tuning.get()));
+                                           name_, options_.policy, {}, true, options_.tuning.get(),
+                                           shares_of(byte_spaces_)));
     if (problem.contraction)
       return made(ContractionKernel::draft(problem, contraction_machine_, options_.precision,
                                            tiles_, name_, options_.policy, pairs_, true,
-                                           options_.tuning.get()));
+                                           options_.tuning.get(), shares_of(spaces_)));
     if (problem.attention)
       return made(GpuAttentionKernel::draft(problem, options_.machine, options_.precision,
                                             options_.allow_tf32, name_, options_.policy));
@@ -229,7 +256,11 @@ class PtxTarget final : public rkernel::Target {
   std::vector<choice::GpuTile> tiles_;       ///< candidates of every contraction
   std::vector<choice::GpuPair> pairs_;       ///< pairs that one launch can run
   std::vector<choice::GpuTile> byte_tiles_;  ///< of those of integers of 8 bits; never timed
-  std::once_flag measured_;
+  std::once_flag measured_, spaces_made_;
+  Spaces spaces_, byte_spaces_;  ///< of tiles_, and of byte_tiles_
+  mutable std::mutex later_mutex_;
+  mutable std::deque<LazyCode> later_;  ///< they stay where they are
+  mutable std::unordered_map<std::string, const LazyCode*> later_by_key_;
   std::string name_;
   mutable std::atomic<std::int64_t> compiled_{0};
   std::deque<std::deque<LazyCode>> classes_;  ///< of each prepare(); they stay where they are

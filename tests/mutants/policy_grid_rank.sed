@@ -1,5 +1,5 @@
-# MikPoly ranks its grid as if one thread had all tasks.
-# file: src/choice/policies/mikpoly/grid.cpp
+# MikPoly ranks its grid as if one unit had all tasks.
+# file: src/choice/policies/mikpoly/ranking.cpp
 # target: test_cpu
 # test: mikpoly keeps the kernels of the most mean throughput*
-s/std::int64_t{machine\.threads}/std::int64_t{1}/
+s/ceil_div(tasks, units)/ceil_div(tasks, std::int64_t{1})/

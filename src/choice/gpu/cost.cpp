@@ -236,12 +236,13 @@ class Schedule {
 }  // namespace
 
 Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> tiles) {
-  int registers = 0, shared_bytes = 0;
+  int threads = 0, registers = 0, shared_bytes = 0;
   for (const GpuTile& tile : tiles) {
+    threads = std::max(threads, tile.threads());
     registers = std::max(registers, tile.registers());
     shared_bytes = std::max(shared_bytes, tile.shared_bytes());
   }
-  return occupancy(machine, tiles.front().threads(), registers, shared_bytes);
+  return occupancy(machine, threads, registers, shared_bytes);
 }
 
 double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regions,

@@ -75,7 +75,7 @@ struct GpuTile {
   int window_entry_bytes = 0;  ///< where A's rows are windows: kept in shared memory for each row
   int strip_bytes = 0;  ///< where a block copies the rows of the tensor that its windows slide over
                         ///< to shared memory first
-  bool operator==(const GpuTile&) const = default;
+  auto operator<=>(const GpuTile&) const = default;
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
   int threads() const { return warp_lanes * warps(); }
@@ -188,7 +188,8 @@ struct GpuPart {
   std::int64_t m_begin = 0, n_begin = 0;
   GpuSplit split = {};
 };
-/// What a kernel of these tiles fills: one block of it has room for each. They have equal threads.
+/// The part of a GPU that a kernel of these tiles fills: one block of it has threads and room for
+/// each.
 Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> tiles);
 /// The same for one region, or for two in one launch, the tickets of the first before those of the
 /// second: blocks take them round robin, and the one that has most to do ends last. Traffic is that

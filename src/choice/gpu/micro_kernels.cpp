@@ -1,6 +1,7 @@
 #include "src/choice/gpu/micro_kernels.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "src/base/rounding.hpp"
@@ -9,17 +10,10 @@
 namespace dyn::choice {
 namespace {
 
-double multiply_adds_per_cycle(const GpuMachine& machine, const GpuTile& tile) {
-  if (tile.engine == Engine::CudaCores) return machine.f32_fma;
-  return mma_fma(machine, tile.operands);
-}
-
-bool alike_below_block(const GpuTile& a, const GpuTile& b) {
-  const auto layer = [](const GpuTile& tile) {
-    return std::tuple(tile.engine, tile.operands, tile.thread_m, tile.thread_n, tile.warp_m,
-                      tile.warp_n);
-  };
-  return layer(a) == layer(b);
+// Equal where tiles are alike below the block.
+auto below_block(const GpuTile& tile) {
+  return std::tuple(tile.engine, tile.operands, tile.thread_m, tile.thread_n, tile.warp_m,
+                    tile.warp_n);
 }
 
 // Equations 2 to 4 from the registers up to one block of the grid.
@@ -35,19 +29,25 @@ double vortex_block(const GpuWave& wave) {
 }  // namespace
 
 GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles,
-                                 const GpuShapeFor& form, const std::vector<GpuPair>& pairs)
-    : multiprocessors_(machine.multiprocessors), pairs_(pairs) {
+                                 const GpuShapeFor& form, const TilesTogether& together)
+    : multiprocessors_(machine.multiprocessors) {
   for (const GpuTile& tile : tiles)
     fastest_ = std::max(fastest_, multiply_adds_per_cycle(machine, tile));
+  std::map<decltype(below_block(GpuTile{})), std::size_t> warps;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const int resident =
         occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes())
             .blocks;
+    const std::size_t warp = warps.try_emplace(below_block(tiles[i]), i).first->second;
     if (resident == 0) continue;
     kernels_.push_back(kernel_of(machine, tiles[i], i, resident, form(tiles[i])));
-    const auto alike = std::ranges::find_if(
-        tiles, [&](const GpuTile& other) { return alike_below_block(other, tiles[i]); });
-    kernels_.back().warp = static_cast<std::size_t>(alike - tiles.begin());
+    kernels_.back().warp = warp;
+  }
+  if (!together) return;
+  together_.resize(kernels_.size() * kernels_.size());
+  for (std::size_t a = 0; a < kernels_.size(); ++a) {
+    for (std::size_t b = 0; b < kernels_.size(); ++b)
+      together_[a * kernels_.size() + b] = together(tile_of(a), tile_of(b));
   }
 }
 
@@ -66,34 +66,18 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
     return Pipeline{with_steps(0), with_steps(1), with_steps(2) - with_steps(1)};
   };
   const auto predicted = [](const GpuWave& wave) { return wave.seconds(); };
-  Kernel kernel{.tile = index,
-                .warp = index,
-                .block = {tile.block_m, tile.block_n, tile.block_k},
-                .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
-                .task = waves(1, predicted),
-                .wave = waves(resident, predicted),
-                .vortex = waves(resident, vortex_block),
-                .compute = 0,
-                .memory = 0,
-                .shared = 0,
-                .output_memory = 0};
-  const double outputs = static_cast<double>(tile.block_m) * tile.block_n;
-  const double bytes_per_second = machine.memory_bytes_per_second / multiprocessors_;
-  kernel.compute = outputs * tile.block_k / fastest_ / machine.clock_hz;
-  kernel.memory = tile.block_k *
-                  (tile.block_m * form.a_element_bytes + tile.block_n * form.b_element_bytes) /
-                  bytes_per_second;
-  kernel.output_memory = outputs * form.epilogue_bytes / bytes_per_second;
-  const LayerTerms warp = gpu_wave(machine, block, tile, 1).layers.front();
-  kernel.shared = warp.spatial_trips * warp.reduction_trips * warp.load;
-  return kernel;
+  return {.tile = index,
+          .warp = index,
+          .block = {tile.block_m, tile.block_n, tile.block_k},
+          .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
+          .task = waves(1, predicted),
+          .wave = waves(resident, predicted),
+          .vortex = waves(resident, vortex_block),
+          .traffic = traffic_of(machine, tile, form, fastest_)};
 }
 
 bool GpuMicroKernels::together(std::size_t a, std::size_t b) const {
-  const auto is_pair = [&](std::size_t first, std::size_t second) {
-    return std::ranges::find(pairs_, GpuPair{tile_of(first), tile_of(second)}) != pairs_.end();
-  };
-  return is_pair(a, b) || is_pair(b, a);
+  return !together_.empty() && together_[a * kernels_.size() + b];
 }
 
 double GpuMicroKernels::at_depth(std::size_t kernel, const Pipeline& pipeline,
@@ -104,9 +88,7 @@ double GpuMicroKernels::at_depth(std::size_t kernel, const Pipeline& pipeline,
 }
 
 double GpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) const {
-  const Kernel& own = kernels_[kernel];
-  const double steps = static_cast<double>(std::max<std::int64_t>(1, ceil_div(k, own.block.k)));
-  return steps * own.compute / std::max(steps * own.memory + own.output_memory, steps * own.shared);
+  return choice::compute_to_memory(kernels_[kernel].traffic, ceil_div(k, kernels_[kernel].block.k));
 }
 
 double GpuMicroKernels::vortex_block_seconds(std::size_t kernel, std::int64_t k) const {

@@ -1,12 +1,17 @@
 #pragma once
 // The tiles of a GPU as the papers' policies see them.
 
+#include <functional>
 #include <vector>
 
 #include "src/choice/gpu/programs.hpp"
+#include "src/choice/gpu/tile_traffic.hpp"
 #include "src/choice/policies/shared/micro_kernels.hpp"
 
 namespace dyn::choice {
+
+/// True where one launch can run two tiles, by their indices.
+using TilesTogether = std::function<bool(std::size_t, std::size_t)>;
 
 /// One micro-kernel for each tile that fits the machine, in their order: a block of the grid, in
 /// steps of block_k. Seconds are those of gpu_wave(), of whole blocks: predicted, or by stages that
@@ -14,9 +19,9 @@ namespace dyn::choice {
 class GpuMicroKernels final : public MicroKernels {
  public:
   /// `form`: the surroundings of the contraction as each tile meets them; its sizes do not matter.
-  /// `pairs`: of tiles that one launch can run.
+  /// `together` is asked for all pairs of tiles, here; without it no two are.
   GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles,
-                  const GpuShapeFor& form, const std::vector<GpuPair>& pairs = {});
+                  const GpuShapeFor& form, const TilesTogether& together = {});
 
   std::size_t size() const override { return kernels_.size(); }
   MicroKernel operator[](std::size_t kernel) const override { return kernels_[kernel].block; }
@@ -58,8 +63,7 @@ class GpuMicroKernels final : public MicroKernels {
     MicroKernel block;
     std::int64_t blocks_per_wave;
     Pipeline task, wave, vortex;
-    double compute, memory, shared;  ///< seconds of one step
-    double output_memory;            ///< of the outputs, once
+    TileTraffic traffic;
   };
   Kernel kernel_of(const GpuMachine& machine, const GpuTile& tile, std::size_t index, int resident,
                    const GpuContraction& form) const;
@@ -68,7 +72,7 @@ class GpuMicroKernels final : public MicroKernels {
   int multiprocessors_;
   double fastest_ = 0;  ///< multiply-adds of one multiprocessor, for each cycle
   std::vector<Kernel> kernels_;
-  std::vector<GpuPair> pairs_;
+  std::vector<bool> together_;  ///< of each two kernels; empty: no two are
 };
 
 }  // namespace dyn::choice

@@ -256,6 +256,11 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
   return wave;
 }
 
+double shared_step_seconds(const GpuMachine& machine, const GpuTile& tile) {
+  const LayerTerms warp = warp_terms(machine, tile, sharing_of(tile, 1));
+  return warp.spatial_trips * warp.reduction_trips * warp.load;
+}
+
 LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
                          double bytes_per_second) {
   LayerTerms terms{.name = name};

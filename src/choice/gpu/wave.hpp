@@ -31,6 +31,9 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
 /// timed it; between one block and all that fit, on the line between both.
 double measured_over_predicted(const GpuMachine& machine, const GpuTile& tile, int resident);
 
+/// Seconds in which what one stage of a block alone brings and reads passes through shared memory.
+double shared_step_seconds(const GpuMachine& machine, const GpuTile& tile);
+
 /// A bound that all blocks share: bytes against the bandwidth of the whole GPU.
 LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
                          double bytes_per_second);

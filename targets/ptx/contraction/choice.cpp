@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/choice/gpu/micro_kernels.hpp"
-#include "src/choice/policies/shared/paper_policy.hpp"
-
 namespace dyn::ptx {
 
 using choice::GpuContraction;
@@ -14,33 +11,6 @@ using choice::GpuProgram;
 using choice::GpuRegion;
 using choice::GpuTile;
 using rkernel::Policy;
-
-/// A paper's policy over tiles that copy in one way.
-struct TilePolicies::Paper {
-  Paper(Policy policy, const choice::GpuMachine& machine, const std::vector<GpuTile>& tiles,
-        const std::vector<GpuPair>& allowed, const choice::GpuShapeFor& form)
-      : kernels(machine, tiles, form, allowed),
-        pairs(allowed),
-        choice(choice::make_paper_policy(
-            policy, kernels,
-            {allowed.empty() ? choice::Regions::Whole : choice::Regions::Two, 1})) {}
-
-  /// In the order of tickets.
-  std::vector<GpuRegion> regions_of(const choice::KernelProgram& program) const {
-    std::vector<GpuRegion> regions;
-    for (const choice::KernelRegion& region : program.regions)
-      regions.push_back(
-          {kernels.tile_of(region.kernel), region.m0, region.m, region.n0, region.n, {}});
-    if (regions.size() == 2 &&
-        std::ranges::find(pairs, GpuPair{regions[0].tile, regions[1].tile}) == pairs.end())
-      std::swap(regions[0], regions[1]);
-    return regions;
-  }
-
-  choice::GpuMicroKernels kernels;
-  std::vector<GpuPair> pairs;
-  std::unique_ptr<const choice::PaperPolicy> choice;
-};
 
 namespace {
 
@@ -51,10 +21,14 @@ choice::ProductShape product_of(const GpuContraction& shape) {
 }  // namespace
 
 TilePolicies::TilePolicies(const choice::GpuMachine& machine, const std::vector<GpuTile>& tiles,
-                           const std::vector<GpuPair>& pairs)
-    : machine_(machine), tiles_(tiles), pairs_(pairs) {}
-
-TilePolicies::~TilePolicies() = default;
+                           const std::vector<GpuPair>& pairs, TileTable& table,
+                           std::shared_ptr<const choice::GpuPaperSpaces> spaces, TileFor tile_for)
+    : machine_(machine),
+      tiles_(tiles),
+      pairs_(pairs),
+      table_(table),
+      spaces_(std::move(spaces)),
+      tile_for_(std::move(tile_for)) {}
 
 Policy TilePolicies::acting(Policy policy) {
   return rkernel::uses_micro_kernels(policy) && policy != Policy::Oracle ? policy : Policy::Dyn;
@@ -65,25 +39,54 @@ const std::vector<GpuPair>& TilePolicies::pairs_for(const MetContraction& met) c
   return met.pairs ? pairs_ : none;
 }
 
-const TilePolicies::Paper* TilePolicies::paper(Policy policy, const MetContraction& met) const {
+TilePolicies::Paper TilePolicies::made_paper(Policy policy, const MetContraction& met) const {
+  std::vector<GpuTile> tiles;
+  for (const GpuTile& tile : spaces_->tiles(policy, product_of(met.shape), met.for_tile)) {
+    if (const std::optional<GpuTile> own = tile_for_(tile)) tiles.push_back(*own);
+  }
+  return std::make_shared<const choice::GpuPaper>(policy, machine_, std::move(tiles), met.for_tile);
+}
+
+// Equal `vectors` mean that all tiles meet the contraction in one form.
+TilePolicies::Paper TilePolicies::paper(Policy policy, const MetContraction& met) const {
+  if (choice::GpuPaperSpaces::depends_on_product(policy)) return made_paper(policy, met);
   const std::pair key(policy, met.vectors);
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = papers_.find(key); found != papers_.end()) return found->second.get();
+    if (const auto found = papers_.find(key); found != papers_.end()) return found->second;
   }
-  auto made = std::make_unique<const Paper>(policy, machine_, tiles_, pairs_for(met), met.for_tile);
+  Paper made = made_paper(policy, met);
   const std::unique_lock lock(mutex_);
-  return papers_.try_emplace(key, std::move(made)).first->second.get();
+  return papers_.try_emplace(key, std::move(made)).first->second;
+}
+
+std::vector<GpuRegion> TilePolicies::numbered(const choice::GpuPaper& paper,
+                                              const choice::KernelProgram& program) const {
+  std::vector<GpuRegion> regions;
+  for (const choice::KernelRegion& region : program.regions)
+    regions.push_back({table_.number_of(paper.tiles()[region.kernel]),
+                       region.m0,
+                       region.m,
+                       region.n0,
+                       region.n,
+                       {}});
+  return regions;
 }
 
 GpuProgram TilePolicies::choose(Policy policy, const MetContraction& met) const {
   if (acting(policy) != Policy::Dyn) {
-    const Paper* const own = paper(policy, met);
-    const choice::KernelProgram program = own->choice->choose(product_of(met.shape));
+    const Paper own = paper(policy, met);
+    const choice::KernelProgram program = own->policy().choose(product_of(met.shape));
     if (!program.regions.empty()) {
-      std::vector<GpuRegion> regions = own->regions_of(program);
-      const double seconds = choice::gpu_program_cost(machine_, met.for_tile, tiles_, regions);
-      return {std::move(regions), seconds};
+      std::vector<choice::GpuPart> parts;
+      for (const choice::KernelRegion& region : program.regions) {
+        const GpuTile& tile = own->tiles()[region.kernel];
+        parts.push_back({met.for_tile(tile), tile, region.m0, region.n0, {}});
+        parts.back().shape.m = region.m;
+        parts.back().shape.n = region.n;
+      }
+      const double seconds = choice::gpu_program_cost(machine_, parts);
+      return {numbered(*own, program), seconds};
     }
   }
   return choice::select_gpu_program(machine_, met.for_tile, tiles_, pairs_for(met), met.split);
@@ -93,9 +96,9 @@ std::vector<ConsideredProgram> TilePolicies::considered(Policy policy,
                                                         const MetContraction& met) const {
   std::vector<ConsideredProgram> considered;
   if (acting(policy) != Policy::Dyn) {
-    const Paper* const own = paper(policy, met);
-    own->choice->for_each(product_of(met.shape), [&](const choice::KernelProgram& program) {
-      considered.push_back({own->regions_of(program), program.seconds});
+    const Paper own = paper(policy, met);
+    own->policy().for_each(product_of(met.shape), [&](const choice::KernelProgram& program) {
+      considered.push_back({numbered(*own, program), program.seconds});
     });
     return considered;
   }

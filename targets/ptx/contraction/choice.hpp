@@ -1,6 +1,7 @@
 #pragma once
 // Chooses among the programs of one contraction, by dyn's cost or the policy of a paper.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,7 +10,10 @@
 #include <vector>
 
 #include "src/choice/gpu/programs.hpp"
+#include "src/choice/policies/gpu/gpu_paper.hpp"
+#include "src/choice/policies/gpu/paper_spaces.hpp"
 #include "src/rkernel/target/policy.hpp"
+#include "targets/ptx/programs/tile_table.hpp"
 
 namespace dyn::ptx {
 
@@ -28,14 +32,18 @@ struct ConsideredProgram {
   std::optional<double> seconds;  ///< seconds that the policy predicts, if it predicts time
 };
 
-/// Policies over the tiles of one contraction. A program has two regions only where one launch can
-/// run its pair of tiles. Vendor and Oracle choose as Dyn. Thread-safe; a policy is made when it is
-/// first asked.
+/// Policies for one contraction: dyn's over its candidates, each paper's over the tiles of its own
+/// space. A program has two regions only where one launch can run its pair of tiles. Vendor and
+/// Oracle choose as Dyn. Thread-safe; a policy is made when it is first asked.
 class TilePolicies {
  public:
+  /// A space's tile as the problem needs it; nothing where it cannot have it.
+  using TileFor = std::function<std::optional<choice::GpuTile>(const choice::GpuTile&)>;
+  /// `tiles` and `pairs`: dyn's, the first of `table`, which must outlive it, and gets the tiles of
+  /// chosen programs.
   TilePolicies(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles,
-               const std::vector<choice::GpuPair>& pairs);
-  ~TilePolicies();
+               const std::vector<choice::GpuPair>& pairs, TileTable& table,
+               std::shared_ptr<const choice::GpuPaperSpaces> spaces, TileFor tile_for);
 
   /// The policy that chooses where this one is asked for.
   static rkernel::Policy acting(rkernel::Policy policy);
@@ -47,15 +55,22 @@ class TilePolicies {
                                             const MetContraction& met) const;
 
  private:
-  struct Paper;
-  const Paper* paper(rkernel::Policy policy, const MetContraction& met) const;
+  using Paper = std::shared_ptr<const choice::GpuPaper>;
+  Paper paper(rkernel::Policy policy, const MetContraction& met) const;
+  Paper made_paper(rkernel::Policy policy, const MetContraction& met) const;
+  /// Regions by the numbers of the table, in the order of tickets.
+  std::vector<choice::GpuRegion> numbered(const choice::GpuPaper& paper,
+                                          const choice::KernelProgram& program) const;
   const std::vector<choice::GpuPair>& pairs_for(const MetContraction& met) const;
 
   choice::GpuMachine machine_;
   std::vector<choice::GpuTile> tiles_;
   std::vector<choice::GpuPair> pairs_;
+  TileTable& table_;
+  std::shared_ptr<const choice::GpuPaperSpaces> spaces_;
+  TileFor tile_for_;
   mutable std::shared_mutex mutex_;
-  mutable std::map<std::pair<rkernel::Policy, int>, std::unique_ptr<const Paper>> papers_;
+  mutable std::map<std::pair<rkernel::Policy, int>, Paper> papers_;
 };
 
 }  // namespace dyn::ptx

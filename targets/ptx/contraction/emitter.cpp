@@ -7,6 +7,7 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/region.hpp"
+#include "targets/ptx/contraction/team_of_threads.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/tile/tree.hpp"
@@ -21,11 +22,22 @@ GridSlots region_slots(codegen::SlotTable& slots, const rkernel::Problem& proble
   return grid;
 }
 
+std::string name_of_tile(const GpuContractionClass& shape_class) {
+  return emitted_tile(shape_class, shape_class.tile).to_string();
+}
+
+std::string words_of_copies(Copy a, Copy b, BOrder b_order) {
+  return std::string(", copies ") + letter_of(a) + letter_of(b) +
+         (b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k");
+}
+
 std::string name_of_tiles(const GpuContractionClass& shape_class) {
-  const auto name = [&](const choice::GpuTile& tile) {
-    return emitted_tile(shape_class, tile).to_string();
-  };
-  return name(shape_class.tile) + (shape_class.second ? " and " + name(*shape_class.second) : "");
+  if (!shape_class.second) return name_of_tile(shape_class);
+  const GpuContractionClass second = class_of_region(shape_class, 1);
+  const bool alike = second.a == shape_class.a && second.b == shape_class.b &&
+                     second.b_order == shape_class.b_order;
+  return name_of_tile(shape_class) + " and " + name_of_tile(second) +
+         (alike ? "" : words_of_copies(second.a, second.b, second.b_order) + "; of the first");
 }
 
 }  // namespace
@@ -45,11 +57,22 @@ PairSlots add_pair_slots(codegen::SlotTable& slots, const rkernel::Problem& prob
 }
 
 std::string to_string(const GpuContractionClass& shape_class) {
-  return name_of_tiles(shape_class) + ", copies " + letter_of(shape_class.a) +
-         letter_of(shape_class.b) +
-         (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " +
+  return name_of_tiles(shape_class) +
+         words_of_copies(shape_class.a, shape_class.b, shape_class.b_order) + ", lanes " +
          codegen::class_letters(shape_class.lanes) + (shape_class.split ? ", K split" : "") +
          ", outputs by " + std::string(name_of(shape_class.outputs));
+}
+
+GpuContractionClass class_of_region(const GpuContractionClass& shape_class, std::size_t index) {
+  GpuContractionClass own = shape_class;
+  own.second.reset();
+  if (index == 0) return own;
+  const RegionClass& second = shape_class.second.value();
+  own.tile = second.tile;
+  own.a = second.a;
+  own.b = second.b;
+  own.b_order = second.b_order;
+  return own;
 }
 
 choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::GpuTile tile) {
@@ -62,16 +85,15 @@ choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::Gpu
 void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,
                           std::span<const RegionTree> regions, const codegen::SlotTable& slots,
                           const GpuContractionClass& shape_class) {
-  const int threads = tile_of(regions.front().kernel).threads();
+  std::vector<int> threads_of;
   int shared_bytes = 0;
   for (const RegionTree& region : regions) {
     rkernel::legalise(region.kernel, architecture_limits());
     const choice::GpuTile tile = tile_of(region.kernel);
-    if (tile.threads() != threads)
-      throw Error(ErrorKind::internal,
-                  "tiles of " + name_of_tiles(shape_class) + " have blocks of unequal threads");
+    threads_of.push_back(tile.threads());
     shared_bytes = std::max(shared_bytes, tile.shared_bytes());
   }
+  const int threads = *std::ranges::max_element(threads_of);
   codegen::Builder builder(module.getContext());
   llvm::Function* function = create_kernel(builder, module, symbol, threads, shared_bytes);
   KernelFrame frame{builder,
@@ -80,8 +102,14 @@ void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,
                     call(builder, Op::Thread),
                     nullptr};
   frame.shared = call(builder, Op::Shared);
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    emit_region(frame, regions[i], shape_class, i == 0 ? nullptr : &regions[i - 1].grid);
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const GridSlots* before = i == 0 ? nullptr : &regions[i - 1].grid;
+    // Threads that pass over a region must not write to the memory that it works in.
+    if (i > 0 && threads_of[i - 1] < threads_of[i]) call(builder, Op::Barrier);
+    TeamOfThreads team(builder, frame.thread, threads_of[i], threads);
+    emit_region(frame, regions[i], class_of_region(shape_class, i), before);
+    team.close();
+  }
   builder.CreateRetVoid();
 }
 

@@ -44,6 +44,14 @@ struct RegionTree {
   GridSlots grid;
 };
 
+/// A tile, and how it gets its factors.
+struct RegionClass {
+  choice::GpuTile tile;
+  Copy a = Copy::Elements, b = Copy::Elements;
+  BOrder b_order = BOrder::RowsAlongN;
+  bool operator==(const RegionClass&) const = default;
+};
+
 /// The code is specialised on these, besides the structure of the problem.
 struct GpuContractionClass {
   choice::GpuTile tile;
@@ -51,13 +59,16 @@ struct GpuContractionClass {
   BOrder b_order = BOrder::RowsAlongN;
   std::vector<codegen::StrideClass>
       lanes;  ///< class of each operand's stride along n, for the epilogue
-  /// The tile of the second region, where the code is for programs of two; engine, operands and
-  /// copies are the first region's.
-  std::optional<choice::GpuTile> second = std::nullopt;
+  /// The second region, where the code is for programs of two: of any threads, engine and copies.
+  std::optional<RegionClass> second = std::nullopt;
   bool split = false;  ///< tickets may share tiles; not with a second region
   VectorOutputs outputs = VectorOutputs::Never;
+  bool operator==(const GpuContractionClass&) const = default;
 };
 std::string to_string(const GpuContractionClass& shape_class);
+
+/// The class of one region's code, as if it were alone: `index` 0, or 1 where there is a second.
+GpuContractionClass class_of_region(const GpuContractionClass& shape_class, std::size_t index);
 
 /// A tile of the class as its code runs it: copies by element take the registers that fragments
 /// loaded ahead would need, and wait for what they load.
@@ -65,10 +76,11 @@ choice::GpuTile emitted_tile(const GpuContractionClass& shape_class, choice::Gpu
 
 /// Writes `symbol` (device_module.hpp) for the problem of the trees and this class. Tickets of the
 /// first region come before those of the second, and blocks take them round robin through both:
-/// which block idles at the end depends on all tickets together. Blocks of both have equal threads;
-/// the kernel has the registers and the shared memory of the one that needs more. Columns of a
-/// region begin at a multiple of 16. Where the class splits K, a pointer to the memory of a
-/// launch's blocks (rkernel::Launch::shared_bytes) follows those of the operands.
+/// which block idles at the end depends on all tickets together. The kernel has the threads, the
+/// registers and the shared memory of the tile that needs more; threads that a region's tile has
+/// not pass over it (TeamOfThreads). Columns of a region begin at a multiple of 16. Where the class
+/// splits K, a pointer to the memory of a launch's blocks (rkernel::Launch::shared_bytes) follows
+/// those of the operands.
 void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,
                           std::span<const RegionTree> regions, const codegen::SlotTable& slots,
                           const GpuContractionClass& shape_class);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "dyn/error.hpp"
 #include "src/base/rounding.hpp"
@@ -16,6 +14,9 @@
 #include "targets/ptx/contraction/program_memory.hpp"
 #include "targets/ptx/ir/device_math.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
+#include "targets/ptx/programs/candidates.hpp"
+#include "targets/ptx/programs/later_code.hpp"
+#include "targets/ptx/programs/tile_table.hpp"
 #include "targets/ptx/tile/strip_layout.hpp"
 #include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/tile/window_layout.hpp"
@@ -62,59 +63,6 @@ bool supported(const Problem& problem, DType compute) {
          std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
 }
 
-/// The candidates of one problem.
-struct Candidates {
-  std::vector<GpuTile> tiles;
-  std::vector<choice::GpuPair> pairs;  ///< indices into `tiles`
-};
-
-// Where rows are windows, blocks need memory for them: those that do not have it are left out.
-Candidates candidates_of(const Problem& problem, const GpuMachine& machine,
-                         const std::vector<GpuTile>& tiles,
-                         const std::vector<choice::GpuPair>& pairs) {
-  Candidates candidates;
-  std::map<std::size_t, std::size_t> kept;
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    const GpuTile tile = with_windows(tiles[i], problem);
-    if (tile.window_entry_bytes > 0 &&
-        choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks ==
-            0)
-      continue;
-    kept[i] = candidates.tiles.size();
-    candidates.tiles.push_back(tile);
-  }
-  for (const choice::GpuPair& pair : pairs) {
-    if (kept.contains(pair.first) && kept.contains(pair.second))
-      candidates.pairs.push_back({kept.at(pair.first), kept.at(pair.second)});
-  }
-  return candidates;
-}
-
-// Keeps pairs whose first tile can fill a wave at some size of the problem: others never run, and
-// code takes time to make.
-std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine,
-                                          const std::vector<GpuTile>& tiles,
-                                          std::vector<choice::GpuPair> pairs) {
-  std::erase_if(pairs, [&](const choice::GpuPair& pair) {
-    const GpuTile& first = tiles.at(pair.first);
-    double blocks = 1;
-    for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-      if (axis == problem.contraction->k) continue;
-      const int block = axis == problem.contraction->m   ? first.block_m
-                        : axis == problem.contraction->n ? first.block_n
-                                                         : 1;
-      blocks *=
-          std::ceil(static_cast<double>(
-                        graph::bounds(problem.axes[static_cast<std::size_t>(axis)].extent).high) /
-                    block);
-    }
-    const GpuTile both[] = {first, tiles.at(pair.second)};
-    return blocks <= static_cast<double>(machine.multiprocessors) *
-                         choice::program_occupancy(machine, both).blocks;
-  });
-  return pairs;
-}
-
 // What code and choices of a problem depend on, whatever its names and dims.
 std::string structure_of(const Problem& problem) {
   const auto& window = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
@@ -138,11 +86,17 @@ std::vector<GpuTile> tiles_in(const std::vector<TunedGpuProgram>& programs,
   return tiles;
 }
 
+std::shared_ptr<const choice::GpuPaperSpaces> own_spaces(const GpuMachine& machine,
+                                                         const std::vector<GpuTile>& tiles) {
+  return std::make_shared<const choice::GpuPaperSpaces>(machine, choice::kinds_of(tiles));
+}
+
 class GpuContractionKernel final : public ContractionKernel {
  public:
   GpuContractionKernel(const Problem& problem, const GpuMachine& machine,
                        const Candidates& candidates, Policy policy, bool shares,
-                       const std::string& target_name, const rkernel::Tuning* tuning)
+                       const std::string& target_name, const rkernel::Tuning* tuning,
+                       const TargetShares& shared)
       : ContractionKernel(target_name),
         problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
@@ -158,7 +112,11 @@ class GpuContractionKernel final : public ContractionKernel {
         grid_(add_grid_slots(slots_, *problem_, manifest_.splits())),
         pair_slots_(*problem_),
         pair_grid_(add_pair_slots(pair_slots_, *problem_)),
-        policies_(machine, manifest_.tiles(), manifest_.pairs()) {
+        tiles_(manifest_.all_tiles()),
+        later_(shared.code),
+        policies_(machine, manifest_.tiles(), manifest_.pairs(), tiles_,
+                  shared.spaces ? shared.spaces : own_spaces(machine, manifest_.tiles()),
+                  [this](const GpuTile& tile) { return tile_for(tile, *problem_, machine_); }) {
     const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
         *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
@@ -175,33 +133,10 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   std::vector<codegen::KernelSource> sources() const override {
-    const auto& window = factor_a().window;
-    const std::string structure =
-        codegen::structure_key(*problem_, slots_) + (window ? window_layout(*window).key() : "");
-    const auto strips_of = [&](const GpuContractionClass& shape_class) {
-      return shape_class.a == Copy::Strips ? strip_layout(*problem_, shape_class.tile).value().key()
-                                           : "";
-    };
+    const std::string structure = structure_text();
     std::vector<codegen::KernelSource> sources;
-    for (const GpuContractionClass& shape_class : manifest_.classes()) {
-      const bool pair = shape_class.second.has_value();
-      const auto emit = [problem = problem_, machine = machine_,
-                         slots = pair ? pair_slots_ : slots_,
-                         grids = pair ? pair_grid_ : PairSlots{grid_, grid_},
-                         shape_class](llvm::Module& module, const std::string& symbol) {
-        std::vector<RegionTree> regions;
-        const auto add = [&](const GpuTile& tile, const GridSlots& grid) {
-          const GpuTile emitted = emitted_tile(shape_class, tile);
-          regions.push_back({contraction_tree(*problem, emitted, machine), grid});
-        };
-        add(shape_class.tile, grids[0]);
-        if (shape_class.second) add(*shape_class.second, grids[1]);
-        emit_gpu_contraction(module, symbol, regions, slots, shape_class);
-      };
-      sources.push_back(
-          {"gpu contraction " + to_string(shape_class) + " " + structure + strips_of(shape_class),
-           emit});
-    }
+    for (const GpuContractionClass& shape_class : manifest_.classes())
+      sources.push_back(source_of(shape_class, structure));
     return sources;
   }
 
@@ -228,19 +163,19 @@ class GpuContractionKernel final : public ContractionKernel {
     if (tuned && std::ranges::find(all, tuned->regions, &ConsideredProgram::regions) == all.end())
       all.push_back({tuned->regions, tuned->seconds});
     const TunedSizes sizes = tuned_sizes(shape, ints);
+    const std::vector<GpuTile> tiles = tiles_.all();
     rkernel::Choices choices;
     for (ConsideredProgram& considered : all) {
-      const double seconds = choice::gpu_program_cost(machine_, met.for_tile, manifest_.all_tiles(),
-                                                      considered.regions);
+      const double seconds =
+          choice::gpu_program_cost(machine_, met.for_tile, tiles, considered.regions);
       if (considered.regions == choice.regions) choices.chosen = choices.candidates.size();
       const GpuProgram program{std::move(considered.regions), seconds};
       rkernel::Launch launch = launch_of(program, ints);
-      std::string text = program_text(manifest_.all_tiles(), program.regions, met, launch.tickets,
-                                      launch.grid.blocks);
+      std::string text =
+          program_text(tiles, program.regions, met, launch.tickets, launch.grid.blocks);
       choices.candidates.push_back({std::move(text), considered.seconds, std::move(launch),
                                     [this, sizes, regions = program.regions] {
-                                      return model_input_of(sizes,
-                                                            {manifest_.all_tiles(), regions});
+                                      return model_input_of(sizes, {tiles_.all(), regions});
                                     }});
     }
     return choices;
@@ -285,8 +220,7 @@ class GpuContractionKernel final : public ContractionKernel {
     std::vector<ConsideredProgram> considered = policies_.considered(Policy::Dyn, met);
     if (tuned) considered.push_back({tuned->regions, tuned->seconds});
     return by + (tuned ? "  by the tuning file\n" : "") +
-           explain_choice(machine_, manifest_.all_tiles(), met, std::move(considered),
-                          remembered_choice(ints).regions);
+           explained(met, std::move(considered), remembered_choice(ints).regions);
   }
 
   std::string describe() const override {
@@ -304,7 +238,56 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   std::string class_name(std::size_t index) const override {
-    return listing_name(problem_->name, manifest_.classes()[index]);
+    return listing_name(problem_->name, class_of_code(index));
+  }
+
+  codegen::KernelSource source_at(std::size_t index) const override {
+    return source_of(class_of_code(index), structure_text());
+  }
+
+  // Later code is counted from the manifest's classes on.
+  const GpuContractionClass& class_of_code(std::size_t index) const {
+    const std::size_t known = manifest_.classes().size();
+    return index < known ? manifest_.classes()[index] : later_.at(index - known).shape_class;
+  }
+
+  const void* code_at(std::size_t index) const {
+    const std::size_t known = manifest_.classes().size();
+    return index < known ? function_at(index) : later_.at(index - known).function;
+  }
+
+  // All classes have it in common.
+  std::string structure_text() const {
+    const auto& window = factor_a().window;
+    return codegen::structure_key(*problem_, slots_) + (window ? window_layout(*window).key() : "");
+  }
+
+  codegen::KernelSource source_of(const GpuContractionClass& shape_class,
+                                  const std::string& structure) const {
+    const bool pair = shape_class.second.has_value();
+    std::string key = "gpu contraction " + to_string(shape_class) + " " + structure;
+    for (const std::size_t region : {std::size_t{0}, std::size_t{1}}) {
+      if (region > 0 && !pair) break;
+      const GpuContractionClass own = class_of_region(shape_class, region);
+      if (own.a == Copy::Strips) key += strip_layout(*problem_, own.tile).value().key();
+    }
+    const auto emit = [problem = problem_, machine = machine_, slots = pair ? pair_slots_ : slots_,
+                       grids = pair ? pair_grid_ : PairSlots{grid_, grid_},
+                       shape_class](llvm::Module& module, const std::string& symbol) {
+      std::vector<RegionTree> regions;
+      for (std::size_t i = 0; i < (shape_class.second ? 2u : 1u); ++i) {
+        const GpuContractionClass own = class_of_region(shape_class, i);
+        regions.push_back(
+            {contraction_tree(*problem, emitted_tile(own, own.tile), machine), grids[i]});
+      }
+      emit_gpu_contraction(module, symbol, regions, slots, shape_class);
+    };
+    return {std::move(key), emit};
+  }
+
+  std::string explained(const MetContraction& met, std::vector<ConsideredProgram> considered,
+                        const std::vector<GpuRegion>& chosen) const {
+    return explain_choice(machine_, tiles_.all(), met, std::move(considered), chosen);
   }
 
   const Operand& factor_a() const {
@@ -468,7 +451,7 @@ class GpuContractionKernel final : public ContractionKernel {
     std::int64_t tickets = 0;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       const auto& [tile_index, m0, m, n0, n, split] = regions[i];
-      const GpuTile& tile = manifest_.all_tiles()[tile_index];
+      const GpuTile& tile = tiles_.at(tile_index);
       const GridSlots& grid = pair ? pair_grid_[i] : grid_;
       const std::int64_t m_blocks = ceil_div(m, tile.block_m), n_blocks = ceil_div(n, tile.block_n);
       const std::int64_t steps = ceil_div(shape.k, tile.block_k),
@@ -488,19 +471,30 @@ class GpuContractionKernel final : public ContractionKernel {
     return tickets;
   }
 
+  // Index of the code of a program: the manifest's where it has one.
   std::size_t class_of(const std::vector<GpuRegion>& regions,
                        std::span<const std::int64_t> ints) const {
-    if (regions.size() == 1)
-      return manifest_.class_for(manifest_.all_tiles().at(regions.front().tile), slots_, ints);
-    return manifest_
-        .class_for(choice::GpuPair{regions.front().tile, regions.back().tile}, slots_, ints)
-        .value();
+    const std::size_t first = regions.front().tile, last = regions.back().tile;
+    const bool pair = regions.size() > 1;
+    if (!pair && first < manifest_.all_tiles().size())
+      return manifest_.class_for(manifest_.all_tiles()[first], slots_, ints);
+    if (pair && std::max(first, last) < manifest_.tiles().size()) {
+      if (const auto known = manifest_.class_for(choice::GpuPair{first, last}, slots_, ints))
+        return *known;
+    }
+    const GpuContractionClass later =
+        manifest_.class_now(tiles_.at(first), pair ? &tiles_.at(last) : nullptr, slots_, ints);
+    return manifest_.classes().size() + later_.number_of(later, [&] {
+      codegen::KernelSource source = source_of(later, structure_text());
+      source.problem = problem_->name;
+      return source;
+    });
   }
 
   // Memory for the sums of tiles that blocks share.
   std::size_t sums_bytes(const GpuRegion& region, const GpuContraction& shape) const {
     if (region.split.tiles == 0) return 0;
-    const GpuTile& tile = manifest_.all_tiles()[region.tile];
+    const GpuTile& tile = tiles_.at(region.tile);
     return FixUp::bytes(region.split.blocks(ceil_div(shape.k, tile.block_k)), region.split.tiles,
                         std::int64_t{tile.block_m} * tile.block_n);
   }
@@ -514,20 +508,22 @@ class GpuContractionKernel final : public ContractionKernel {
     const GpuContraction shape = sizes_of(launch.ints);
     if (shape.windows) refuse_huge_windows(shape, launch.ints);
     const std::size_t chosen = class_of(program.regions, launch.ints);
-    launch.grid.function = function_at(chosen);
+    launch.grid.function = code_at(chosen);
     launch.tickets = place_regions(program.regions, shape, launch.ints);
     refuse_more("blocks", launch.tickets, most_tickets);
     launch.shared_bytes = sums_bytes(program.regions.front(), shape);
     std::vector<GpuTile> tiles;
-    for (const GpuRegion& region : program.regions)
-      tiles.push_back(
-          emitted_tile(manifest_.classes()[chosen], manifest_.all_tiles()[region.tile]));
+    for (std::size_t i = 0; i < program.regions.size(); ++i) {
+      const GpuContractionClass own = class_of_region(class_of_code(chosen), i);
+      tiles.push_back(emitted_tile(own, own.tile));
+    }
     launch.grid.blocks =
         std::min(launch.tickets, std::int64_t{machine_.multiprocessors} *
                                      choice::program_occupancy(machine_, tiles).blocks);
-    launch.grid.threads = tiles.front().threads();
-    for (const GpuTile& tile : tiles)
+    for (const GpuTile& tile : tiles) {
+      launch.grid.threads = std::max(launch.grid.threads, tile.threads());
       launch.grid.shared_bytes = std::max(launch.grid.shared_bytes, tile.shared_bytes());
+    }
     launch.predicted_seconds = program.seconds;
     const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
                  n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
@@ -550,6 +546,8 @@ class GpuContractionKernel final : public ContractionKernel {
       pair_slots_;  ///< for programs of two regions: the problem's slots are the same
   PairSlots pair_grid_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
+  mutable TileTable tiles_;  ///< regions name these: all_tiles(), and those of papers behind them
+  mutable LaterCode later_;
   TilePolicies policies_;
   mutable ProgramMemory memory_{memory_bytes};
 };
@@ -574,12 +572,13 @@ std::optional<ContractionKernel::Draft> ContractionKernel::draft(const Problem& 
 std::optional<ContractionKernel::Draft> ContractionKernel::draft(
     const Problem& problem, const GpuMachine& machine, DType compute,
     const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
-    const std::vector<choice::GpuPair>& pairs, bool shares, const rkernel::Tuning* tuning) {
+    const std::vector<choice::GpuPair>& pairs, bool shares, const rkernel::Tuning* tuning,
+    const TargetShares& shared) {
   if (!supported(problem, compute)) return std::nullopt;
   const Candidates candidates = candidates_of(problem, machine, tiles, pairs);
   if (candidates.tiles.empty()) return std::nullopt;
   return Draft(std::make_unique<GpuContractionKernel>(problem, machine, candidates, policy, shares,
-                                                      target_name, tuning));
+                                                      target_name, tuning, shared));
 }
 
 }  // namespace dyn::ptx

@@ -51,7 +51,7 @@ std::string copies_text(const choice::GpuContraction& met) {
 std::string listing_name(const std::string& group, const GpuContractionClass& shape_class) {
   const GpuTile& tile = shape_class.tile;
   std::string blocks = block_text(tile);
-  if (shape_class.second) blocks += "_and_" + block_text(*shape_class.second);
+  if (shape_class.second) blocks += "_and_" + block_text(shape_class.second->tile);
   return fmt::format("{}_{}_{}_{}{}{}", group, multiplied_dtype(tile), blocks,
                      letter_of(shape_class.a), letter_of(shape_class.b),
                      shape_class.b_order == BOrder::RowsAlongK ? "t" : "");
@@ -94,7 +94,8 @@ std::string explain_choice(const choice::GpuMachine& machine, const std::vector<
         "{} registers, {} bytes shared)\n",
         is_chosen(program) ? "chosen" : "      ", breakdown.seconds * microseconds,
         regions_text(tiles, program.regions), copies_text(met.for_tile(own.front())),
-        breakdown.tickets, waves, occupancy.blocks, occupancy.limit, own.front().threads(),
+        breakdown.tickets, waves, occupancy.blocks, occupancy.limit,
+        most([](const GpuTile& tile) { return tile.threads(); }),
         most([](const GpuTile& tile) { return tile.registers(); }),
         most([](const GpuTile& tile) { return tile.shared_bytes(); }));
     text += choice::to_string(breakdown);

@@ -119,8 +119,9 @@ void ContractionManifest::add_pair(const choice::GpuPair& pair) {
   std::vector<GpuContractionClass> of_first;
   add_classes(tiles_[pair.first], of_first);
   classes_.push_back(std::move(of_first.front()));
-  classes_.back().second = tiles_[pair.second];
-  classes_.back().split = false;
+  GpuContractionClass& both = classes_.back();
+  both.second = {tiles_[pair.second], both.a, both.b, both.b_order};
+  both.split = false;
   pairs_.push_back(pair);
 }
 
@@ -150,22 +151,44 @@ Copy ContractionManifest::copy_now(int factor, int inner, const GpuTile& tile,
   return less_than_vectors(problem_.operands[static_cast<std::size_t>(factor)], inner, dtype);
 }
 
-std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile,
-                                                     const std::optional<GpuTile>& second,
+RegionClass ContractionManifest::region_now(const GpuTile& tile, const codegen::SlotTable& slots,
+                                            std::span<const std::int64_t> ints) const {
+  return {tile, a_copy(tile, slots, ints), b_copy(tile, slots, ints), b_order(tile)};
+}
+
+GpuContractionClass ContractionManifest::class_now(const GpuTile& tile, const GpuTile* second,
+                                                   const codegen::SlotTable& slots,
+                                                   std::span<const std::int64_t> ints) const {
+  const RegionClass own = region_now(tile, slots, ints);
+  GpuContractionClass now{tile,
+                          own.a,
+                          own.b,
+                          own.b_order,
+                          lanes_,
+                          {},
+                          splits_ && second == nullptr && tile.can_be_shared(),
+                          outputs_};
+  if (second != nullptr) now.second = region_now(*second, slots, ints);
+  return now;
+}
+
+std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile, const GpuTile* second,
                                                      const codegen::SlotTable& slots,
                                                      std::span<const std::int64_t> ints) const {
-  const Copy a = a_copy(tile, slots, ints);
-  const Copy b = b_copy(tile, slots, ints);
+  const RegionClass first = region_now(tile, slots, ints);
+  std::optional<RegionClass> other;
+  if (second != nullptr) other = region_now(*second, slots, ints);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const GpuContractionClass& own = classes_[i];
-    if (own.tile == tile && own.second == second && own.a == a && own.b == b) return i;
+    if (own.tile == first.tile && own.a == first.a && own.b == first.b && own.second == other)
+      return i;
   }
   return std::nullopt;
 }
 
 std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::SlotTable& slots,
                                            std::span<const std::int64_t> ints) const {
-  if (const auto found = find(tile, std::nullopt, slots, ints)) return *found;
+  if (const auto found = find(tile, nullptr, slots, ints)) return *found;
   throw Error(ErrorKind::internal, "no shape class of " + problem_.name +
                                        " is for its strides with " + tile.to_string());
 }
@@ -173,7 +196,7 @@ std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::S
 std::optional<std::size_t> ContractionManifest::class_for(
     const choice::GpuPair& pair, const codegen::SlotTable& slots,
     std::span<const std::int64_t> ints) const {
-  return find(tiles_.at(pair.first), tiles_.at(pair.second), slots, ints);
+  return find(tiles_.at(pair.first), &tiles_.at(pair.second), slots, ints);
 }
 
 }  // namespace dyn::ptx

@@ -45,6 +45,10 @@ class ContractionManifest {
               std::span<const std::int64_t> ints) const;
   /// True where tiles that have strips use them for these values.
   bool strips(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  /// The class of any tile, or of any two in one launch, for these values: among classes() or not.
+  GpuContractionClass class_now(const choice::GpuTile& tile, const choice::GpuTile* second,
+                                const codegen::SlotTable& slots,
+                                std::span<const std::int64_t> ints) const;
   /// Index of the class for a tile and these values.
   std::size_t class_for(const choice::GpuTile& tile, const codegen::SlotTable& slots,
                         std::span<const std::int64_t> ints) const;
@@ -64,8 +68,9 @@ class ContractionManifest {
   DType staged(const choice::GpuTile& tile, int factor) const;
   std::vector<Copy> a_copies(const choice::GpuTile& tile) const;
   void add_classes(const choice::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
-  std::optional<std::size_t> find(const choice::GpuTile& tile,
-                                  const std::optional<choice::GpuTile>& second,
+  RegionClass region_now(const choice::GpuTile& tile, const codegen::SlotTable& slots,
+                         std::span<const std::int64_t> ints) const;
+  std::optional<std::size_t> find(const choice::GpuTile& tile, const choice::GpuTile* second,
                                   const codegen::SlotTable& slots,
                                   std::span<const std::int64_t> ints) const;
   /// The copy of a factor, without strips.

@@ -17,7 +17,7 @@ std::vector<rkernel::CodeListing> DeviceKernel::listings_at(
     const rkernel::PlanRequest& request) const {
   const std::optional<std::size_t> index = class_at(request);
   if (!index) return {};
-  return {list_code(class_name(*index), sources().at(*index))};
+  return {list_code(class_name(*index), source_at(*index))};
 }
 
 std::string DeviceKernel::class_keys() const {

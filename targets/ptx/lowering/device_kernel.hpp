@@ -35,7 +35,9 @@ class DeviceKernel : public rkernel::Kernel {
   template <class Kernel, class Function>
   friend class codegen::KernelDraft;
 
-  /// What people call sources()[index].
+  /// The source of a class_at(): of sources(), or of code that was made later.
+  virtual codegen::KernelSource source_at(std::size_t index) const { return sources().at(index); }
+  /// People call source_at(index) so.
   virtual std::string class_name(std::size_t index) const = 0;
   /// The class that the request's plan takes. Nothing where none fits the GPU.
   virtual std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const = 0;

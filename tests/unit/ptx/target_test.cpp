@@ -166,6 +166,52 @@ TEST_CASE("code is loaded when a plan needs it, each key once, and each kernel p
   }
 }
 
+TEST_CASE("a paper's tiles have code when a plan takes them, and a load knows nothing of them") {
+  for (const rkernel::Policy policy : {rkernel::Policy::Dyn, rkernel::Policy::Vortex,
+                                       rkernel::Policy::MikPoly, rkernel::Policy::FTuner}) {
+    CAPTURE(name_of(policy));
+    LoweredGraph graph = lowered(twins);
+    const auto device = std::make_shared<RecordingDevice>(described_gpu("a100"));
+    TargetOptions options = options_for(DType::f32, device);
+    options.policy = policy;
+    const auto target = make_ptx_target(options);
+    rkernel::Prepared prepared = target->prepare(graph.problems, graph.facts());
+    graph.problems = std::move(prepared.problems);
+    const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
+    const auto pairs = dyn::choice::gpu_pairs(described_gpu("a100"), tiles);
+    CHECK(prepared.report.kernels == static_cast<int>(8 + pairs.size()));
+    CHECK(device->calls == 0);
+    LoweredGraph same = lowered(twins);
+    rkernel::Prepared again = target->prepare(same.problems, same.facts());
+    const auto known = ContractionKernel::draft(graph.problems[0], described_gpu("a100"),
+                                                DType::f32, tiles, "t", policy, pairs)
+                           ->sources();
+    std::set<std::string> later;
+    for (int round = 0; round < 2; ++round) {
+      for (const std::int64_t m : {1, 17, 300, 5000}) {
+        const auto symbols = graph.symbols({{"M", m}});
+        std::vector<const rkernel::Kernel*> kernels;
+        for (const auto& kernel : prepared.kernels) kernels.push_back(kernel.get());
+        for (const auto& kernel : again.kernels) kernels.push_back(kernel.get());
+        for (const rkernel::Kernel* kernel : kernels) {
+          const rkernel::PlanRequest request{symbols, 1};
+          const rkernel::Launch launch = kernel->plan(request);
+          const void* const loaded = target->load({&launch.grid.function, 1}).front();
+          const auto index = static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(loaded) - 1);
+          REQUIRE(index < device->keys.size());
+          const std::string& key = device->keys[index];
+          if (std::ranges::none_of(known, [&](const auto& source) { return source.key == key; }))
+            later.insert(key);
+          CHECK(kernel->listings_at(request).size() == 1);
+        }
+      }
+      // A second load of the same problems takes the same code.
+      for (const std::string& key : later) CHECK(std::ranges::count(device->keys, key) == 1);
+    }
+    CHECK((policy == rkernel::Policy::Dyn) == later.empty());
+  }
+}
+
 TEST_CASE(
     "problems of an attention block agree on every buffer after narrowing, and each has a kernel") {
   LoweredGraph graph = lowered(R"(

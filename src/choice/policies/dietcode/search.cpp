@@ -16,26 +16,18 @@ namespace {
 constexpr int sampled_halves = 24;  ///< sizes up to 2^(this / 2)
 constexpr std::int64_t sampled_depth = 512;
 
-/// A block as whole numbers of what is below it.
-struct Gene {
-  std::size_t tile = 0;
-  std::int64_t tiles_m = 1, tiles_n = 1, lines_k = 1;
-  auto operator<=>(const Gene&) const = default;
-};
+using Gene = DietCodeGene;
 
 class Evolution {
  public:
-  Evolution(const Machine& machine, const std::vector<ProductShape>& shapes,
-            const KernelSpeed& speed, const DietCodeSearch& search)
-      : machine_(machine), shapes_(shapes), speed_(speed), search_(search), random_(search.seed) {
-    for (const TileSpeed& tile : machine.tiles)
-      if (tile.columns >= machine.panel) tiles_.push_back({tile.rows, tile.columns});
-  }
+  Evolution(const DietCodeSpace& space, const std::vector<ProductShape>& shapes,
+            const DietCodeSearch& search)
+      : space_(space), shapes_(shapes), search_(search), random_(search.seed) {}
 
-  std::vector<BlockKernel> run() {
-    if (tiles_.empty() || shapes_.empty()) return {};
+  std::vector<Gene> run() {
+    if (space_.tiles() == 0 || shapes_.empty()) return {};
     std::set<Gene> population;
-    for (std::size_t tile = 0; tile < tiles_.size(); ++tile) add({tile, 1, 1, 1}, population);
+    for (std::size_t tile = 0; tile < space_.tiles(); ++tile) add({tile, 1, 1, 1}, population);
     const auto size = static_cast<std::size_t>(search_.population);
     for (int tries = 0; population.size() < size && tries < search_.population * 16; ++tries)
       add(random_gene(), population);
@@ -53,26 +45,21 @@ class Evolution {
  private:
   std::size_t below(std::size_t limit) { return static_cast<std::size_t>(random_() % limit); }
 
-  BlockKernel kernel_of(const Gene& gene) const {
-    const auto& [rows, columns] = tiles_[gene.tile];
-    return {rows, columns, gene.tiles_m * rows, gene.tiles_n * columns, gene.lines_k * line_floats};
-  }
-
   void add(const Gene& gene, std::set<Gene>& population) {
-    if (!in_dietcode_space(machine_, kernel_of(gene))) return;
+    const std::optional<MicroKernel> kernel = space_.block(gene);
+    if (!kernel) return;
     population.insert(gene);
     if (costs_.contains(gene)) return;
-    const BlockKernel kernel = kernel_of(gene);
-    const double speed = speed_(kernel);
+    const double speed = space_.speed(gene);
     std::vector<double>& costs = costs_[gene];
     costs.reserve(shapes_.size());
     for (const ProductShape& shape : shapes_)
-      costs.push_back(dietcode_cost(machine_, kernel, speed, shape));
+      costs.push_back(dietcode_cost(space_.units(), *kernel, speed, shape));
   }
 
   Gene random_gene() {
     const auto factor = [&] { return std::int64_t{1} + static_cast<std::int64_t>(below(16)); };
-    return {below(tiles_.size()), factor(), factor(), factor() * factor()};
+    return {below(space_.tiles()), factor(), factor(), factor() * factor()};
   }
 
   Gene crossed(const Gene& a, const Gene& b) {
@@ -90,7 +77,7 @@ class Evolution {
       }
     };
     switch (below(4)) {
-      case 0: gene.tile = below(tiles_.size()); break;
+      case 0: gene.tile = below(space_.tiles()); break;
       case 1: gene.tiles_m = moved(gene.tiles_m); break;
       case 2: gene.tiles_n = moved(gene.tiles_n); break;
       default: gene.lines_k = moved(gene.lines_k); break;
@@ -128,26 +115,52 @@ class Evolution {
     return {kept.begin(), kept.end()};
   }
 
-  std::vector<BlockKernel> favourites(const std::set<Gene>& population) const {
+  std::vector<Gene> favourites(const std::set<Gene>& population) const {
     std::map<Gene, int> votes;
     for (const auto& [cost, gene] : best_of_shapes(population)) ++votes[gene];
     std::vector<std::pair<int, Gene>> ranked;
     for (const auto& [gene, count] : votes) ranked.emplace_back(-count, gene);
     std::ranges::sort(ranked);
-    std::vector<BlockKernel> kernels;
+    std::vector<Gene> kept;
     for (std::size_t i = 0; i < std::min(search_.kept, ranked.size()); ++i)
-      kernels.push_back(kernel_of(ranked[i].second));
-    return kernels;
+      kept.push_back(ranked[i].second);
+    return kept;
   }
 
-  const Machine& machine_;
+  const DietCodeSpace& space_;
   const std::vector<ProductShape>& shapes_;
-  const KernelSpeed& speed_;
   const DietCodeSearch& search_;
   std::mt19937_64 random_;
-  std::vector<std::pair<int, int>> tiles_;
   std::map<Gene, std::vector<double>> costs_;  ///< of each shape
 };
+
+/// Register tiles of whole panels, lines of floats along K, and L2.
+class CpuSpace final : public DietCodeSpace {
+ public:
+  CpuSpace(const Machine& machine, const KernelSpeed& speed) : machine_(machine), speed_(speed) {
+    for (const TileSpeed& tile : machine.tiles)
+      if (tile.columns >= machine.panel) tiles_.push_back({tile.rows, tile.columns});
+  }
+  BlockKernel kernel_of(const Gene& gene) const {
+    const auto& [rows, columns] = tiles_[gene.tile];
+    return {rows, columns, gene.tiles_m * rows, gene.tiles_n * columns, gene.lines_k * line_floats};
+  }
+  std::size_t tiles() const override { return tiles_.size(); }
+  std::int64_t units() const override { return machine_.threads; }
+  std::optional<MicroKernel> block(const Gene& gene) const override {
+    const BlockKernel kernel = kernel_of(gene);
+    if (!in_dietcode_space(machine_, kernel)) return std::nullopt;
+    return MicroKernel{kernel.rows, kernel.columns, kernel.depth};
+  }
+  double speed(const Gene& gene) const override { return speed_(kernel_of(gene)); }
+
+ private:
+  const Machine& machine_;
+  const KernelSpeed& speed_;
+  std::vector<std::pair<int, int>> tiles_;
+};
+
+}  // namespace
 
 std::vector<ProductShape> sampled_shapes() {
   std::vector<ProductShape> shapes;
@@ -160,8 +173,6 @@ std::vector<ProductShape> sampled_shapes() {
   return shapes;
 }
 
-}  // namespace
-
 bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel) {
   return machine.find_tile(kernel.tile_rows, kernel.tile_columns) != nullptr &&
          kernel.tile_columns % machine.panel == 0 && kernel.rows > 0 && kernel.columns > 0 &&
@@ -172,17 +183,25 @@ bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel) {
              block_memory(machine).bytes;
 }
 
-double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double speed,
+double dietcode_cost(std::int64_t units, const MicroKernel& block, double speed,
                      const ProductShape& shape) {
-  const MicroKernel block{kernel.rows, kernel.columns, kernel.depth};
-  return speed * occupied_share(blocks_of(shape, block), machine.threads) *
-         useful_share(shape, block);
+  return speed * occupied_share(blocks_of(shape, block), units) * useful_share(shape, block);
+}
+
+std::vector<DietCodeGene> evolved_genes(const DietCodeSpace& space,
+                                        const std::vector<ProductShape>& shapes,
+                                        const DietCodeSearch& search) {
+  return Evolution(space, shapes, search).run();
 }
 
 std::vector<BlockKernel> evolved_kernels(const Machine& machine,
                                          const std::vector<ProductShape>& shapes,
                                          const KernelSpeed& speed, const DietCodeSearch& search) {
-  return Evolution(machine, shapes, speed, search).run();
+  const CpuSpace space(machine, speed);
+  std::vector<BlockKernel> kernels;
+  for (const Gene& gene : evolved_genes(space, shapes, search))
+    kernels.push_back(space.kernel_of(gene));
+  return kernels;
 }
 
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "src/choice/policies/shared/block_kernel.hpp"
@@ -17,6 +18,26 @@ inline constexpr std::int64_t dietcode_depth = 512;
 /// f_MK (equation 3): multiply-adds of a micro-kernel in a second, in any unit.
 using KernelSpeed = std::function<double(const BlockKernel& kernel)>;
 
+/// A micro-kernel of the space as whole numbers of what is below it: which register tile, or warp,
+/// so many of it along M and N, and so many of the least steps along K.
+struct DietCodeGene {
+  std::size_t tile = 0;
+  std::int64_t tiles_m = 1, tiles_n = 1, lines_k = 1;
+  auto operator<=>(const DietCodeGene&) const = default;
+};
+
+/// The micro-kernels that a machine can hold (section 3.1); no shape constrains them.
+class DietCodeSpace {
+ public:
+  virtual ~DietCodeSpace() = default;
+  virtual std::size_t tiles() const = 0;
+  virtual std::int64_t units() const = 0;
+  /// Nothing where the machine cannot hold it.
+  virtual std::optional<MicroKernel> block(const DietCodeGene& gene) const = 0;
+  /// f_MK of one that it can.
+  virtual double speed(const DietCodeGene& gene) const = 0;
+};
+
 struct DietCodeSearch {
   int population = 96;
   int generations = 24;
@@ -29,20 +50,27 @@ struct DietCodeSearch {
 /// shape constrains it.
 bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel);
 
-/// Equation 3 for one shape: f_MK * f_OCC * f_pad, with k of f_OCC 1.
-double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double speed,
+/// Equation 3 for one shape on so many units: f_MK * f_OCC * f_pad, with k of f_OCC 1.
+double dietcode_cost(std::int64_t units, const MicroKernel& block, double speed,
                      const ProductShape& shape);
+
+/// The shapes of the search: M and N that are 2^(i / 2) up to 4096.
+std::vector<ProductShape> sampled_shapes();
 
 /// Evolutionary search, joint over all shapes: the fitness of a kernel is the sum over shapes of
 /// its cost as a share of the best one's that the search knows. Each generation keeps every shape's
 /// favourite and the fittest, and mutates and crosses them. Gives the favourites of the shapes at
 /// the end, those with most votes first, at most `kept`.
+std::vector<DietCodeGene> evolved_genes(const DietCodeSpace& space,
+                                        const std::vector<ProductShape>& shapes,
+                                        const DietCodeSearch& search = {});
+/// The same on a CPU, with f_MK by `speed`.
 std::vector<BlockKernel> evolved_kernels(const Machine& machine,
                                          const std::vector<ProductShape>& shapes,
                                          const KernelSpeed& speed,
                                          const DietCodeSearch& search = {});
 
-/// The search over M and N that are 2^(i / 2) up to 4096, with f_MK predicted from the machine's
+/// The search over sampled_shapes(), with f_MK predicted from the machine's
 /// figures; each kernel with the depth at which f_MK and f_OCC are then measured, 512.
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine);
 

@@ -21,10 +21,6 @@ void add_divisors(std::int64_t extent, std::set<std::int64_t>& divisors) {
   }
 }
 
-double padding(const BlockKernel& block, const ProductShape& shape) {
-  return useful_share({shape.batch, shape.m, shape.n, 0}, {block.rows, block.columns, 1});
-}
-
 std::int64_t count_of(const BlockKernel& block, const ProductShape& shape) {
   return blocks_of(shape, {block.rows, block.columns, 1});
 }
@@ -40,14 +36,6 @@ std::int64_t deepest(const Machine& machine, std::int64_t m, std::int64_t n, std
     depth *= 2;
   const std::int64_t all = std::max<std::int64_t>(k, 1);
   return round_up(ceil_div(all, ceil_div(all, depth)), line_floats);
-}
-
-/// Those that `passes`, or all where none does.
-template <class Passes>
-std::vector<BlockKernel> filtered(const std::vector<BlockKernel>& all, Passes&& passes) {
-  std::vector<BlockKernel> kept;
-  std::ranges::copy_if(all, std::back_inserter(kept), passes);
-  return kept.empty() ? all : kept;
 }
 
 }  // namespace
@@ -89,29 +77,42 @@ std::vector<BlockKernel> aligned_ukernels(const Machine& machine, const ProductS
   return aligned;
 }
 
-std::vector<BlockKernel> cross_pick(const Machine& machine, const std::vector<BlockKernel>& aligned,
-                                    const ProductShape& shape, const FTunerParameters& parameters) {
-  std::vector<BlockKernel> fitting, picked;
-  std::ranges::copy_if(aligned, std::back_inserter(fitting),
-                       [&](const BlockKernel& block) { return !overflows(machine, block); });
-  double most_occupied = 0;
-  const auto occupancy = [&](const BlockKernel& block) {
-    return occupied_share(count_of(block, shape), machine.threads);
-  };
-  for (const BlockKernel& block : fitting) {
-    const double pad = padding(block, shape), occ = occupancy(block);
-    most_occupied = std::max(most_occupied, occ);
+std::vector<std::size_t> cross_pick(const std::vector<MicroKernel>& fitting,
+                                    const ProductShape& shape, std::int64_t units,
+                                    const FTunerParameters& parameters) {
+  std::vector<std::size_t> picked;
+  std::vector<double> occupied;
+  for (const MicroKernel& block : fitting) {
+    const double pad = useful_share({shape.batch, shape.m, shape.n, 0}, block),
+                 occ = occupied_share(blocks_of(shape, block), units);
+    occupied.push_back(occ);
     // The last step whose epsilon the padding reaches has the least lambda.
     const double steps = std::floor(
         std::min({(parameters.most_pad - parameters.least_pad) / parameters.pad_stride + rounding,
                   (parameters.most_occ - parameters.least_occ) / parameters.occ_stride + rounding,
                   (pad - parameters.least_pad) / parameters.pad_stride + rounding}));
     if (steps >= 0 && occ >= parameters.most_occ - steps * parameters.occ_stride - rounding)
-      picked.push_back(block);
+      picked.push_back(occupied.size() - 1);
   }
-  if (!picked.empty()) return picked;
-  return filtered(fitting,
-                  [&](const BlockKernel& block) { return occupancy(block) >= most_occupied; });
+  if (!picked.empty() || fitting.empty()) return picked;
+  const double most = *std::ranges::max_element(occupied);
+  for (std::size_t i = 0; i < occupied.size(); ++i)
+    if (occupied[i] >= most) picked.push_back(i);
+  return picked;
+}
+
+std::vector<BlockKernel> cross_pick(const Machine& machine, const std::vector<BlockKernel>& aligned,
+                                    const ProductShape& shape, const FTunerParameters& parameters) {
+  std::vector<BlockKernel> fitting, picked;
+  std::vector<MicroKernel> blocks;
+  for (const BlockKernel& block : aligned) {
+    if (overflows(machine, block)) continue;
+    fitting.push_back(block);
+    blocks.push_back({block.rows, block.columns, block.depth});
+  }
+  for (const std::size_t i : cross_pick(blocks, shape, machine.threads, parameters))
+    picked.push_back(fitting[i]);
+  return picked;
 }
 
 double compute_efficiency(const Machine& machine, const BlockKernel& block, std::int64_t k,

@@ -1,6 +1,8 @@
 #pragma once
 // FTuner's uKernels on a CPU, made for one workload (section IV, Algorithm 1).
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "src/choice/policies/shared/block_kernel.hpp"
@@ -27,9 +29,22 @@ std::vector<std::int64_t> axis_factors(std::int64_t extent, std::int64_t most_ti
 /// multiples of 16 can be, so that nothing is padded along K.
 std::vector<BlockKernel> aligned_ukernels(const Machine& machine, const ProductShape& shape);
 
-/// CrossPick: blocks that L2 does not hold are left out; a uKernel passes where for some step i its
-/// Pad (equation 2) is at least epsilon_i and its Occ (equation 3) at least lambda_i; epsilon rises
-/// as lambda falls, until one is at its end.
+/// CrossPick, of blocks that memory holds, on so many units: indices of those of which for some
+/// step i Pad (equation 2) is at least epsilon_i and Occ (equation 3) at least lambda_i; epsilon
+/// rises as lambda falls, until one is at its end. Where there is none, those that are occupied
+/// most.
+std::vector<std::size_t> cross_pick(const std::vector<MicroKernel>& fitting,
+                                    const ProductShape& shape, std::int64_t units,
+                                    const FTunerParameters& parameters);
+/// Those that `passes`, or all where none does: every shape must have a kernel.
+template <class Kernel, class Passes>
+std::vector<Kernel> filtered(const std::vector<Kernel>& all, const Passes& passes) {
+  std::vector<Kernel> kept;
+  std::ranges::copy_if(all, std::back_inserter(kept), passes);
+  return kept.empty() ? all : kept;
+}
+
+/// The same on a CPU: blocks that L2 does not hold are left out, and units are threads.
 std::vector<BlockKernel> cross_pick(const Machine& machine, const std::vector<BlockKernel>& aligned,
                                     const ProductShape& shape, const FTunerParameters& parameters);
 

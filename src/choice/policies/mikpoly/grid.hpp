@@ -3,17 +3,10 @@
 
 #include <vector>
 
+#include "src/choice/policies/mikpoly/ranking.hpp"
 #include "src/choice/policies/shared/block_kernel.hpp"
 
 namespace dyn::choice {
-
-/// The paper's hyperparameters.
-struct MikPolyParameters {
-  int n_gen = 32;              ///< extents are 16 * i, i from 1 to this
-  int n_syn = 12;              ///< synthetic sizes are 2^j, j from 0 to this
-  std::size_t n_mik = 40;      ///< micro-kernels that are kept
-  std::int64_t n_pred = 5120;  ///< instances of the longest task that is timed
-};
 
 /// Every micro-kernel of the grid, each with the register tile that computes it in the least time:
 /// uM and uK are 16 * i; uN is, up to the same most, a multiple of 16 and of the machine's panel,

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/policies/shared/best_together.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -14,7 +14,6 @@ constexpr std::int64_t most_rows = 256, most_columns = 512;
 constexpr double synthetic_depth = 1024;
 constexpr std::int64_t most_synthetic = 4096;
 constexpr double synthetic_factor = 1.3;
-constexpr double least_block_gain = 1e-5;  ///< of the mean, for which one more is kept
 
 std::vector<BlockKernel> all_blocks(const Machine& machine) {
   std::vector<BlockKernel> blocks;
@@ -73,34 +72,13 @@ std::vector<std::vector<double>> shares_of(const Machine& machine,
   return shares;
 }
 
-double sum_of_better(const std::vector<double>& best, const std::vector<double>& others) {
-  double sum = 0;
-  for (std::size_t i = 0; i < best.size(); ++i) sum += std::max(best[i], others[i]);
-  return sum;
-}
-
 }  // namespace
 
 std::vector<BlockKernel> block_kernels(const Machine& machine) {
   const std::vector<BlockKernel> blocks = all_blocks(machine);
-  const std::vector<std::vector<double>> shares = shares_of(machine, blocks);
   std::vector<BlockKernel> kept;
-  if (blocks.empty()) return kept;
-  std::vector<double> best(shares.front().size(), 0);
-  std::vector<bool> taken(blocks.size());
-  while (kept.size() < std::min(most_kernels, blocks.size())) {
-    std::size_t next = blocks.size();
-    double most = std::accumulate(best.begin(), best.end(), 0.0) * (1 + least_block_gain);
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (taken[i]) continue;
-      const double sum = sum_of_better(best, shares[i]);
-      if (sum > most) most = sum, next = i;
-    }
-    if (next == blocks.size()) break;
-    taken[next] = true;
-    kept.push_back(blocks[next]);
-    for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::max(best[i], shares[next][i]);
-  }
+  for (const std::size_t block : best_together(shares_of(machine, blocks), most_kernels))
+    kept.push_back(blocks[block]);
   return kept;
 }
 

@@ -4,37 +4,13 @@
 #include <map>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/policies/vortex/multiples.hpp"
 
 namespace dyn::choice {
 namespace {
 
-constexpr double least_utilisation = 1.0 / 64, most_utilisation = 0.75;
-
-/// The next one of 1, 2, 3, 4, 6, 8, 12, ...
-std::int64_t next_multiple(std::int64_t multiple) {
-  return (multiple & (multiple - 1)) == 0 && multiple > 1 ? multiple / 2 * 3
-         : multiple == 1                                  ? 2
-                                                          : multiple / 3 * 4;
-}
-
 std::int64_t floats_of(const CacheBlock& block) {
   return (block.m + block.n) * block.k + block.m * block.n;
-}
-
-/// GenerateMultiples: calls `visit` with each multiple of a tile that the capacity admits.
-template <class Visit>
-void for_each_multiple(const RegisterTile& tile, std::int64_t most_floats, Visit&& visit) {
-  for (std::int64_t i = 1; floats_of({i * tile.rows, tile.columns, line_floats}) <= most_floats;
-       i = next_multiple(i)) {
-    for (std::int64_t j = 1;
-         floats_of({i * tile.rows, j * tile.columns, line_floats}) <= most_floats;
-         j = next_multiple(j)) {
-      CacheBlock block{i * tile.rows, j * tile.columns, line_floats};
-      for (std::int64_t l = 1; block.k = l * line_floats, floats_of(block) <= most_floats;
-           l = next_multiple(l))
-        visit(block);
-    }
-  }
 }
 
 /// Equation 2.
@@ -55,9 +31,15 @@ VortexLayers vortex_layers(const Machine& machine) {
              most = static_cast<std::int64_t>(capacity * most_utilisation);
   std::map<CacheBlock, std::vector<std::size_t>> map;
   for (std::size_t tile = 0; tile < layers.tiles.size(); ++tile) {
-    for_each_multiple(layers.tiles[tile], most, [&](const CacheBlock& block) {
-      if (floats_of(block) >= least) map[block].push_back(tile);
-    });
+    const auto block_at = [&](std::int64_t i, std::int64_t j, std::int64_t l) {
+      return CacheBlock{i * layers.tiles[tile].rows, j * layers.tiles[tile].columns,
+                        l * line_floats};
+    };
+    for_each_multiple([&](auto... by) { return floats_of(block_at(by...)) <= most; },
+                      [&](auto... by) {
+                        const CacheBlock block = block_at(by...);
+                        if (floats_of(block) >= least) map[block].push_back(tile);
+                      });
   }
   for (auto& [block, below] : map) {
     layers.blocks.push_back(block);

@@ -246,15 +246,33 @@ TEST_CASE(
   MESSAGE(shared << " of " << 2 * rounds << " random sizes share tiles");
 }
 
-TEST_CASE("papers may have the pairs that one launch can run, and no others") {
+TEST_CASE("micro-kernels are together where their tiles are said to be, in either order") {
   const Candidates a100("a100");
-  const GpuMicroKernels kernels(
-      a100.machine, a100.tiles, [](const GpuTile&) { return shape_of(1, 1, 1); }, a100.pairs);
+  const auto form = [](const GpuTile&) { return shape_of(1, 1, 1); };
+  const GpuMicroKernels kernels(a100.machine, a100.tiles, form, [&](std::size_t a, std::size_t b) {
+    return std::ranges::find(a100.pairs, GpuPair{a, b}) != a100.pairs.end() ||
+           std::ranges::find(a100.pairs, GpuPair{b, a}) != a100.pairs.end();
+  });
   std::size_t together = 0;
   for (std::size_t a = 0; a < kernels.size(); ++a) {
     for (std::size_t b = 0; b < kernels.size(); ++b) together += kernels.together(a, b);
   }
   CHECK(together == 2 * a100.pairs.size());
+  const GpuMicroKernels alone(a100.machine, a100.tiles, form);
+  CHECK_FALSE(alone.together(0, 1));
+}
+
+TEST_CASE("what a launch of two tiles fills has threads and room for either") {
+  const GpuMachine& machine = ptx::described_gpu("a100");
+  GpuTile small, large;
+  small.block_m = 32;
+  large.block_m = 256;
+  REQUIRE(small.threads() < large.threads());
+  for (const auto& tiles : {std::array{small, large}, std::array{large, small}}) {
+    const Occupancy both = program_occupancy(machine, tiles);
+    CHECK(both.blocks == program_occupancy(machine, {&large, 1}).blocks);
+    CHECK(both.blocks < program_occupancy(machine, {&small, 1}).blocks);
+  }
 }
 
 TEST_CASE(

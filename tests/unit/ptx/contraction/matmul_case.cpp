@@ -211,6 +211,13 @@ MatrixLayout output_layout(const MatmulCase& c) {
   return layout(c.batch, c.m, c.n, c.transpose_output, false, c.output_slack, 0);
 }
 
+std::optional<RegionClass> second_class(const MatmulCase& c) {
+  if (!c.second) return std::nullopt;
+  if (c.second_copies)
+    return RegionClass{*c.second, *c.second_copies, *c.second_copies, BOrder::RowsAlongN};
+  return RegionClass{*c.second, c.a_copy, c.b_copy, c.b_order};
+}
+
 BuiltMatmul build(const MatmulCase& c) {
   BuiltMatmul built;
   built.dims = std::make_unique<graph::DimTable>();
@@ -219,7 +226,7 @@ BuiltMatmul build(const MatmulCase& c) {
                        .b = c.b_copy,
                        .b_order = c.b_order,
                        .lanes = {},
-                       .second = c.second,
+                       .second = second_class(c),
                        .split = c.split};
   Operands operands(built, c.batch_axes);
   rkernel::Problem& problem = built.problem;
@@ -269,17 +276,18 @@ codegen::KernelSource source_of(const BuiltMatmul& built,
   const auto emit = [&built, change](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(built.problem);
     std::vector<RegionTree> regions;
-    const auto add = [&](const choice::GpuTile& tile, const GridSlots& grid) {
-      const choice::GpuTile emitted = emitted_tile(built.shape_class, tile);
+    const auto add = [&](std::size_t region, const GridSlots& grid) {
+      const GpuContractionClass own = class_of_region(built.shape_class, region);
+      const choice::GpuTile emitted = emitted_tile(own, own.tile);
       regions.push_back({contraction_tree(built.problem, emitted, described_gpu("a100")), grid});
       if (change) change(regions.back().kernel);
     };
     if (built.shape_class.second) {
       const PairSlots pair = add_pair_slots(slots, built.problem);
-      add(built.shape_class.tile, pair[0]);
-      add(*built.shape_class.second, pair[1]);
+      add(0, pair[0]);
+      add(1, pair[1]);
     } else {
-      add(built.shape_class.tile, add_grid_slots(slots, built.problem, built.shape_class.split));
+      add(0, add_grid_slots(slots, built.problem, built.shape_class.split));
     }
     emit_gpu_contraction(module, symbol, regions, slots, built.shape_class);
   };
@@ -357,6 +365,7 @@ std::string to_string(const MatmulCase& c) {
           " slack " + std::to_string(c.output_slack);
   if (c.second) {
     const auto [m, m_end, n, n_end] = c.first;
+    if (c.second_copies) text += ", the second's " + std::string(text_of(*c.second_copies));
     text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) +
             ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
   }

@@ -57,10 +57,13 @@ struct MatmulCase {
   bool bias = false, gelu = false, residual = false;
   int blocks = 2;  ///< of the grid
   std::optional<choice::GpuTile> second =
-      std::nullopt;     ///< tile of a second region, which computes the part of the output that the
-                        ///< first one, by `tile`, leaves
-  OutputRange first{};  ///< for programs of two: the first region's
-  bool split = false;   ///< blocks may share tiles
+      std::nullopt;  ///< tile of a second region, which computes the part of the output that the
+                     ///< first one, by `tile`, leaves
+  /// Copies of both factors for the second tile, where not as for the first; then B's rows run
+  /// along n.
+  std::optional<Copy> second_copies = std::nullopt;
+  OutputRange first{};           ///< for programs of two: the first region's
+  bool split = false;            ///< blocks may share tiles
   choice::GpuSplit shared = {};  ///< tiles that they do share, where `split`
   /// Then batch is 1 without an axis; m and k are those that set_windows() gives.
   std::optional<WindowImages> windows = std::nullopt;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "src/choice/calibration/calibration.hpp"
@@ -69,6 +70,7 @@ TEST_CASE(
     for (const DType precision : {DType::f32, DType::bf16}) {
       const OpenProduct open(gpu, precision);
       const auto kernel = open.kernel(Policy::Dyn);
+      std::map<Policy, int> others;
       for (const auto& [b, m, n, k] : shapes) {
         CAPTURE(m);
         CAPTURE(n);
@@ -91,19 +93,17 @@ TEST_CASE(
           CAPTURE(name_of(policy));
           const Choices choices = kernel->choices({symbols, 1}, policy);
           REQUIRE(choices.chosen < choices.candidates.size());
-          CHECK(choices.candidates.size() <= of_dyn.candidates.size());
           if (policy != Policy::FTuner) CHECK(choices.candidates.size() > 1);
           std::set<std::string> own;
           for (const rkernel::Candidate& candidate : choices.candidates) {
             CHECK(own.insert(candidate.program).second);
-            CHECK(programs.count(candidate.program) == 1);
-            CHECK(candidate.launch.predicted_seconds >= least);
+            others[policy] += programs.count(candidate.program) == 0;
+            CHECK(candidate.launch.predicted_seconds > 0);
             CHECK(candidate.predicted_seconds.has_value() ==
                   (policy != Policy::FTuner && policy != Policy::DietCode));
             if (candidate.predicted_seconds) CHECK(*candidate.predicted_seconds > 0);
           }
           const rkernel::Candidate& taken = choices.candidates[choices.chosen];
-          CHECK(taken.launch.predicted_seconds * 1.02 >= chosen);
           // Its own prediction is the least: no policy takes a program that it predicts to be
           // slower.
           for (const rkernel::Candidate& candidate : choices.candidates) {
@@ -111,6 +111,10 @@ TEST_CASE(
               CHECK(*taken.predicted_seconds <= *candidate.predicted_seconds);
           }
         }
+      }
+      for (const Policy policy : papers) {
+        CAPTURE(name_of(policy));
+        CHECK(others[policy] > 0);
       }
     }
   }

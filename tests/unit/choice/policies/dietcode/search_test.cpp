@@ -46,7 +46,7 @@ double speed_of(const Machine& machine, const BlockKernel& kernel) {
 TEST_CASE("dietcode's cost is speed, occupancy and padding, by hand") {
   const Machine machine = dyn::testing::round_machine(4);
   // 3 x 2 blocks on 4 threads: 6 of 8 places; 80 of 96 rows, 40 of 64 columns, 100 of 128 deep.
-  CHECK(dietcode_cost(machine, {8, 32, 32, 32, 64}, 1000, {1, 80, 40, 100}) ==
+  CHECK(dietcode_cost(machine.threads, {32, 32, 64}, 1000, {1, 80, 40, 100}) ==
         doctest::Approx(1000 * 0.75 * (80.0 / 96) * (40.0 / 64) * (100.0 / 128)));
 }
 
@@ -84,7 +84,9 @@ TEST_CASE(
       const auto best = [&](const std::vector<BlockKernel>& among) {
         double most = 0;
         for (const BlockKernel& kernel : among)
-          most = std::max(most, dietcode_cost(machine, kernel, speed(kernel), shape));
+          most = std::max(
+              most, dietcode_cost(machine.threads, {kernel.rows, kernel.columns, kernel.depth},
+                                  speed(kernel), shape));
         return most;
       };
       CHECK(best(kernels) >= 0.85 * best(all));

@@ -1,0 +1,35 @@
+#pragma once
+// Which tiles, and which pairs of them, a problem can have.
+
+#include <optional>
+#include <vector>
+
+#include "src/choice/gpu/programs.hpp"
+#include "src/rkernel/problem/problem.hpp"
+
+namespace dyn::ptx {
+
+/// The candidates of one problem.
+struct Candidates {
+  std::vector<choice::GpuTile> tiles;
+  std::vector<choice::GpuPair> pairs;  ///< indices into `tiles`
+};
+
+/// A tile as the problem needs it: where rows are windows, blocks need memory for them. Nothing
+/// where the GPU does not have that, or threads cannot share the copies of windows evenly.
+std::optional<choice::GpuTile> tile_for(const choice::GpuTile& tile,
+                                        const rkernel::Problem& problem,
+                                        const choice::GpuMachine& machine);
+
+Candidates candidates_of(const rkernel::Problem& problem, const choice::GpuMachine& machine,
+                         const std::vector<choice::GpuTile>& tiles,
+                         const std::vector<choice::GpuPair>& pairs);
+
+/// Keeps pairs whose first tile can fill a wave at some size of the problem: others never run, and
+/// code takes time to make.
+std::vector<choice::GpuPair> useful_pairs(const rkernel::Problem& problem,
+                                          const choice::GpuMachine& machine,
+                                          const std::vector<choice::GpuTile>& tiles,
+                                          std::vector<choice::GpuPair> pairs);
+
+}  // namespace dyn::ptx
