@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/policies/dietcode/kernel_cost.hpp"
 #include "src/choice/policies/shared/blocks.hpp"
 
 namespace dyn::choice {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int sampled_halves = 24;  ///< sizes up to 2^(this / 2)
 constexpr std::int64_t sampled_depth = 512;
+constexpr std::size_t most_first_multiple = 16;
 
 /// A block as whole numbers of what is below it.
 struct Gene {
@@ -32,10 +34,11 @@ class Evolution {
       if (tile.columns >= machine.panel) tiles_.push_back({tile.rows, tile.columns});
   }
 
-  std::vector<BlockKernel> run() {
+  EvolvedKernels run() {
     if (tiles_.empty() || shapes_.empty()) return {};
     std::set<Gene> population;
     for (std::size_t tile = 0; tile < tiles_.size(); ++tile) add({tile, 1, 1, 1}, population);
+    for (const BlockKernel& kernel : search_.first) add(gene_of(kernel), population);
     const auto size = static_cast<std::size_t>(search_.population);
     for (int tries = 0; population.size() < size && tries < search_.population * 16; ++tries)
       add(random_gene(), population);
@@ -47,7 +50,7 @@ class Evolution {
         add(mutated(below(2) == 0 ? a : crossed(a, b)), population);
       }
     }
-    return favourites(population);
+    return ranked(population);
   }
 
  private:
@@ -56,6 +59,14 @@ class Evolution {
   BlockKernel kernel_of(const Gene& gene) const {
     const auto& [rows, columns] = tiles_[gene.tile];
     return {rows, columns, gene.tiles_m * rows, gene.tiles_n * columns, gene.lines_k * line_floats};
+  }
+
+  Gene gene_of(const BlockKernel& kernel) const {
+    const auto tile =
+        std::ranges::find(tiles_, std::pair(kernel.tile_rows, kernel.tile_columns)) -
+        tiles_.begin();
+    return {static_cast<std::size_t>(tile), kernel.rows / kernel.tile_rows,
+            kernel.columns / kernel.tile_columns, kernel.depth / line_floats};
   }
 
   void add(const Gene& gene, std::set<Gene>& population) {
@@ -67,11 +78,13 @@ class Evolution {
     std::vector<double>& costs = costs_[gene];
     costs.reserve(shapes_.size());
     for (const ProductShape& shape : shapes_)
-      costs.push_back(dietcode_cost(machine_, kernel, speed, shape));
+      costs.push_back(dietcode_cost(machine_, kernel, speed, search_.penalty, shape));
   }
 
   Gene random_gene() {
-    const auto factor = [&] { return std::int64_t{1} + static_cast<std::int64_t>(below(16)); };
+    const auto factor = [&] {
+      return std::int64_t{1} + static_cast<std::int64_t>(below(most_first_multiple));
+    };
     return {below(tiles_.size()), factor(), factor(), factor() * factor()};
   }
 
@@ -113,6 +126,16 @@ class Evolution {
     const auto best = best_of_shapes(population);
     std::set<Gene> kept;
     for (const auto& [cost, gene] : best) kept.insert(gene);
+    for (const auto& [sum, gene] : by_fitness(population, best)) {
+      if (kept.size() >= static_cast<std::size_t>(search_.population)) break;
+      kept.insert(gene);
+    }
+    return {kept.begin(), kept.end()};
+  }
+
+  // Minus the sum of shares of each shape's best cost, ascending.
+  std::vector<std::pair<double, Gene>> by_fitness(
+      const std::set<Gene>& population, const std::vector<std::pair<double, Gene>>& best) const {
     std::vector<std::pair<double, Gene>> fitness;
     for (const Gene& gene : population) {
       const std::vector<double>& costs = costs_.at(gene);
@@ -121,23 +144,26 @@ class Evolution {
       fitness.emplace_back(-sum, gene);
     }
     std::ranges::sort(fitness);
-    for (const auto& [sum, gene] : fitness) {
-      if (kept.size() >= static_cast<std::size_t>(search_.population)) break;
-      kept.insert(gene);
-    }
-    return {kept.begin(), kept.end()};
+    return fitness;
   }
 
-  std::vector<BlockKernel> favourites(const std::set<Gene>& population) const {
+  EvolvedKernels ranked(const std::set<Gene>& population) const {
+    const auto best = best_of_shapes(population);
     std::map<Gene, int> votes;
-    for (const auto& [cost, gene] : best_of_shapes(population)) ++votes[gene];
-    std::vector<std::pair<int, Gene>> ranked;
-    for (const auto& [gene, count] : votes) ranked.emplace_back(-count, gene);
-    std::ranges::sort(ranked);
-    std::vector<BlockKernel> kernels;
-    for (std::size_t i = 0; i < std::min(search_.kept, ranked.size()); ++i)
-      kernels.push_back(kernel_of(ranked[i].second));
-    return kernels;
+    for (const auto& [cost, gene] : best) ++votes[gene];
+    std::vector<std::pair<int, Gene>> order;
+    for (const auto& [gene, count] : votes) order.emplace_back(-count, gene);
+    std::ranges::sort(order);
+    EvolvedKernels result;
+    for (const auto& [count, gene] : order) {
+      if (result.kernels.size() < search_.kept) result.kernels.push_back(kernel_of(gene));
+    }
+    result.favourites = result.kernels.size();
+    for (const auto& [sum, gene] : by_fitness(population, best)) {
+      if (result.kernels.size() >= search_.kept) break;
+      if (!votes.contains(gene)) result.kernels.push_back(kernel_of(gene));
+    }
+    return result;
   }
 
   const Machine& machine_;
@@ -172,27 +198,41 @@ bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel) {
              block_memory(machine).bytes;
 }
 
+std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine,
+                                                  std::mt19937_64& random) {
+  const auto factor = [&] {
+    return std::int64_t{1} + static_cast<std::int64_t>(random() % most_first_multiple);
+  };
+  const TileSpeed& tile = machine.tiles[random() % machine.tiles.size()];
+  BlockKernel kernel{tile.rows, tile.columns, tile.rows * factor(), tile.columns * factor()};
+  kernel.depth = factor() * factor() * line_floats;
+  if (!in_dietcode_space(machine, kernel)) return std::nullopt;
+  return kernel;
+}
+
 double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double speed,
-                     const ProductShape& shape) {
+                     double penalty, const ProductShape& shape) {
   const MicroKernel block{kernel.rows, kernel.columns, kernel.depth};
-  return speed * occupied_share(blocks_of(shape, block), machine.threads) *
+  return speed * occupancy_factor(penalty, shape, block, machine.threads) *
          useful_share(shape, block);
 }
 
-std::vector<BlockKernel> evolved_kernels(const Machine& machine,
-                                         const std::vector<ProductShape>& shapes,
-                                         const KernelSpeed& speed, const DietCodeSearch& search) {
+EvolvedKernels evolved_kernels(const Machine& machine,
+                               const std::vector<ProductShape>& shapes, const KernelSpeed& speed,
+                               const DietCodeSearch& search) {
   return Evolution(machine, shapes, speed, search).run();
 }
 
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine) {
+  const std::int64_t depth = dietcode_depth({});
   const KernelSpeed speed = [&](const BlockKernel& kernel) {
-    return static_cast<double>(kernel.rows * kernel.columns * dietcode_depth) /
-           predicted_seconds(machine, kernel, dietcode_depth, {}, 1);
+    return static_cast<double>(kernel.rows * kernel.columns * depth) /
+           predicted_seconds(machine, kernel, depth, {}, 1);
   };
+  const EvolvedKernels found = evolved_kernels(machine, sampled_shapes(), speed);
   std::vector<BlockPlan> plans;
-  for (const BlockKernel& kernel : evolved_kernels(machine, sampled_shapes(), speed))
-    plans.push_back({kernel, {dietcode_depth}, true});
+  for (std::size_t i = 0; i < found.favourites; ++i)
+    plans.push_back({found.kernels[i], {depth}, true});
   return plans;
 }
 

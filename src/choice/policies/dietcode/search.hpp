@@ -4,15 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <random>
 #include <vector>
 
 #include "src/choice/policies/shared/block_kernel.hpp"
 #include "src/choice/policies/shared/micro_kernels.hpp"
 
 namespace dyn::choice {
-
-/// Elements of the reduction at which f_MK and f_OCC are taken.
-inline constexpr std::int64_t dietcode_depth = 512;
 
 /// f_MK (equation 3): multiply-adds of a micro-kernel in a second, in any unit.
 using KernelSpeed = std::function<double(const BlockKernel& kernel)>;
@@ -22,6 +21,8 @@ struct DietCodeSearch {
   int generations = 24;
   std::size_t kept = 40;
   std::uint64_t seed = 1;  ///< equal seeds give equal results
+  double penalty = 1;      ///< k of f_OCC
+  std::vector<BlockKernel> first = {};  ///< of the space: the first generation has them too
 };
 
 /// True for a block of the space (section 3.1): a register tile of the instruction set, whole
@@ -29,21 +30,28 @@ struct DietCodeSearch {
 /// shape constrains it.
 bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel);
 
-/// Equation 3 for one shape: f_MK * f_OCC * f_pad, with k of f_OCC 1.
+/// A kernel of the space, not too large along any axis; nullopt where the draw is none.
+std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine, std::mt19937_64& random);
+
+/// Equation 3 for one shape: f_MK * f_OCC * f_pad.
 double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double speed,
-                     const ProductShape& shape);
+                     double penalty, const ProductShape& shape);
+
+struct EvolvedKernels {
+  std::vector<BlockKernel> kernels;
+  std::size_t favourites = 0;  ///< how many of the first are a shape's
+};
 
 /// Evolutionary search, joint over all shapes: the fitness of a kernel is the sum over shapes of
 /// its cost as a share of the best one's that the search knows. Each generation keeps every shape's
-/// favourite and the fittest, and mutates and crosses them. Gives the favourites of the shapes at
-/// the end, those with most votes first, at most `kept`.
-std::vector<BlockKernel> evolved_kernels(const Machine& machine,
-                                         const std::vector<ProductShape>& shapes,
-                                         const KernelSpeed& speed,
-                                         const DietCodeSearch& search = {});
+/// favourite and the fittest, and mutates and crosses them. Gives the last generation's favourites of
+/// shapes, those with most votes first, and after them the fittest others, at most `kept`.
+EvolvedKernels evolved_kernels(const Machine& machine,
+                               const std::vector<ProductShape>& shapes, const KernelSpeed& speed,
+                               const DietCodeSearch& search = {});
 
 /// The search over M and N that are 2^(i / 2) up to 4096, with f_MK predicted from the machine's
-/// figures; each kernel with the depth at which f_MK and f_OCC are then measured, 512.
+/// figures; each kernel with the depth at which f_MK and f_OCC are then measured (dietcode_depth()).
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine);
 
 }  // namespace dyn::choice

@@ -77,7 +77,7 @@ bool can_run(const Machine& machine, const ContractionShape& shape, const Choice
 
 TEST_CASE("8192 sizes of a product have a valid program under every policy") {
   const Machine machine = testing::round_machine();
-  const cpu::PaperPolicies policies(machine, predicted_speeds(machine));
+  const cpu::PaperPolicies policies(machine, {predicted_speeds(machine)});
   for (const Policy policy : papers) {
     CAPTURE(name_of(policy));
     int valid = 0;
@@ -97,7 +97,7 @@ TEST_CASE("programs of every policy are valid for operands of every form") {
   std::mt19937_64 random(seed);
   for (const int threads : {1, 2, 7}) {
     const Machine machine = testing::random_machine(random, threads);
-    const cpu::PaperPolicies policies(machine, predicted_speeds(machine));
+    const cpu::PaperPolicies policies(machine, {predicted_speeds(machine)});
     for (int i = 0; i < 40; ++i) {
       ContractionShape shape = testing::random_contraction(random, machine);
       if (shape.lanes == rkernel::LaneAxis::K) shape.lanes = rkernel::LaneAxis::N;
