@@ -13,8 +13,8 @@
 #include "dyn/version.hpp"
 #include "graph/passes/pipeline.hpp"
 #include "src/cli/flags.hpp"
-#include "src/runtime/load/option_values.hpp"
 #include "src/cli/tune/pool_search.hpp"
+#include "src/runtime/load/option_values.hpp"
 #include "src/tune/search.hpp"
 #include "targets/llvm/jit/isa.hpp"
 
@@ -380,9 +380,11 @@ struct Parser : Flags {
         ->type_name("POLICY");
     sub->add_option("--method", tune.method, "With policy dyn: " + methods + ". Default: bayes")
         ->check(CLI::IsMember(names(tune::all_methods(), any)));
-    sub->add_option("--budget", tune.budget,
-                    "How many programs are tried for each problem, or micro-kernels for all of them, "
-                    "such as 200 (default), or for how long, such as 30s or 5m, with what the file has already")
+    sub->add_option(
+           "--budget", tune.budget,
+           "How many programs are tried for each problem, or micro-kernels for all of them, "
+           "such as 200 (default), or for how long, such as 30s or 5m, with what the file has "
+           "already")
         ->type_name("N|TIME");
     add_repeated(sub, "--dims", arguments.dims,
                  "Values of the named dims of TYPES, or of the model's, as for bench; several "

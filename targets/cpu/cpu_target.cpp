@@ -195,9 +195,9 @@ class CpuTarget final : public rkernel::Target {
         return;
       }
     }
-    figures.speeds[policy] =
-        block_figures(isa_, *machine_, name_of(policy), choice::cpu_blocks(policy, *machine_),
-                      [&] { return loops; }, options_.cache_dir, report);
+    figures.speeds[policy] = block_figures(
+        isa_, *machine_, name_of(policy), choice::cpu_blocks(policy, *machine_),
+        [&] { return loops; }, options_.cache_dir, report);
   }
 
   std::shared_ptr<const ContractionLibrary> open_vendor(rkernel::CompileReport& report) const {

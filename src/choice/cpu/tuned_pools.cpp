@@ -22,8 +22,8 @@ std::string wrong_with(const Machine& machine, const BlockSpeed& speed) {
   if (machine.find_tile(block.tile_rows, block.tile_columns) == nullptr ||
       block.tile_columns % machine.panel != 0)
     return fmt::format("there is no tile of {} x {}", block.tile_rows, block.tile_columns);
-  if (block.rows < 1 || block.columns < 1 || block.depth < 0 ||
-      block.rows % block.tile_rows != 0 || block.columns % block.tile_columns != 0)
+  if (block.rows < 1 || block.columns < 1 || block.depth < 0 || block.rows % block.tile_rows != 0 ||
+      block.columns % block.tile_columns != 0)
     return fmt::format("{} x {} x {} are no whole tiles", block.rows, block.columns, block.depth);
   if (depths.empty() || depths.front() < 1 ||
       std::ranges::adjacent_find(depths, std::greater_equal()) != depths.end())

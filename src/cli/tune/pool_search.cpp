@@ -42,9 +42,9 @@ PoolSearch::PoolSearch(const PoolSettings& settings, choice::Machine machine,
 
 std::optional<choice::BlockSpeed> PoolSearch::measure(const choice::BlockPlan& plan) {
   const TuneBudget& budget = settings_.budget;
-  const bool spent =
-      budget.programs ? pool_.measured.size() >= static_cast<std::size_t>(*budget.programs)
-                      : pool_.spent_seconds >= *budget.seconds;
+  const bool spent = budget.programs
+                         ? pool_.measured.size() >= static_cast<std::size_t>(*budget.programs)
+                         : pool_.spent_seconds >= *budget.seconds;
   if (spent || settings_.stops()) return std::nullopt;
   const Clock::time_point start = Clock::now();
   choice::BlockSpeed speed = measure_(plan);

@@ -29,12 +29,12 @@ class PoolSearch {
 
   /// Goes on until the budget is spent, nothing is left, or it stops; keeps the best.
   void run();
-  /// So far.
+  /// What was measured so far, and the best of it as of the last keep_best().
   const runtime::TunedKernelPool& pool() const noexcept { return pool_; }
+  void keep_best();
 
  private:
   std::optional<choice::BlockSpeed> measure(const choice::BlockPlan& plan);
-  void keep_best();
 
   PoolSettings settings_;
   tune::PoolProblem problem_;

@@ -18,6 +18,7 @@
 #include "src/cli/tune/tuned_file.hpp"
 #include "src/cli/tune/tuned_work.hpp"
 #include "src/runtime/system/cache_dir.hpp"
+#include "src/tune/search.hpp"
 #include "targets/cpu/tuning/block_bench.hpp"
 
 namespace dyn::cli {
@@ -117,9 +118,8 @@ class PoolTuner {
   /// What a former command left, or nothing yet.
   TunedKernelPool begun(int threads, const Shapes& shapes) const {
     TunedKernelPool pool{policy_, threads, arguments_.options.seed, shapes};
-    const auto found = std::ranges::find_if(file_.pools, [&](const TunedKernelPool& other) {
-      return is_same(other, pool);
-    });
+    const auto found = std::ranges::find_if(
+        file_.pools, [&](const TunedKernelPool& other) { return is_same(other, pool); });
     if (found == file_.pools.end()) return pool;
     require_equal(path_, "seed", std::to_string(found->seed), std::to_string(pool.seed));
     if (!std::ranges::equal(found->shapes, shapes, are_equal))
@@ -149,6 +149,7 @@ class PoolTuner {
     show_progress(fmt::format("{}, threads {}: {} micro-kernels in {:.0f} s", name_of(policy_),
                               pool.threads, pool.measured.size(), pool.spent_seconds));
     if (seconds_since(written_) < seconds_between_pool_writes) return;
+    search_->keep_best();
     TuningFile so_far = file_;
     put(so_far, pool);
     write_tuning(path_, so_far);
@@ -172,7 +173,7 @@ class PoolTuner {
   TuningFile file_;
   std::optional<TuningFile> former_;
   std::vector<TunedKernelPool> tuned_;
-  const PoolSearch* search_ = nullptr;
+  PoolSearch* search_ = nullptr;
   Clock::time_point written_ = Clock::now();
 };
 

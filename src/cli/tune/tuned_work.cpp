@@ -62,7 +62,9 @@ void for_each_op(const Arguments& arguments, bool measured, const VisitWork& vis
         if (!has_programs(model->kernel(group), request, measured)) continue;
         TunedWork work{describe(test), &model->kernel(group), request, {}};
         if (measured)
-          work.make_timer = [&] { return make_op_timer(model, test, group, arguments.options.seed); };
+          work.make_timer = [&] {
+            return make_op_timer(model, test, group, arguments.options.seed);
+          };
         if (!visit(work)) return;
         break;  // an operator's model has one contraction
       }
@@ -87,9 +89,8 @@ void for_each_group(const Arguments& given, bool measured,
         if (!has_programs(kernel, request, measured) ||
             !seen.insert(sizes_of(kernel, request)).second)
           continue;
-        TunedWork work{model->fusion().groups[group].name + dims_text(*model, symbols), &kernel,
-                       request,
-                       {}};
+        TunedWork work{
+            model->fusion().groups[group].name + dims_text(*model, symbols), &kernel, request, {}};
         if (measured)
           work.make_timer = [model = model, symbols = symbols, group, &arguments] {
             return make_group_timer(model, symbols, group, arguments.options.seed);

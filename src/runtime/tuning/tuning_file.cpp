@@ -91,7 +91,8 @@ TunedKernelPool pool_from(const nlohmann::json& json) {
   const auto name = json.at("policy").get<std::string>();
   const std::optional<rkernel::Policy> policy = rkernel::policy_named(name);
   if (!policy) throw std::invalid_argument(fmt::format("there is no policy '{}'", name));
-  TunedKernelPool pool{*policy, json.at("threads").get<int>(),
+  TunedKernelPool pool{*policy,
+                       json.at("threads").get<int>(),
                        json.at("seed").get<std::uint64_t>(),
                        json.at("shapes").get<std::vector<choice::ProductShape>>(),
                        json.at("measured").get<std::vector<choice::BlockSpeed>>(),
@@ -142,15 +143,16 @@ std::string lines_of(const char* key, const std::vector<Of>& all) {
 std::string tuning_version() { return codegen::code_stamp(); }
 
 std::string to_json(const TuningFile& file) {
-  ordered_json json{{format_key, format_number},
-                    {"version", file.version},
-                    {"target", file.target},
-                    {"machine", file.machine},
-                    {"times", file.times},
-                    {"model", file.model ? ordered_json(*file.model) : ordered_json()},
-                    {"method", file.method},
-                    {"seed", file.seed},
-                    };
+  ordered_json json{
+      {format_key, format_number},
+      {"version", file.version},
+      {"target", file.target},
+      {"machine", file.machine},
+      {"times", file.times},
+      {"model", file.model ? ordered_json(*file.model) : ordered_json()},
+      {"method", file.method},
+      {"seed", file.seed},
+  };
   std::string text = json.dump(1);
   text.resize(text.rfind("\n}"));
   text += lines_of("problems", file.problems);
@@ -222,8 +224,8 @@ void require_content(const rkernel::Tuning& tuning, rkernel::Policy policy, int 
   if (has_pool || (!taken && (tuning.has_problems || tuning.pools.empty()))) return;
   std::string others;
   for (const rkernel::TunedPool& pool : tuning.pools)
-    others += fmt::format("{}'{}' on {} threads", others.empty() ? "" : ", ",
-                          name_of(pool.policy), pool.threads);
+    others += fmt::format("{}'{}' on {} threads", others.empty() ? "" : ", ", name_of(pool.policy),
+                          pool.threads);
   throw Error(ErrorKind::user,
               fmt::format("the tuning file '{}' has nothing for policy '{}' on {} threads{}; "
                           "dynrun tune --policy {} --threads {} makes it",

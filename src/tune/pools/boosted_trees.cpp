@@ -59,8 +59,8 @@ BoostedTrees::BoostedTrees(const std::vector<std::vector<float>>& features,
   const Matrix examples(all, features.size());
   check(XGDMatrixSetFloatInfo(examples.handle(), "label", targets.data(), targets.size()));
   auto booster = std::make_unique<Booster>(examples);
-  const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) /
-                      static_cast<double>(targets.size());
+  const double mean =
+      std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
   booster->set("objective", "reg:squarederror");
   booster->set("base_score", fmt::format("{}", mean));  // what the first tree begins from
   booster->set("tree_method", "exact");

@@ -147,12 +147,13 @@ double dietcode_share(const PoolProblem& problem, const std::vector<BlockSpeed>&
   for (const choice::ProductShape& shape : problem.shapes) {
     double most = 0;
     for (const std::size_t kernel : kept)
-      most = std::max(most, choice::dietcode_cost(problem.machine, measured[kernel].plan.block,
-                                                  measured_speed(measured[kernel]), penalty, shape));
+      most =
+          std::max(most, choice::dietcode_cost(problem.machine, measured[kernel].plan.block,
+                                               measured_speed(measured[kernel]), penalty, shape));
     const double operations = 2.0 * static_cast<double>(shape.batch * shape.m * shape.n) *
                               static_cast<double>(std::max<std::int64_t>(shape.k, 1));
-    logarithms += std::log(least_seconds(problem.machine, shape) * most *
-                           problem.machine.threads / operations);
+    logarithms += std::log(least_seconds(problem.machine, shape) * most * problem.machine.threads /
+                           operations);
   }
   return std::exp(logarithms / static_cast<double>(problem.shapes.size()));
 }

@@ -12,8 +12,8 @@ struct DietCodeTunerSettings {
   std::size_t random = 4;  ///< and random ones
 };
 
-/// Rounds, until the ledger stops or nothing is left: gradient-boosted trees learn f_MK from what is
-/// measured (kernel_features()), k of f_OCC is fitted, an evolutionary search over the
+/// Rounds, until the ledger stops or nothing is left: gradient-boosted trees learn f_MK from what
+/// is measured (kernel_features()), k of f_OCC is fitted, an evolutionary search over the
 /// shape-generic space (evolved_kernels()) asks them, and the best of what it finds and some random
 /// micro-kernels are measured, one block alone and while every thread has one, at
 /// dietcode_depth() of the shapes.

@@ -17,8 +17,8 @@ void search_macro_kernels(const PoolProblem& problem, KernelLedger& ledger);
 std::vector<std::size_t> best_macro_kernels(const PoolProblem& problem,
                                             const std::vector<choice::BlockSpeed>& measured);
 
-/// Geometric mean over shapes of the least time that the machine could take over what the wave model
-/// predicts with the best of these.
+/// Geometric mean over shapes of the least time that the machine could take over what the wave
+/// model predicts with the best of these.
 double wave_model_share(const PoolProblem& problem, const std::vector<choice::BlockSpeed>& measured,
                         const std::vector<std::size_t>& kept);
 

@@ -22,8 +22,8 @@ struct PoolProblem {
 inline constexpr std::size_t most_pool_kernels = 40;
 
 /// What was measured of micro-kernels, each once, in the order in which a search asked for them. A
-/// search that is given the ledger of a former one asks the same and is answered at once, so that it
-/// goes on where that one stopped. Not thread-safe.
+/// search that is given the ledger of a former one asks the same and is answered at once, so that
+/// it goes on where that one stopped. Not thread-safe.
 class KernelLedger {
  public:
   /// Measures; nullopt where it was told to stop.

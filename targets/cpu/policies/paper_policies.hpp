@@ -25,8 +25,8 @@ struct PolicyFigures {
   PolicySpeeds speeds = {};
   /// The shapes that a tuner found a policy's blocks for; none: they are no tuner's.
   std::map<rkernel::Policy, std::vector<choice::ProductShape>> sampled = {};
-  /// Times the blocks of a policy that `speeds` lacks, when it is asked for the first time; takes as
-  /// long as that. Empty: such policies are not there. Thread-safe.
+  /// Times the blocks of a policy that `speeds` lacks, when it is asked for the first time; takes
+  /// as long as that. Empty: such policies are not there. Thread-safe.
   std::function<std::vector<BlockSpeed>(rkernel::Policy policy)> measure = {};
 };
 

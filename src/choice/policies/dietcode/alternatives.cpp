@@ -16,9 +16,9 @@ double operations(const ProductShape& shape) {
 }
 
 /// Global padding: operands are padded to whole blocks before the product, and the result is sliced
-/// after it, each a copy. Merit: wanted operations of one unit over the seconds of the padded problem and of
-/// these copies. What runs is the kernel without the copies and the padded work, as emitters cut
-/// last blocks.
+/// after it, each a copy. Merit: wanted operations of one unit over the seconds of the padded
+/// problem and of these copies. What runs is the kernel without the copies and the padded work, as
+/// emitters cut last blocks.
 class GlobalPadding final : public VotedPolicy {
  public:
   GlobalPadding(const MicroKernels& kernels, const PartitionRules& rules)
@@ -53,9 +53,9 @@ class GlobalPadding final : public VotedPolicy {
 };
 
 /// Loop partitioning: a kernel's whole blocks are one region, without boundary checks along M and
-/// N. What is left of the rows, of the columns and of both are further regions, each with its kernel
-/// of most cost. Merit: operations over the sum of the regions' seconds, as their loops follow each
-/// other. Without a whole block: as DietCode.
+/// N. What is left of the rows, of the columns and of both are further regions, each with its
+/// kernel of most cost. Merit: operations over the sum of the regions' seconds, as their loops
+/// follow each other. Without a whole block: as DietCode.
 class LoopPartitioning final : public VotedPolicy {
  public:
   LoopPartitioning(const MicroKernels& kernels, const PartitionRules& rules)

@@ -9,7 +9,8 @@ constexpr int steps_of_octave = 4;
 /// Equation 3: the kernel of most cost on the whole output. Its tiles pad locally.
 class DietCode final : public VotedPolicy {
  public:
-  DietCode(const MicroKernels& kernels, const PartitionRules& rules) : VotedPolicy(kernels, rules, steps_of_octave) {
+  DietCode(const MicroKernels& kernels, const PartitionRules& rules)
+      : VotedPolicy(kernels, rules, steps_of_octave) {
     take_votes();
   }
 

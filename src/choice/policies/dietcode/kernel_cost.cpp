@@ -44,8 +44,8 @@ DietCodeCost::DietCodeCost(const MicroKernels& kernels, std::span<const ProductS
     const std::int64_t depth = ceil_by(wanted, block.k);
     const double alone = kernels.task_seconds(kernel, depth);
     speeds_.push_back(2.0 * static_cast<double>(block.m * block.n * depth) / alone);
-    const double full = static_cast<double>(kernels.blocks_per_wave(kernel)) /
-                        kernels.wave_seconds(kernel, depth);
+    const double full =
+        static_cast<double>(kernels.blocks_per_wave(kernel)) / kernels.wave_seconds(kernel, depth);
     observed.push_back({kernels.units(), 1 / alone / full});
   }
   penalty_ = fitted_penalty(observed);

@@ -62,9 +62,8 @@ class Evolution {
   }
 
   Gene gene_of(const BlockKernel& kernel) const {
-    const auto tile =
-        std::ranges::find(tiles_, std::pair(kernel.tile_rows, kernel.tile_columns)) -
-        tiles_.begin();
+    const auto tile = std::ranges::find(tiles_, std::pair(kernel.tile_rows, kernel.tile_columns)) -
+                      tiles_.begin();
     return {static_cast<std::size_t>(tile), kernel.rows / kernel.tile_rows,
             kernel.columns / kernel.tile_columns, kernel.depth / line_floats};
   }
@@ -198,8 +197,7 @@ bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel) {
              block_memory(machine).bytes;
 }
 
-std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine,
-                                                  std::mt19937_64& random) {
+std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine, std::mt19937_64& random) {
   const auto factor = [&] {
     return std::int64_t{1} + static_cast<std::int64_t>(random() % most_first_multiple);
   };
@@ -217,9 +215,8 @@ double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double s
          useful_share(shape, block);
 }
 
-EvolvedKernels evolved_kernels(const Machine& machine,
-                               const std::vector<ProductShape>& shapes, const KernelSpeed& speed,
-                               const DietCodeSearch& search) {
+EvolvedKernels evolved_kernels(const Machine& machine, const std::vector<ProductShape>& shapes,
+                               const KernelSpeed& speed, const DietCodeSearch& search) {
   return Evolution(machine, shapes, speed, search).run();
 }
 

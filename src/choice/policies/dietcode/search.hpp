@@ -20,8 +20,8 @@ struct DietCodeSearch {
   int population = 96;
   int generations = 24;
   std::size_t kept = 40;
-  std::uint64_t seed = 1;  ///< equal seeds give equal results
-  double penalty = 1;      ///< k of f_OCC
+  std::uint64_t seed = 1;               ///< equal seeds give equal results
+  double penalty = 1;                   ///< k of f_OCC
   std::vector<BlockKernel> first = {};  ///< of the space: the first generation has them too
 };
 
@@ -44,14 +44,14 @@ struct EvolvedKernels {
 
 /// Evolutionary search, joint over all shapes: the fitness of a kernel is the sum over shapes of
 /// its cost as a share of the best one's that the search knows. Each generation keeps every shape's
-/// favourite and the fittest, and mutates and crosses them. Gives the last generation's favourites of
-/// shapes, those with most votes first, and after them the fittest others, at most `kept`.
-EvolvedKernels evolved_kernels(const Machine& machine,
-                               const std::vector<ProductShape>& shapes, const KernelSpeed& speed,
-                               const DietCodeSearch& search = {});
+/// favourite and the fittest, and mutates and crosses them. Gives the last generation's favourites
+/// of shapes, those with most votes first, and after them the fittest others, at most `kept`.
+EvolvedKernels evolved_kernels(const Machine& machine, const std::vector<ProductShape>& shapes,
+                               const KernelSpeed& speed, const DietCodeSearch& search = {});
 
 /// The search over M and N that are 2^(i / 2) up to 4096, with f_MK predicted from the machine's
-/// figures; each kernel with the depth at which f_MK and f_OCC are then measured (dietcode_depth()).
+/// figures; each kernel with the depth at which f_MK and f_OCC are then measured
+/// (dietcode_depth()).
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine);
 
 }  // namespace dyn::choice
