@@ -170,7 +170,6 @@ class Tuner {
 
 void tune_programs(const Arguments& given) {
   Arguments arguments = given;
-  arguments.options.policy = Options().policy;
   if (names_model(arguments.select.words)) {
     arguments.model = arguments.select.words.front();
   } else {
@@ -178,7 +177,7 @@ void tune_programs(const Arguments& given) {
     if (!arguments.op.suites.empty()) arguments.op.op.clear();  // convolutions too
   }
   const StopSignals signals;
-  if (given.tune.policy != arguments.options.policy) {
+  if (given.tune.policy != name_of(rkernel::Policy::Dyn)) {
     tune_pools(arguments);
     return;
   }
