@@ -4,6 +4,7 @@
 #include <set>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/policies/shared/block_kernels.hpp"
 
 namespace dyn::tune {
 namespace {
@@ -26,10 +27,24 @@ double speed_of(const choice::TileSpeed& tile) {
   return static_cast<double>(tile.rows * tile.columns) / tile.seconds_per_k;
 }
 
+/// The greatest depth of the space for which `fits` holds; the least where it holds for none.
+template <class Fits>
+std::int64_t deepest(const Fits& fits) {
+  std::int64_t deepest = depths.front();
+  for (const std::int64_t depth : depths) {
+    if (depth > deepest && fits(depth)) deepest = depth;
+  }
+  return deepest;
+}
+
+std::int64_t room_of_block(const Machine& machine) {
+  return choice::block_memory(machine).bytes / 4 * 3;
+}
+
 double unmet_by(const Machine& machine, double fastest, const BlockKernel& block) {
   const choice::TileSpeed& tile = *machine.find_tile(block.tile_rows, block.tile_columns);
   const bool is_slow = speed_of(tile) < nearly_as_fast * fastest;
-  const bool is_full = bytes_held(block) > choice::block_memory(machine).bytes / 4 * 3;
+  const bool is_full = bytes_held(block) > room_of_block(machine);
   return (is_slow ? 1 : 0) + (is_full ? 1 : 0);
 }
 
@@ -39,6 +54,27 @@ Values values_of(const BlockKernel& block) {
 }
 
 }  // namespace
+
+std::vector<BlockKernel> aligned_blocks(const Machine& machine) {
+  constexpr std::size_t ways = 3;
+  std::vector<BlockKernel> blocks = choice::block_kernels(machine);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    BlockKernel& block = blocks[i];
+    if (i % ways == 1) {
+      block.depth = deepest([&](std::int64_t depth) {
+        BlockKernel deeper = block;
+        deeper.depth = depth;
+        return bytes_held(deeper) <= room_of_block(machine);
+      });
+    } else if (i % ways == 2) {
+      block.depth = deepest([&](std::int64_t depth) {
+        return (block.tile_rows + block.tile_columns) * depth * float_bytes <=
+               machine.levels.front().bytes / 2;
+      });
+    }
+  }
+  return blocks;
+}
 
 BlockKernel block_at(const Values& values) {
   const auto rows = static_cast<int>(values[TileRows]),

@@ -14,6 +14,10 @@ namespace dyn::tune {
 /// Seeds: these blocks, as far as the space has them. `machine` must outlive it.
 Space block_space(const choice::Machine& machine, const std::vector<choice::BlockKernel>& seeds);
 
+/// Blocks of aligned tiles (block_kernels()), in turn over all of K, as deep as L2 holds them with
+/// a quarter to spare, and as deep as half of L1 holds a tile's A and B.
+std::vector<choice::BlockKernel> aligned_blocks(const choice::Machine& machine);
+
 /// The block of a point of the space.
 choice::BlockKernel block_at(const Values& values);
 

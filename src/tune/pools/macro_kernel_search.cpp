@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <set>
 
-#include "src/choice/policies/shared/block_kernels.hpp"
 #include "src/choice/policies/shared/piecewise_linear.hpp"
 #include "src/choice/policies/tscompiler/macro_kernels.hpp"
 #include "src/tune/bayes.hpp"
@@ -17,8 +18,7 @@ namespace {
 using choice::BlockKernel;
 using choice::BlockSpeed;
 
-constexpr std::size_t points_of_replay = 48, seeds_of_replay = 8, most_depths = 5;
-constexpr double own_weight = 0.05;  ///< of a kernel's own time beside that of the pool with it
+constexpr std::size_t points_of_replay = 24, seeds_of_replay = 8, most_depths = 5;
 constexpr double least_gain = 1e-4;  ///< of the mean, for which one more is kept
 constexpr std::int64_t most_depth = 8192;
 
@@ -85,16 +85,16 @@ class MacroKernelSearch {
       : problem_(problem),
         ledger_(ledger),
         logarithms_(problem),
-        pool_(problem.shapes.size()),
-        depths_(depths_of(problem.shapes)) {}
+        depths_(depths_of(problem.shapes)),
+        visits_(problem.shapes.size(), 0) {}
 
   void run() {
+    std::vector<std::size_t> group(problem_.shapes.size());
+    std::iota(group.begin(), group.end(), std::size_t{0});
     for (std::uint64_t replay = 0;; ++replay) {
       const std::size_t before = known_.size();
-      if (!search(replay) || known_.size() == before) return;
-      const auto best = std::ranges::min_element(
-          known_, {}, [&](const Known& known) { return pool_.mean_with(known.logarithms); });
-      pool_.add(best->logarithms);
+      if (!search(replay, group) || known_.size() == before) return;
+      group = next_group();
     }
   }
 
@@ -105,40 +105,62 @@ class MacroKernelSearch {
   };
 
   /// False: the ledger stopped.
-  bool search(std::uint64_t replay) {
+  bool search(std::uint64_t replay, const std::vector<std::size_t>& group) {
     const Space space = block_space(
-        problem_.machine, replay == 0 ? choice::block_kernels(problem_.machine) : best_known());
+        problem_.machine, replay == 0 ? aligned_blocks(problem_.machine) : best_known(group));
     BayesSearch search(space, problem_.seed + replay);
-    for (std::size_t told = 0; told < points_of_replay;) {
+    const std::size_t enough = known_.size() + points_of_replay;
+    while (known_.size() < enough) {
       const std::vector<Point> points = search.ask();
       if (points.empty()) return true;
       std::vector<double> values;
       for (const Point& point : points) {
-        const std::optional<double> value = value_of(block_at(space.values_of(point)));
-        if (!value) return false;
-        values.push_back(*value);
+        const Known* known = find(block_at(space.values_of(point)));
+        if (known == nullptr) return false;
+        values.push_back(std::exp(mean_of(*known, group)));
       }
       search.tell(values);
-      told += points.size();
     }
     return true;
   }
 
-  /// Kernels that improve nothing still differ a little, so that a search has a direction.
-  std::optional<double> value_of(const BlockKernel& block) {
+  /// nullptr: the ledger stopped.
+  const Known* find(const BlockKernel& block) {
     auto known = std::ranges::find(known_, block, &Known::block);
-    if (known == known_.end()) {
-      const std::optional<BlockSpeed> speed = ledger_.speed_of({block, depths_, true});
-      if (!speed) return std::nullopt;
-      known_.push_back({block, logarithms_.of(*speed)});
-      known = known_.end() - 1;
-    }
-    return std::exp(pool_.mean_with(known->logarithms) + own_weight * mean_of(known->logarithms));
+    if (known != known_.end()) return &*known;
+    const std::optional<BlockSpeed> speed = ledger_.speed_of({block, depths_, true});
+    if (!speed) return nullptr;
+    return &known_.emplace_back(block, logarithms_.of(*speed));
   }
 
-  std::vector<BlockKernel> best_known() const {
+  static double mean_of(const Known& known, const std::vector<std::size_t>& group) {
+    double sum = 0;
+    for (const std::size_t shape : group) sum += known.logarithms[shape];
+    return sum / static_cast<double>(group.size());
+  }
+
+  /// Shapes that have their favourite in common; of all such groups the one that is furthest from
+  /// the machine's limit for how often its shapes were searched for.
+  std::vector<std::size_t> next_group() {
+    std::map<std::size_t, std::vector<std::size_t>> groups;
+    std::map<std::size_t, double> distances;
+    for (std::size_t shape = 0; shape < visits_.size(); ++shape) {
+      std::size_t favourite = 0;
+      for (std::size_t i = 1; i < known_.size(); ++i) {
+        if (known_[i].logarithms[shape] < known_[favourite].logarithms[shape]) favourite = i;
+      }
+      groups[favourite].push_back(shape);
+      distances[favourite] += known_[favourite].logarithms[shape] / (1 + visits_[shape]);
+    }
+    const auto furthest =
+        std::ranges::max_element(distances, {}, [](const auto& of) { return of.second; });
+    for (const std::size_t shape : groups.at(furthest->first)) ++visits_[shape];
+    return groups.at(furthest->first);
+  }
+
+  std::vector<BlockKernel> best_known(const std::vector<std::size_t>& group) const {
     std::vector<std::pair<double, const Known*>> order;
-    for (const Known& known : known_) order.emplace_back(pool_.mean_with(known.logarithms), &known);
+    for (const Known& known : known_) order.emplace_back(mean_of(known, group), &known);
     std::ranges::stable_sort(order, {}, &std::pair<double, const Known*>::first);
     std::vector<BlockKernel> best;
     for (std::size_t i = 0; i < std::min(order.size(), seeds_of_replay); ++i)
@@ -149,8 +171,8 @@ class MacroKernelSearch {
   const PoolProblem& problem_;
   KernelLedger& ledger_;
   Logarithms logarithms_;
-  Pool pool_;
   std::vector<std::int64_t> depths_;
+  std::vector<int> visits_;   ///< of each shape: replays after the first that were for it
   std::vector<Known> known_;  ///< of this search, in its order
 };
 

@@ -7,9 +7,10 @@ namespace dyn::tune {
 
 /// Replays of the search by trust regions (section 5.1, BayesSearch), until the ledger stops or
 /// nothing is left. A macro-kernel is measured while every thread has one (T_s), at depths of the
-/// shapes' reductions. Its value is the geometric mean over shapes of the time that the wave model
-/// (section 6) predicts with it and with what former replays found, so that each replay looks for
-/// what the pool lacks. The first begins from aligned tiles, later ones from the best for the pool.
+/// shapes' reductions. Its value is the geometric mean, over the shapes of a replay, of the time
+/// that the wave model (section 6) predicts with it. The first replay is for all shapes, and begins
+/// from aligned tiles; a later one is for shapes that have their favourite so far in common, and
+/// begins from the best for them. What one measures, all know.
 void search_macro_kernels(const PoolProblem& problem, KernelLedger& ledger);
 
 /// Indices of measured macro-kernels, those first that improve the mean most: one after the other,

@@ -17,6 +17,7 @@ namespace {
 constexpr int sampled_halves = 24;  ///< sizes up to 2^(this / 2)
 constexpr std::int64_t sampled_depth = 512;
 constexpr std::size_t most_first_multiple = 16;
+constexpr int most_random_octaves = 4;
 
 /// A block as whole numbers of what is below it.
 struct Gene {
@@ -198,8 +199,10 @@ bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel) {
 }
 
 std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine, std::mt19937_64& random) {
+  // Small ones more often, as large blocks seldom fit.
   const auto factor = [&] {
-    return std::int64_t{1} + static_cast<std::int64_t>(random() % most_first_multiple);
+    const std::uint64_t most = std::uint64_t{1} << (random() % (most_random_octaves + 1));
+    return std::int64_t{1} + static_cast<std::int64_t>(random() % most);
   };
   const TileSpeed& tile = machine.tiles[random() % machine.tiles.size()];
   BlockKernel kernel{tile.rows, tile.columns, tile.rows * factor(), tile.columns * factor()};

@@ -7,9 +7,9 @@
 #include "src/choice/cpu/tuned_pools.hpp"
 #include "tests/support/round_machine.hpp"
 
-using namespace dyn;
 using namespace dyn::choice;
-using rkernel::Policy;
+using dyn::Error;
+using dyn::rkernel::Policy;
 
 namespace {
 
@@ -17,8 +17,8 @@ BlockSpeed example() {
   return {{{8, 32, 64, 96, 128}, {64, 512}, true}, {1e-6, 1.0 / 3}, {2e-6, 0.5}};
 }
 
-rkernel::Tuning tuning_of(const nlohmann::json& kernels, int threads = 2) {
-  rkernel::Tuning tuning{"file.json", "cpu/none", "round", {}, false, {}};
+dyn::rkernel::Tuning tuning_of(const nlohmann::json& kernels, int threads = 2) {
+  dyn::rkernel::Tuning tuning{"file.json", "cpu/none", "round", {}, false, {}};
   tuning.pools.push_back({Policy::TSCompiler, threads, kernels.dump(), "[[1,2,3,4],[5,6,7,8]]"});
   return tuning;
 }

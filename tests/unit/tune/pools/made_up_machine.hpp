@@ -12,8 +12,11 @@ namespace dyn::tune::testing {
 /// Few tiles and little memory: few enough kernels to try all.
 inline choice::Machine small_machine(int threads) {
   choice::Machine machine = dyn::testing::round_machine(threads);
-  machine.tiles = {{1, 32, 4e-9}, {2, 32, 4e-9}, {3, 32, 4e-9}, {4, 32, 4e-9}, {6, 32, 6e-9},
-                   {8, 32, 8e-9}, {1, 64, 4e-9}, {2, 64, 4e-9}, {3, 64, 6e-9}, {4, 64, 8e-9}};
+  machine.tiles.clear();
+  for (int rows = 1; rows <= 8; ++rows)
+    machine.tiles.push_back({rows, 32, std::max(rows, 4) * 1e-9});
+  for (int rows = 1; rows <= 4; ++rows)
+    machine.tiles.push_back({rows, 64, std::max(2 * rows, 4) * 1e-9});
   machine.levels[0].bytes = 8192;
   machine.levels[1].bytes = 131072;
   return machine;
