@@ -401,8 +401,8 @@ struct Parser : Flags {
                     "end, alternately to choose and to score (default 8)")
         ->check(CLI::Range(2, 1000));
     sub->add_option("--slice-ms", tune.slice_ms,
-                    "Milliseconds of one program in one round, or one run where that takes "
-                    "longer (default 1)")
+                    "Milliseconds of one program in one round, or of a micro-kernel, or one run "
+                    "where that takes longer (default 1)")
         ->check(number_in(0.01, 60000));
     sub->add_option("--device", options.device,
                     "cpu (default); with cuda and emulator nothing is run, and times are predicted")

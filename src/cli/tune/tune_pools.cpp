@@ -105,7 +105,9 @@ class PoolTuner {
     written_ = Clock::now();
     settings_.progress = [&] { show(); };
     PoolSearch search(settings_, bench.machine(), begun(threads, shapes),
-                      [&](const choice::BlockPlan& plan) { return bench.measure(plan); });
+                      [&](const choice::BlockPlan& plan) {
+                        return bench.measure(plan, arguments_.tune.slice_ms / ms);
+                      });
     search_ = &search;
     search.run();
     search_ = nullptr;

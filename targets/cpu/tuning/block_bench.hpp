@@ -18,8 +18,9 @@ class BlockBench {
 
   std::string target_name() const { return "cpu/" + isa_.name; }
   const choice::Machine& machine() const noexcept { return machine_; }
-  /// As measure_blocks().
-  BlockSpeed measure(const choice::BlockPlan& plan) const;
+  /// As measure_blocks(), again and again until a slice is over, or once where that takes longer:
+  /// the least of all.
+  BlockSpeed measure(const choice::BlockPlan& plan, double slice_seconds) const;
 
  private:
   const codegen::Isa& isa_;

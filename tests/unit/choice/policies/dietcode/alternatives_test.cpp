@@ -146,6 +146,16 @@ TEST_CASE("loop partitioning cuts rows where a program may have two regions, not
 }
 
 TEST_CASE("dietcode's sampled shapes vote, at the reduction in their middle") {
+  // 200 columns fill 208 of them, and half of 384; of the fixed sizes 181 and 215 prefer 192.
+  const FakeKernels columns(
+      1, {{.block = {4, 208, 8}, .step = 208}, {.block = {4, 192, 8}, .step = 192}});
+  const ProductShape between{1, 64, 200, 64};
+  for (const Policy policy : dietcodes) {
+    CHECK(made(policy, columns, Regions::Whole)->choose(between).regions.front().kernel == 1);
+    CHECK(
+        made(policy, columns, Regions::Whole, {between})->choose(between).regions.front().kernel ==
+        0);
+  }
   const std::uint64_t seed = dyn::testing::test_seed();
   MESSAGE("DYN_SEED=" << seed);
   std::mt19937_64 random(seed);
