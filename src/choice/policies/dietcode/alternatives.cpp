@@ -1,6 +1,7 @@
 // What DietCode compares its local padding with (section 4.1).
 
 #include <algorithm>
+#include <optional>
 
 #include "src/base/bytes.hpp"
 #include "src/choice/policies/dietcode/voted_policy.hpp"
@@ -55,7 +56,7 @@ class GlobalPadding final : public VotedPolicy {
 /// Loop partitioning: a kernel's whole blocks are one region, without boundary checks along M and
 /// N. What is left of the rows, of the columns and of both are further regions, each with its
 /// kernel of most cost. Merit: operations over the sum of the regions' seconds, as their loops
-/// follow each other. Without a whole block: as DietCode.
+/// follow each other. Without a whole block, or a kernel that may stand beside it: as DietCode.
 class LoopPartitioning final : public VotedPolicy {
  public:
   LoopPartitioning(const MicroKernels& kernels, const PartitionRules& rules)
@@ -79,9 +80,10 @@ class LoopPartitioning final : public VotedPolicy {
       for (const std::int64_t n : {cuts.n, shape.n - cuts.n}) {
         if (m == 0 || n == 0) continue;
         const ProductShape part{shape.batch, m, n, shape.k};
-        const std::size_t own = region == 0 ? kernel : best_beside(kernel, part);
-        cover.kernels[region++] = own;
-        seconds += operations(part) / cost()(own, part);
+        const std::optional<std::size_t> own = region == 0 ? kernel : best_beside(kernel, part);
+        if (!own) return whole;
+        cover.kernels[region++] = *own;
+        seconds += operations(part) / cost()(*own, part);
       }
     }
     cover.merit = seconds > 0 ? operations(shape) / seconds : 0;
@@ -97,9 +99,10 @@ class LoopPartitioning final : public VotedPolicy {
     return {m, n};
   }
 
-  std::size_t best_beside(std::size_t first, const ProductShape& part) const {
-    std::size_t best = first;
-    double most = cost()(first, part);
+  /// None where no kernel may stand beside the first.
+  std::optional<std::size_t> best_beside(std::size_t first, const ProductShape& part) const {
+    std::optional<std::size_t> best;
+    double most = -1;
     for (std::size_t kernel = 0; kernel < cost().size(); ++kernel) {
       if (cost().speed(kernel) <= most || !cost().kernels().together(first, kernel)) continue;
       const double own = cost()(kernel, part);

@@ -145,6 +145,52 @@ TEST_CASE("loop partitioning cuts rows where a program may have two regions, not
   CHECK(one[0].merit == doctest::Approx(cost(kernels, 0, shape)));
 }
 
+namespace {
+
+// As on a GPU: code for two regions is made for some pairs of different kernels.
+class Pairs final : public MicroKernels {
+ public:
+  Pairs(const FakeKernels& all, std::size_t a, std::size_t b) : all_(all), a_(a), b_(b) {}
+  std::size_t size() const override { return all_.size(); }
+  MicroKernel operator[](std::size_t kernel) const override { return all_[kernel]; }
+  bool together(std::size_t a, std::size_t b) const override {
+    return (a == a_ && b == b_) || (a == b_ && b == a_);
+  }
+  int units() const override { return all_.units(); }
+  std::int64_t blocks_per_wave(std::size_t kernel) const override {
+    return all_.blocks_per_wave(kernel);
+  }
+  double task_seconds(std::size_t kernel, std::int64_t k) const override {
+    return all_.task_seconds(kernel, k);
+  }
+  double wave_seconds(std::size_t kernel, std::int64_t k) const override {
+    return all_.wave_seconds(kernel, k);
+  }
+  double compute_to_memory(std::size_t kernel, std::int64_t k) const override {
+    return all_.compute_to_memory(kernel, k);
+  }
+  double vortex_block_seconds(std::size_t kernel, std::int64_t k) const override {
+    return all_.vortex_block_seconds(kernel, k);
+  }
+
+ private:
+  const FakeKernels& all_;
+  std::size_t a_, b_;
+};
+
+}  // namespace
+
+TEST_CASE("loop partitioning has kernels together that may be, else one region") {
+  const FakeKernels all(
+      1,
+      {{.block = {32, 32, 8}, .step = 8}, {.block = {4, 16, 8}}, {.block = {2, 16, 8}, .step = 2}});
+  const Pairs pairs(all, 0, 2);
+  const ProductShape shape{1, 70, 100, 64};
+  const auto programs = all_programs(*made(Policy::DietCodePartition, pairs, Regions::Two), shape);
+  CHECK(programs[0].regions == std::vector<KernelRegion>{{0, 64, 0, 100, 0}, {64, 6, 0, 100, 2}});
+  CHECK(programs[1].regions == std::vector<KernelRegion>{{0, 70, 0, 100, 1}});
+}
+
 TEST_CASE("dietcode's sampled shapes vote, at the reduction in their middle") {
   // 200 columns fill 208 of them, and half of 384; of the fixed sizes 181 and 215 prefer 192.
   const FakeKernels columns(
