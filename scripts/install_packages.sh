@@ -10,7 +10,7 @@ packages=(
   ca-certificates git g++ cmake ninja-build
   llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev   # LLVM, and what its static libraries need
   libtbb-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-  libeigen3-dev                                   # the tuner
+  libeigen3-dev libxgboost-dev                    # the tuner
   libprotobuf-dev protobuf-compiler               # ONNX files
   doctest-dev                                      # tests
 )

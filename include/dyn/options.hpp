@@ -87,7 +87,8 @@ struct Options {
   /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published
   /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode", or such a method with a part
   /// left out ("vortex-static1", "vortex-static2", "vortex-analytical", "vortex-empirical",
-  /// "mikpoly-wave", "mikpoly-pipe"; docs/selection.md); "vendor" (oneDNN where it is installed and
+  /// "mikpoly-wave", "mikpoly-pipe", "dietcode-padding", "dietcode-partition";
+  /// docs/selection.md); "vendor" (oneDNN where it is installed and
   /// can do it, else as "dyn"); or "oracle", which runs every program of all of them when it meets
   /// new shapes, and keeps the fastest: slow, and on the CPU only.
   std::string policy = "dyn";
@@ -102,10 +103,13 @@ struct Options {
 
   /// A file of `dynrun tune`, whose programs policy "dyn" takes at exactly the problems that they
   /// were tuned for: the same sizes, operands, memories, threads and epilogue. Empty: none. Other
-  /// problems, and times of choosing and loading beside reading the file, are as without it.
+  /// problems, and times of choosing and loading beside reading the file, are as without it. With
+  /// "cpu" policies "tscompiler" and "dietcode", and "dietcode-padding" and "dietcode-partition",
+  /// choose from the file's micro-kernels for as many threads, whatever the problem.
   /// Error(device) where it cannot be read. Error(user) where it is broken, where it was made on
-  /// another machine, by another version of dyn or for a model of another name, and with a policy
-  /// other than "dyn" and "oracle", which has the tuned programs among those that it compares.
+  /// another machine, by another version of dyn or for a model of another name, where it has
+  /// nothing for the policy, and with other policies, but "oracle", which has what was tuned among
+  /// what it compares.
   std::string tuning;
 
   /// For an ONNX model: values of inputs, by name, that are known at load. They are used only where

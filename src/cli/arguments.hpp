@@ -36,7 +36,7 @@ struct SelectArguments {
 
 /// Arguments of `dynrun tune` beyond those in SelectArguments.
 struct TuneArguments {
-  std::string method = "bayes", budget = "200";
+  std::string policy = "dyn", method, budget = "200";  ///< empty method: the policy's
   int rounds = 8;
   double slice_ms = 1;
 };

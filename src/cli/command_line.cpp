@@ -13,6 +13,7 @@
 #include "dyn/version.hpp"
 #include "graph/passes/pipeline.hpp"
 #include "src/cli/flags.hpp"
+#include "src/cli/tune/pool_search.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/tune/search.hpp"
 #include "targets/llvm/jit/isa.hpp"
@@ -349,15 +350,16 @@ struct Parser : Flags {
   void add_tune() {
     CLI::App* sub = add_command(
         "tune",
-        "Search for programs of matmuls that dyn's rules do not consider, and write the better "
-        "ones to a file for --tuning",
+        "Search for programs of matmuls that dyn's rules do not consider, or for the micro-kernels "
+        "of a paper's policy, and write the better ones to a file for --tuning",
         tune_programs);
     TuneArguments& tune = arguments.tune;
     Options& options = arguments.options;
     sub->footer(
         "dynrun tune tests/bench/suites/gemm-gnn.txt --threads 1 --budget 200 -o gnn.json\n"
         "dynrun tune MODEL.dyn --random-weights --dims B=1 --dims S=53 --budget 60s -o bert.json\n"
-        "dynrun run MODEL.dyn --random-weights --dims B=1 --dims S=53 --tuning bert.json");
+        "dynrun run MODEL.dyn --random-weights --dims B=1 --dims S=53 --tuning bert.json\n"
+        "dynrun tune tests/bench/suites/gemm-gnn.txt --policy tscompiler --threads 1 -o ts.json");
     sub->add_option("problems", arguments.select.words,
                     "Files of shapes (tests/bench/suites), or an operator and the types of its "
                     "operands, as for op; or a model")
@@ -370,11 +372,19 @@ struct Parser : Flags {
     std::string methods;
     for (const tune::MethodInfo& method : tune::all_methods())
       methods += fmt::format("{}{}: {}", methods.empty() ? "" : "; ", method.name, method.help);
-    sub->add_option("--method", tune.method, methods + ". Default: bayes")
+    sub->add_option("--policy", tune.policy,
+                    "Whose choice is tuned: dyn (default), by programs of each problem; or " +
+                        pool_policies() +
+                        ", by micro-kernels of the machine for all problems together, as their "
+                        "papers search them")
+        ->type_name("POLICY");
+    sub->add_option("--method", tune.method, "With policy dyn: " + methods + ". Default: bayes")
         ->check(CLI::IsMember(names(tune::all_methods(), any)));
-    sub->add_option("--budget", tune.budget,
-                    "How many programs are tried for each problem, such as 200 (default), or for "
-                    "how long, such as 30s or 5m, with what the file has already")
+    sub->add_option(
+           "--budget", tune.budget,
+           "How many programs are tried for each problem, or micro-kernels for all of them, "
+           "such as 200 (default), or for how long, such as 30s or 5m, with what the file has "
+           "already")
         ->type_name("N|TIME");
     add_repeated(sub, "--dims", arguments.dims,
                  "Values of the named dims of TYPES, or of the model's, as for bench; several "
@@ -391,8 +401,8 @@ struct Parser : Flags {
                     "end, alternately to choose and to score (default 8)")
         ->check(CLI::Range(2, 1000));
     sub->add_option("--slice-ms", tune.slice_ms,
-                    "Milliseconds of one program in one round, or one run where that takes "
-                    "longer (default 1)")
+                    "Milliseconds of one program in one round, or of a micro-kernel, or one run "
+                    "where that takes longer (default 1)")
         ->check(number_in(0.01, 60000));
     sub->add_option("--device", options.device,
                     "cpu (default); with cuda and emulator nothing is run, and times are predicted")

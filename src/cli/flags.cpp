@@ -98,7 +98,7 @@ void Flags::add_vendor(CLI::App* sub) {
 void Flags::add_tuning(CLI::App* sub) {
   sub->add_option("--tuning", arguments.options.tuning,
                   "A file of dynrun tune: policy dyn takes its programs at exactly the problems "
-                  "that they were tuned for")
+                  "that they were tuned for, policies tscompiler and dietcode its micro-kernels")
       ->type_name("FILE");
 }
 
@@ -144,7 +144,8 @@ void Flags::add_model_flags(CLI::App* sub) {
          "--policy", options.policy,
          "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, "
          "ftuner, tscompiler, dietcode; one without a part: vortex-static1, vortex-static2, "
-         "vortex-analytical, vortex-empirical, mikpoly-wave, mikpoly-pipe; vendor: oneDNN where it "
+         "vortex-analytical, vortex-empirical, mikpoly-wave, mikpoly-pipe, or with what a paper "
+         "compares itself with: dietcode-padding, dietcode-partition; vendor: oneDNN where it "
          "can; oracle: the fastest program of all the others but those without a part, each of "
          "which is run at every new shape, which is slow")
       ->type_name("POLICY");

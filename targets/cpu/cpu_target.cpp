@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/choice/cpu/tuned_pools.hpp"
 #include "src/choice/policies/shared/cpu_blocks.hpp"
 #include "targets/cpu/drafts.hpp"
 #include "targets/cpu/measure/buffer.hpp"
@@ -183,14 +184,33 @@ class CpuTarget final : public rkernel::Target {
     ContractionSettings settings{.deterministic = options_.deterministic,
                                  .policy = options_.policy,
                                  .tuning = options_.tuning};
-    for (const rkernel::Policy policy : measured_policies(options_.policy)) {
-      settings.speeds[policy] = block_figures(
-          isa_, *machine_, name_of(policy), choice::cpu_blocks(policy, *machine_),
-          [&] { return main_loops({}, report); }, options_.cache_dir, report);
-    }
+    for (const rkernel::Policy policy : measured_policies(options_.policy))
+      add_figures(policy, loops.f32, settings.figures, report);
+    settings.figures.measure = [this, loops = loops.f32](rkernel::Policy policy) {
+      rkernel::CompileReport later;
+      PolicyFigures figures;
+      add_figures(policy, loops, figures, later);
+      for (const std::string& warning : later.warnings) warn(warning);
+      return figures.speeds.at(policy);
+    };
     if (uses_vendor()) settings.library = open_vendor(report);
     return std::make_shared<const ContractionContext>(isa_, std::move(machine), loops,
                                                       std::move(settings));
+  }
+
+  /// A tuner's blocks with their times, else the policy's own, timed here.
+  void add_figures(rkernel::Policy policy, const MainLoopTable& loops, PolicyFigures& figures,
+                   rkernel::CompileReport& report) const {
+    if (options_.tuning) {
+      if (auto tuned = choice::tuned_kernels(*machine_, *options_.tuning, policy)) {
+        figures.speeds[policy] = std::move(tuned->kernels);
+        figures.sampled[policy] = std::move(tuned->sampled);
+        return;
+      }
+    }
+    figures.speeds[policy] = block_figures(
+        isa_, *machine_, name_of(policy), choice::cpu_blocks(policy, *machine_),
+        [&] { return loops; }, options_.cache_dir, report);
   }
 
   std::shared_ptr<const ContractionLibrary> open_vendor(rkernel::CompileReport& report) const {

@@ -57,6 +57,9 @@ check "select: the plot has two panels and is closed" bash -c \
   'grep -q "1 thread<" "$0" && grep -q "2 threads<" "$0" && grep -q "<polyline" "$0" && tail -1 "$0" | grep -q "^</svg>$"' "$scratch/plot.svg"
 
 expect "select: fresh operands and a reduction of nothing, json" 0 '"summary": "dyn"' select "$scratch/fresh.txt" --policies dyn,oracle --threads 1 --format json "${quick[@]}"
+expect "select: what the load did not measure is measured when it is asked" 0 "M=5 threads=1 \| vortex-empirical +\| +[1-9]" select matmul "f32[M,96] x const f32[96,64]" --dims M=5 \
+  --policies vortex-empirical,mikpoly-wave,dietcode-partition --threads 1 --isa sse2 "${quick[@]}"
+report "select: so that each policy has a program" "$(grep "none:" "$scratch/out")"
 expect "select: types as for op" 0 "M=3 K=8 threads=1 +\| dyn " select matmul "f32[M,K] x f32[K,5]" --dims M=2,3 --dims K=8 --policies dyn --threads 1 "${quick[@]}"
 expect "select: random shapes, their own suite, and all together" 0 "^# summary=dyn suite=random threads=1 shapes=3" \
   select "$scratch/tiny.txt" --random 3 --seed 5 --policies dyn,oracle --threads 1 --format csv "${quick[@]}"

@@ -109,7 +109,7 @@ expect "tuning: a run" 0 "y " run "$scratch/net.dyn" --dims M=5 --threads 1 --tu
 cp "$scratch/out" "$scratch/tuned.out"
 expect "tuning: the same run without it" 0 "y " run "$scratch/net.dyn" --dims M=5 --threads 1
 check "tuning: with the same results" cmp "$scratch/out" "$scratch/tuned.out"
-expect "tuning: a policy of a paper" 1 "but the policy is 'vortex'; only policies 'dyn' and 'oracle'" run "$scratch/net.dyn" --dims M=5 --tuning "$file" --policy vortex
+expect "tuning: a policy of a paper" 1 "but the policy is 'vortex'; policies 'dyn' and 'oracle' take tuned programs" run "$scratch/net.dyn" --dims M=5 --tuning "$file" --policy vortex
 sed 's/"net"/"bert"/' "$file" >"$scratch/wrong.json"
 expect "tuning: a file of another model" 1 "was made for the model 'bert', not for 'net'" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
 sed -E 's/"machine": *"[^"]*"/"machine": "an abacus"/' "$file" >"$scratch/wrong.json"
@@ -126,6 +126,58 @@ json.dump(tuning, open(sys.argv[2], "w"))
 END
 expect "tuning: a program that no code runs" 1 "program 1: there is no tile of 77" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/wrong.json"
 expect "tuning: no file" 1 "'$scratch/none.json' cannot be read" run "$scratch/net.dyn" --dims M=5 --tuning "$scratch/none.json"
+
+# Micro-kernels of papers' policies, for all problems of a suite together.
+file=$scratch/pools.json
+printf 'M N K\n1 64 96\n5 64 96\n40 48 96\n' >"$scratch/three.txt"
+pool_is() { # name, policy, expression over `pool`
+  check "$1" python3 - "$file" "$2" "$3" <<'END'
+import json, sys
+pool = next(pool for pool in json.load(open(sys.argv[1]))["pools"] if pool["policy"] == sys.argv[2])
+if not eval(sys.argv[3]):
+    sys.exit(f"not so: {sys.argv[3]}\n{json.dumps(pool)[:2000]}")
+END
+}
+for policy in tscompiler dietcode; do
+  expect "tune: micro-kernels of $policy" 0 "^\| $policy +\| +1 +\| +3 +\| +20 " tune "$scratch/three.txt" --policy $policy --threads 1 --budget 20 -o "$file" --seed 3
+  pool_is "tune: the file's micro-kernels of $policy" $policy "pool['threads'] == 1 and pool['seed'] == 3 and sorted(pool['shapes']) == [[1, 1, 64, 96], [1, 5, 64, 96], [1, 40, 48, 96]]"
+  pool_is "tune: what $policy measured" $policy "len(pool['measured']) == 20 and len({tuple(one['block']) for one in pool['measured']}) == 20 and 0 < len(pool['kept']) <= 20 and 0 < pool['of_limit']"
+  expect "tuning: explain takes the micro-kernels of $policy" 0 "by policy $policy: .*, micro-kernels of the tuning file" explain "$scratch/net.dyn" --dims M=5 --threads 1 --policy $policy --tuning "$file"
+  expect "tuning: a run by the micro-kernels of $policy" 0 "y " run "$scratch/net.dyn" --dims M=5 --threads 1 --policy $policy --tuning "$file"
+done
+cp "$file" "$scratch/pools_before.json"
+expect "tune: a finished pool" 0 "\| +20 " tune "$scratch/three.txt" --policy tscompiler --threads 1 --budget 20 -o "$file" --seed 3
+check "tune: a finished pool changes nothing" cmp "$file" "$scratch/pools_before.json"
+expect "tune: a pool with a larger budget" 0 "\| +27 " tune "$scratch/three.txt" --policy tscompiler --threads 1 --budget 27 -o "$file" --seed 3
+check "tune: what was measured stays" python3 - "$scratch/pools_before.json" "$file" <<'END'
+import json, sys
+before, after = (next(pool for pool in json.load(open(path))["pools"] if pool["policy"] == "tscompiler")["measured"] for path in sys.argv[1:])
+assert len(after) == 27 and after[:20] == before
+END
+expect "tune: programs beside the pools" 0 "matmul M=5 N=64 K=96" tune "$scratch/tiny.txt" --threads 1 --budget 4 -o "$file" --slice-ms 0.05 --rounds 2
+pool_is "tune: the pools stay" dietcode "len(pool['measured']) == 20"
+expect "tuning: select compares policies with their micro-kernels" 0 "dietcode-partition" select "$scratch/three.txt" --threads 1 --tuning "$file" \
+  --policies dyn,tscompiler,dietcode,dietcode-padding,dietcode-partition,oracle --rounds 2 --slice-ms 0.05
+report "tuning: each has a program" "$(grep "none:" "$scratch/out")"
+expect "tune: a pool of another seed" 1 "cannot be resumed: its seed is '3', now it is '4'" tune "$scratch/three.txt" --policy dietcode --threads 1 -o "$file" --seed 4
+expect "tune: a pool of other sizes" 1 "cannot be resumed: its micro-kernels of policy 'dietcode' on 1 threads are for other sizes" tune "$scratch/other.txt" --policy dietcode --threads 1 -o "$file" --seed 3
+expect "tuning: no micro-kernels for so many threads" 1 "has nothing for policy 'tscompiler' on 2 threads, but micro-kernels for" explain "$scratch/net.dyn" --dims M=5 --threads 2 --policy tscompiler --tuning "$file"
+expect "tune: a policy without a search" 1 "no search finds micro-kernels for it; there are dyn, whose programs are searched, and tscompiler, dietcode" tune "$scratch/three.txt" --policy mikpoly -o "$file"
+expect "tune: a method beside a paper's" 1 "--method is for policy dyn" tune "$scratch/three.txt" --policy tscompiler --method random -o "$file"
+expect "tune: micro-kernels of a described GPU" 1 "micro-kernels are searched on device 'cpu' alone" tune "$scratch/three.txt" --policy tscompiler --device cuda --gpu a100 -o "$file"
+expect "tune: micro-kernels for nothing" 1 "none of the problems is computed in blocks that policy 'dietcode' could choose" tune "$scratch/empty.txt" --policy dietcode --threads 1 -o "$scratch/none.json"
+rm -f "$file"
+expect "tune: micro-kernels for a model" 0 "^\| tscompiler +\| +1 +\| +2 +\| +6 " tune "$scratch/net.dyn" --dims M=5,7 --threads 1 --policy tscompiler --budget 6 -o "$file"
+expect "tuning: a file of micro-kernels alone, with policy dyn" 1 "has nothing for policy 'dyn' on 1 threads, but micro-kernels for 'tscompiler' on 1 threads" run "$scratch/net.dyn" --dims M=5 --threads 1 --tuning "$file"
+rm -f "$file"
+"$dynrun" tune "$scratch/three.txt" --policy dietcode --threads 1 -o "$file" --budget 1h >"$scratch/out" 2>"$scratch/err" &
+tuner=$!
+for _ in $(seq 200); do [ -s "$file" ] && break; sleep 0.1; done
+kill -INT $tuner
+wait $tuner
+report "tune: a signal ends the search for micro-kernels as usual" "$([ $? -eq 0 ] || echo "another exit code")"
+has "tune: it says so" "stopped by a signal; the same command goes on from"
+pool_is "tune: the best so far is kept" dietcode "0 < len(pool['kept'])"
 
 # Described GPUs: by prediction.
 file=$scratch/gpu.json

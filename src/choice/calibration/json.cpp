@@ -126,6 +126,31 @@ void from_json(const json& json, Machine& machine) {
   for_each_member(machine, [&](const char* name, auto& member) { json.at(name).get_to(member); });
 }
 
+void to_json(json& json, const BlockSpeed& speed) {
+  const BlockKernel& block = speed.plan.block;
+  json = {{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns, block.depth}},
+          {"depths", speed.plan.depths},
+          {"alone", speed.alone},
+          {"together", speed.together}};
+}
+
+void from_json(const json& json, BlockSpeed& speed) {
+  const auto& block = json.at("block");
+  speed.plan.block = {block.at(0), block.at(1), block.at(2), block.at(3), block.at(4)};
+  json.at("depths").get_to(speed.plan.depths);
+  json.at("alone").get_to(speed.alone);
+  json.at("together").get_to(speed.together);
+  speed.plan.together = !speed.together.empty();
+}
+
+void to_json(json& json, const ProductShape& shape) {
+  json = {shape.batch, shape.m, shape.n, shape.k};
+}
+
+void from_json(const json& json, ProductShape& shape) {
+  shape = {json.at(0), json.at(1), json.at(2), json.at(3)};
+}
+
 void to_json(json& json, const ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, const auto& size) { json[name] = size; });
   if (shape.group != rkernel::Group::None || shape.coding) json["factors"] = shape.factors();

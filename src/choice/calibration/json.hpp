@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/choice/cpu/select.hpp"
+#include "src/choice/policies/shared/block_kernel.hpp"
+#include "src/choice/policies/shared/micro_kernels.hpp"
 
 namespace dyn::choice {
 
@@ -14,6 +16,15 @@ void from_json(const nlohmann::json& json, Machine& machine);
 
 void to_json(nlohmann::json& json, const TileSpeed& tile);
 void from_json(const nlohmann::json& json, TileSpeed& tile);
+
+/// What was timed of a block: `{"block": [tile_rows, tile_columns, rows, columns, depth], "depths":
+/// [...], "alone": [...], "together": [...]}`.
+void to_json(nlohmann::json& json, const BlockSpeed& speed);
+void from_json(const nlohmann::json& json, BlockSpeed& speed);
+
+/// `[batch, m, n, k]`
+void to_json(nlohmann::json& json, const ProductShape& shape);
+void from_json(const nlohmann::json& json, ProductShape& shape);
 
 void to_json(nlohmann::json& json, const ContractionShape& shape);
 void from_json(const nlohmann::json& json, ContractionShape& shape);

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
+#include <memory>
 #include <optional>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -13,11 +11,12 @@
 #include "src/base/clock.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/cli/input/session.hpp"
-#include "src/cli/input/written_file.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/cli/select/selected_cases.hpp"
 #include "src/cli/tune/problem_search.hpp"
 #include "src/cli/tune/stop_signals.hpp"
+#include "src/cli/tune/tune_pools.hpp"
+#include "src/cli/tune/tuned_file.hpp"
 #include "src/cli/tune/tuned_work.hpp"
 
 namespace dyn::cli {
@@ -28,16 +27,6 @@ using runtime::TuningFile;
 
 constexpr double seconds_between_writes = 5;
 
-/// Throws Error(user) where the file was made with something else than is asked for now.
-void require_equal(const std::string& path, const char* what, const std::string& of_file,
-                   const std::string& now) {
-  if (of_file == now) return;
-  throw Error(ErrorKind::user,
-              fmt::format("'{}' cannot be resumed: its {} is '{}', now it is '{}'; give another "
-                          "--output, or remove the file",
-                          path, what, of_file, now));
-}
-
 /// The file of one command: what it begins with, and what is written.
 class Tuner {
  public:
@@ -46,7 +35,9 @@ class Tuner {
         path_(arguments.output),
         measured_(arguments.options.device == "cpu") {
     const TuneArguments& tune = arguments.tune;
-    settings_.method = *tune::method_named(tune.method);
+    const std::string method =
+        tune.method.empty() ? std::string(tune::all_methods().front().name) : tune.method;
+    settings_.method = *tune::method_named(method);
     settings_.seed = arguments.options.seed;
     settings_.budget = parse_budget(tune.budget);
     settings_.slice_seconds = tune.slice_ms / ms;
@@ -54,14 +45,10 @@ class Tuner {
     settings_.stops = [] { return StopSignals::caught() != 0; };
     file_.version = runtime::tuning_version();
     file_.times = measured_ ? "measured" : "predicted";
-    file_.method = tune.method;
+    file_.method = method;
     file_.seed = settings_.seed;
-    if (std::filesystem::exists(path_)) former_ = runtime::read_tuning_file(path_);
-    const std::filesystem::path folder = std::filesystem::absolute(path_).parent_path();
-    if (access(folder.c_str(), W_OK) != 0)  // before the work, not after it
-      throw Error(ErrorKind::device, fmt::format("{} cannot be written: is '{}' a folder that you "
-                                                 "may write to?",
-                                                 path_, folder.string()));
+    former_ = former_tuning(path_);
+    if (former_) file_.pools = former_->pools;
   }
 
   void run() {
@@ -91,7 +78,8 @@ class Tuner {
     identify(*work.kernel);
     const TunedProblem* const known = former_problem(work);
     settings_.progress = [&] { show(work); };
-    ProblemSearch search(settings_, work.name, *work.kernel, work.request, work.timer, known);
+    const std::unique_ptr<ProgramTimer> timer = work.make_timer ? work.make_timer() : nullptr;
+    ProblemSearch search(settings_, work.name, *work.kernel, work.request, timer.get(), known);
     search_ = &search;
     search.run();
     search_ = nullptr;
@@ -107,9 +95,8 @@ class Tuner {
     file_.target = kernel.target_name();
     file_.machine = kernel.machine_name();
     if (!former_) return;
-    require_equal(path_, "version", former_->version, file_.version);
-    require_equal(path_, "target", former_->target, file_.target);
-    require_equal(path_, "machine", former_->machine, file_.machine);
+    require_same_place(path_, *former_, file_);
+    if (former_->problems.empty()) return;
     require_equal(path_, "kind of times", former_->times, file_.times);
     require_equal(path_, "model", former_->model.value_or(""), file_.model.value_or(""));
     require_equal(path_, "method", former_->method, file_.method);
@@ -149,7 +136,7 @@ class Tuner {
         if (!has(problem)) all.problems.push_back(problem);
       }
     }
-    write_file(path_, [&](std::ostream& stream) { stream << runtime::to_json(all); });
+    write_tuning(path_, all);
     written_ = Clock::now();
   }
 
@@ -190,6 +177,10 @@ void tune_programs(const Arguments& given) {
     if (!arguments.op.suites.empty()) arguments.op.op.clear();  // convolutions too
   }
   const StopSignals signals;
+  if (given.tune.policy != name_of(rkernel::Policy::Dyn)) {
+    tune_pools(arguments);
+    return;
+  }
   Tuner tuner(arguments);
   tuner.run();
   tuner.report();

@@ -38,14 +38,13 @@ std::string dims_text(const runtime::Model& model, const std::vector<std::int64_
   return text;
 }
 
-/// Two groups are alike where dyn's choice is made from the same sizes.
+}  // namespace
+
 std::string sizes_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request) {
   const rkernel::Choices choices = kernel.choices(request, rkernel::Policy::Dyn);
   if (choices.candidates.empty() || !choices.candidates.front().model_input) return {};
   return choices.candidates.front().model_input().sizes;
 }
-
-}  // namespace
 
 bool names_model(const std::vector<std::string>& words) {
   return words.size() == 1 && (words[0].ends_with(".dyn") || words[0].ends_with(".onnx"));
@@ -61,9 +60,12 @@ void for_each_op(const Arguments& arguments, bool measured, const VisitWork& vis
       const rkernel::PlanRequest request{symbols, model->threads()};
       for (std::size_t group = 0; group < model->problems().size(); ++group) {
         if (!has_programs(model->kernel(group), request, measured)) continue;
-        const auto timer =
-            measured ? make_op_timer(model, test, group, arguments.options.seed) : nullptr;
-        if (!visit({describe(test), &model->kernel(group), request, timer.get()})) return;
+        TunedWork work{describe(test), &model->kernel(group), request, {}};
+        if (measured)
+          work.make_timer = [&] {
+            return make_op_timer(model, test, group, arguments.options.seed);
+          };
+        if (!visit(work)) return;
         break;  // an operator's model has one contraction
       }
     }
@@ -87,10 +89,13 @@ void for_each_group(const Arguments& given, bool measured,
         if (!has_programs(kernel, request, measured) ||
             !seen.insert(sizes_of(kernel, request)).second)
           continue;
-        const auto timer =
-            measured ? make_group_timer(model, symbols, group, arguments.options.seed) : nullptr;
-        const std::string name = model->fusion().groups[group].name + dims_text(*model, symbols);
-        if (!visit({name, &kernel, request, timer.get()})) return;
+        TunedWork work{
+            model->fusion().groups[group].name + dims_text(*model, symbols), &kernel, request, {}};
+        if (measured)
+          work.make_timer = [model = model, symbols = symbols, group, &arguments] {
+            return make_group_timer(model, symbols, group, arguments.options.seed);
+          };
+        if (!visit(work)) return;
       }
     }
   }

@@ -17,11 +17,15 @@ struct TunedWork {
   std::string name;
   const rkernel::Kernel* kernel = nullptr;
   rkernel::PlanRequest request;
-  ProgramTimer* timer = nullptr;  ///< nullptr: nothing is run
+  std::function<std::unique_ptr<ProgramTimer>()> make_timer;  ///< empty: nothing is run
 };
 
 /// Visits problems until `visit` returns false.
 using VisitWork = std::function<bool(const TunedWork&)>;
+
+/// What dyn's choice is made from, as JSON: two problems with the same are alike. Empty where there
+/// is nothing to choose.
+std::string sizes_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request);
 
 /// True where the words name one model, not suites or types.
 bool names_model(const std::vector<std::string>& words);

@@ -30,7 +30,7 @@ constexpr std::array<PolicyInfo, 8> policies = {{
      "exhaustive measurement"},
 }};
 
-constexpr std::array<PolicyInfo, 6> ablations = {{
+constexpr std::array<PolicyInfo, 8> ablations = {{
     {Policy::VortexFixedLowest, "vortex-static1", "vortex with one strategy of layer 0",
      "Vortex, section 7.4: Static1"},
     {Policy::VortexFixedAll, "vortex-static2", "vortex with one strategy of layers 0 and 1",
@@ -43,6 +43,12 @@ constexpr std::array<PolicyInfo, 6> ablations = {{
      "MikPoly, section 5.3: MikPoly-Wave"},
     {Policy::MikPolyPipe, "mikpoly-pipe", "least sum over regions of f_pipe",
      "MikPoly, section 5.3: MikPoly-Pipe"},
+    {Policy::DietCodePadding, "dietcode-padding",
+     "dietcode, with the padded operands and the slice of the result copied",
+     "DietCode, section 4.1: global padding"},
+    {Policy::DietCodePartition, "dietcode-partition",
+     "dietcode, with whole blocks in one region and what is left in regions of their own",
+     "DietCode, section 4.1: loop partitioning"},
 }};
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace dyn::rkernel {
 /// `Oracle` measures every program of all others, and is for comparing; all others predict. The
 /// papers' policies and Dyn run the same main loops and epilogues, but do not choose from the same
 /// programs: docs/selection.md says what each can choose. Those behind Oracle are papers' policies
-/// without a part (ablations), which Oracle does not ask.
+/// without a part (ablations), or with what a paper compares itself with; Oracle does not ask them.
 enum class Policy : std::uint8_t {
   Dyn,
   Vortex,
@@ -27,7 +27,9 @@ enum class Policy : std::uint8_t {
   VortexAnalytical,
   VortexEmpirical,
   MikPolyWave,
-  MikPolyPipe
+  MikPolyPipe,
+  DietCodePadding,
+  DietCodePartition
 };
 
 struct PolicyInfo {
@@ -37,7 +39,7 @@ struct PolicyInfo {
   std::string_view source;   ///< source of the formula
 };
 
-/// All policies but ablations; Dyn first.
+/// All policies but ablations and alternatives; Dyn first.
 std::span<const PolicyInfo> all_policies();
 std::span<const PolicyInfo> all_ablations();
 const PolicyInfo& info_of(Policy policy);

@@ -9,6 +9,13 @@ Error broken_program(const Tuning& tuning, std::size_t number, const std::string
           fmt::format("the tuning file '{}', program {}: {}; tune anew", tuning.file, number, why)};
 }
 
+Error broken_pool(const Tuning& tuning, const TunedPool& pool, const std::string& why) {
+  return {ErrorKind::user,
+          fmt::format("the tuning file '{}', micro-kernels of policy '{}' on {} threads: {}; tune "
+                      "anew",
+                      tuning.file, name_of(pool.policy), pool.threads, why)};
+}
+
 void require_same_machine(const Tuning& tuning, const std::string& target,
                           const std::string& machine) {
   if (tuning.target == target && tuning.machine == machine) return;

@@ -15,15 +15,28 @@ struct TunedProgram {
   double seconds = 0;
 };
 
-/// The programs of one file. They are for one target of one machine.
+/// The micro-kernels of a policy, which a search found for several shapes together.
+struct TunedPool {
+  Policy policy = Policy::Dyn;
+  int threads = 1;      ///< of the machine that they were timed on
+  std::string kernels;  ///< JSON: the target's micro-kernels, with their times
+  std::string shapes;   ///< JSON: [batch, m, n, k] of each
+};
+
+/// The programs and micro-kernels of one file. They are for one target of one machine.
 struct Tuning {
   std::string file;             ///< for messages
   std::string target, machine;  ///< Kernel::target_name() and machine_name() of what was tuned
   std::vector<TunedProgram> programs;
+  bool has_problems = true;      ///< programs were searched, whether or not one was better
+  std::vector<TunedPool> pools;  ///< at most one for each policy and number of threads
 };
 
 /// Error(user) for a program of the file, counted from 1, that cannot be taken.
 Error broken_program(const Tuning& tuning, std::size_t number, const std::string& why);
+
+/// The same for micro-kernels of the file.
+Error broken_pool(const Tuning& tuning, const TunedPool& pool, const std::string& why);
 
 /// Throws Error(user) where a tuning was made for another target or machine than these.
 void require_same_machine(const Tuning& tuning, const std::string& target,

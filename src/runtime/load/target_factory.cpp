@@ -80,16 +80,21 @@ rkernel::Factors weights_of(const Options& options) {
   return rkernel::Factors(rkernel::Coding{checked_group(options), DType::f16});
 }
 
-/// Programs for the device that the options name.
-std::shared_ptr<const rkernel::Tuning> tuning_of(const Options& options) {
+/// What the device that the options name takes of their file.
+std::shared_ptr<const rkernel::Tuning> tuning_of(const Options& options, int threads) {
   if (options.tuning.empty()) return nullptr;
   const rkernel::Policy policy = find_policy(options.policy);
-  if (policy != rkernel::Policy::Dyn && policy != rkernel::Policy::Oracle)
+  const std::optional<rkernel::Policy> pool = tuned_as(policy);
+  const bool is_dyn = policy == rkernel::Policy::Dyn || policy == rkernel::Policy::Oracle;
+  if (!is_dyn && (!pool || options.device != "cpu"))
     throw Error(ErrorKind::user,
-                fmt::format("Options::tuning is '{}', but the policy is '{}'; only policies 'dyn' "
-                            "and 'oracle' take tuned programs",
-                            options.tuning, options.policy));
-  return load_tuning(options.tuning);
+                fmt::format("Options::tuning is '{}', but the policy is '{}'; policies 'dyn' and "
+                            "'oracle' take tuned programs, and on device 'cpu' {} tuned "
+                            "micro-kernels",
+                            options.tuning, options.policy, "'tscompiler' and 'dietcode'"));
+  std::shared_ptr<const rkernel::Tuning> tuning = load_tuning(options.tuning);
+  require_content(*tuning, policy, threads);
+  return tuning;
 }
 
 std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType precision,
@@ -103,7 +108,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.deterministic = options.deterministic;
   target.policy = find_policy(options.policy);
   target.vendor = options.vendor;
-  if (options.device == "cpu") target.tuning = tuning_of(options);
+  if (options.device == "cpu") target.tuning = tuning_of(options, threads);
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;
@@ -209,7 +214,7 @@ std::shared_ptr<rkernel::Target> GraphTargets::make(const Options& options, int 
   target.precision = precision.dtype;
   target.allow_tf32 = precision.allow_tf32;
   target.policy = find_policy(options.policy);
-  target.tuning = tuning_of(options);
+  target.tuning = tuning_of(options, threads);
   target.threads = threads;
   target.log = options.log;
   return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {

@@ -1,5 +1,6 @@
 #include "src/runtime/tuning/tuning_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
+#include "src/choice/calibration/json.hpp"
 #include "targets/llvm/jit/code_stamp.hpp"
 
 namespace dyn::runtime {
@@ -73,6 +75,38 @@ TunedProblem problem_from(const ordered_json& json) {
   return problem;
 }
 
+ordered_json json_of(const TunedKernelPool& pool) {
+  const nlohmann::json shapes = pool.shapes, measured = pool.measured;
+  return {{"policy", name_of(pool.policy)},
+          {"threads", pool.threads},
+          {"seed", pool.seed},
+          {"of_limit", pool.of_limit},
+          {"spent_seconds", pool.spent_seconds},
+          {"kept", pool.kept},
+          {"shapes", shapes},
+          {"measured", measured}};
+}
+
+TunedKernelPool pool_from(const nlohmann::json& json) {
+  const auto name = json.at("policy").get<std::string>();
+  const std::optional<rkernel::Policy> policy = rkernel::policy_named(name);
+  if (!policy) throw std::invalid_argument(fmt::format("there is no policy '{}'", name));
+  TunedKernelPool pool{*policy,
+                       json.at("threads").get<int>(),
+                       json.at("seed").get<std::uint64_t>(),
+                       json.at("shapes").get<std::vector<choice::ProductShape>>(),
+                       json.at("measured").get<std::vector<choice::BlockSpeed>>(),
+                       json.at("kept").get<std::vector<std::size_t>>()};
+  json.at("of_limit").get_to(pool.of_limit);
+  json.at("spent_seconds").get_to(pool.spent_seconds);
+  for (const std::size_t kept : pool.kept) {
+    if (kept >= pool.measured.size())
+      throw std::invalid_argument(fmt::format("micro-kernel {} is not among {} that were measured",
+                                              kept, pool.measured.size()));
+  }
+  return pool;
+}
+
 TuningFile file_from(const ordered_json& json) {
   if (!json.is_object() || !json.contains(format_key))
     throw std::invalid_argument(fmt::format("it has no \"{}\"", format_key));
@@ -89,7 +123,19 @@ TuningFile file_from(const ordered_json& json) {
   if (!json.at("model").is_null()) file.model = json["model"].get<std::string>();
   for (const ordered_json& problem : json.at("problems"))
     file.problems.push_back(problem_from(problem));
+  if (!json.contains("pools")) return file;
+  for (const ordered_json& pool : json["pools"])
+    file.pools.push_back(pool_from(nlohmann::json(pool)));
   return file;
+}
+
+/// A line for each: the lists of trials are long.
+template <class Of>
+std::string lines_of(const char* key, const std::vector<Of>& all) {
+  std::string text = fmt::format(",\n \"{}\": [", key);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    text += fmt::format("{}\n  {}", i == 0 ? "" : ",", json_of(all[i]).dump());
+  return text + "\n ]";
 }
 
 }  // namespace
@@ -97,22 +143,21 @@ TuningFile file_from(const ordered_json& json) {
 std::string tuning_version() { return codegen::code_stamp(); }
 
 std::string to_json(const TuningFile& file) {
-  ordered_json json{{format_key, format_number},
-                    {"version", file.version},
-                    {"target", file.target},
-                    {"machine", file.machine},
-                    {"times", file.times},
-                    {"model", file.model ? ordered_json(*file.model) : ordered_json()},
-                    {"method", file.method},
-                    {"seed", file.seed},
-                    {"problems", ordered_json::array()}};
-  // A line for each problem: the lists of trials are long.
+  ordered_json json{
+      {format_key, format_number},
+      {"version", file.version},
+      {"target", file.target},
+      {"machine", file.machine},
+      {"times", file.times},
+      {"model", file.model ? ordered_json(*file.model) : ordered_json()},
+      {"method", file.method},
+      {"seed", file.seed},
+  };
   std::string text = json.dump(1);
-  text.resize(text.rfind("[]"));
-  text += "[";
-  for (std::size_t i = 0; i < file.problems.size(); ++i)
-    text += fmt::format("{}\n  {}", i == 0 ? "" : ",", json_of(file.problems[i]).dump());
-  return text + "\n ]\n}\n";
+  text.resize(text.rfind("\n}"));
+  text += lines_of("problems", file.problems);
+  if (!file.pools.empty()) text += lines_of("pools", file.pools);
+  return text + "\n}\n";
 }
 
 TuningFile tuning_file_from(const std::string& text, const std::string& name) {
@@ -145,12 +190,48 @@ std::shared_ptr<const rkernel::Tuning> load_tuning(const std::string& path) {
   tuning->file = path;
   tuning->target = std::move(file.target);
   tuning->machine = std::move(file.machine);
+  tuning->has_problems = !file.problems.empty();
   for (TunedProblem& problem : file.problems) {
     if (problem.program)
       tuning->programs.push_back(
           {*std::move(problem.program), problem.threads, problem.best->seconds});
   }
+  for (const TunedKernelPool& pool : file.pools) {
+    nlohmann::json kernels = nlohmann::json::array();
+    for (const std::size_t kept : pool.kept) kernels.push_back(pool.measured[kept]);
+    tuning->pools.push_back(
+        {pool.policy, pool.threads, kernels.dump(), nlohmann::json(pool.shapes).dump()});
+  }
   return tuning;
+}
+
+std::optional<rkernel::Policy> tuned_as(rkernel::Policy policy) {
+  switch (policy) {
+    case rkernel::Policy::TSCompiler: return policy;
+    case rkernel::Policy::DietCode:
+    case rkernel::Policy::DietCodePadding:
+    case rkernel::Policy::DietCodePartition: return rkernel::Policy::DietCode;
+    default: return std::nullopt;
+  }
+}
+
+void require_content(const rkernel::Tuning& tuning, rkernel::Policy policy, int threads) {
+  if (policy == rkernel::Policy::Oracle) return;
+  const std::optional<rkernel::Policy> taken = tuned_as(policy);
+  const bool has_pool = std::ranges::any_of(tuning.pools, [&](const rkernel::TunedPool& pool) {
+    return pool.policy == taken && pool.threads == threads;
+  });
+  if (has_pool || (!taken && (tuning.has_problems || tuning.pools.empty()))) return;
+  std::string others;
+  for (const rkernel::TunedPool& pool : tuning.pools)
+    others += fmt::format("{}'{}' on {} threads", others.empty() ? "" : ", ", name_of(pool.policy),
+                          pool.threads);
+  throw Error(ErrorKind::user,
+              fmt::format("the tuning file '{}' has nothing for policy '{}' on {} threads{}; "
+                          "dynrun tune --policy {} --threads {} makes it",
+                          tuning.file, name_of(policy), threads,
+                          others.empty() ? "" : ", but micro-kernels for " + others,
+                          name_of(taken.value_or(policy)), threads));
 }
 
 void require_same_model(const std::string& path, const std::string& model) {

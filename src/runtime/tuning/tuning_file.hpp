@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/choice/policies/shared/block_kernel.hpp"
+#include "src/choice/policies/shared/micro_kernels.hpp"
 #include "src/rkernel/target/tuning.hpp"
 
 namespace dyn::runtime {
@@ -39,6 +41,19 @@ struct TunedProblem {
   std::optional<rkernel::ModelInput> program = std::nullopt;
 };
 
+/// What a search has tried of a policy's micro-kernels, on one number of threads.
+struct TunedKernelPool {
+  rkernel::Policy policy = rkernel::Policy::TSCompiler;
+  int threads = 1;
+  std::uint64_t seed = 0;
+  std::vector<choice::ProductShape> shapes;       ///< that it searches for together
+  std::vector<choice::BlockSpeed> measured = {};  ///< in the order in which they were tried
+  std::vector<std::size_t> kept = {};             ///< what is loaded: indices in `measured`
+  double of_limit = 0;  ///< geometric mean over shapes of the least time that the machine's fastest
+                        ///< tile allows, over what the policy predicts with these
+  double spent_seconds = 0;
+};
+
 struct TuningFile {
   std::string version;                              ///< version of dyn and its code generator
   std::string target, machine;                      ///< as rkernel::Tuning's
@@ -47,6 +62,7 @@ struct TuningFile {
   std::string method = {};                          ///< of tune::all_methods()
   std::uint64_t seed = 0;
   std::vector<TunedProblem> problems = {};
+  std::vector<TunedKernelPool> pools = {};
 };
 
 /// The version that files are made and read by.
@@ -58,9 +74,14 @@ TuningFile tuning_file_from(const std::string& text, const std::string& name);
 /// Throws Error(device) where the file cannot be read, and what tuning_file_from() throws.
 TuningFile read_tuning_file(const std::string& path);
 
-/// The programs of the file for a target; nullptr for an empty path. Throws Error(user) for a file
+/// What a target takes of the file; nullptr for an empty path. Throws Error(user) for a file
 /// of another version of dyn, and what reading throws.
 std::shared_ptr<const rkernel::Tuning> load_tuning(const std::string& path);
+/// The policy whose micro-kernels in a file a policy takes; nullopt for one that takes none.
+std::optional<rkernel::Policy> tuned_as(rkernel::Policy policy);
+/// Throws Error(user) where a file has nothing that the policy could take on so many threads, but
+/// has micro-kernels for others.
+void require_content(const rkernel::Tuning& tuning, rkernel::Policy policy, int threads);
 /// Throws Error(user) where the file was tuned for a model of another name.
 void require_same_model(const std::string& path, const std::string& model);
 

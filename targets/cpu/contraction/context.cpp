@@ -65,7 +65,7 @@ ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine 
   for (const Tile& tile : dot_tiles(isa))
     machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
   if (rkernel::uses_micro_kernels(policy()))
-    policies_ = std::make_unique<const PaperPolicies>(machine_, settings_.speeds);
+    policies_ = std::make_unique<const PaperPolicies>(machine_, settings_.figures);
   if (settings_.tuning) tuned_ = choice::TunedChoices(machine_, *settings_.tuning);
 }
 

@@ -28,7 +28,7 @@ struct ContractionLoops {
 struct ContractionSettings {
   bool deterministic = false;  ///< K is split by the shape alone
   rkernel::Policy policy = rkernel::Policy::Dyn;
-  PolicySpeeds speeds = {};  ///< of the blocks that policies time
+  PolicyFigures figures = {};  ///< of the blocks that policies time
   std::shared_ptr<const ContractionLibrary> library = no_library();
   std::shared_ptr<const rkernel::Tuning> tuning = nullptr;  ///< nullptr: none
 };

@@ -153,7 +153,10 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
   } else if (own.tuned) {
     text += "  by the tuning file\n" + own_.describe(ints, own, true);
   } else if (!is_own) {
-    text += fmt::format("  by policy {}{}\n{}", name_of(wanted.policy), basis_of(wanted.policy),
+    const PaperPolicies* policies = context().policies();
+    const bool tuned = policies != nullptr && policies->is_tuned(wanted.policy);
+    text += fmt::format("  by policy {}{}{}\n{}", name_of(wanted.policy), basis_of(wanted.policy),
+                        tuned ? ", micro-kernels of the tuning file" : "",
                         own_.describe(ints, own, true));
   } else if (context().library_beside_dyn()) {
     const rkernel::Choices library = library_->candidates(wanted);

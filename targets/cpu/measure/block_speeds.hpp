@@ -15,12 +15,7 @@
 
 namespace dyn::cpu {
 
-/// What was timed of a block: seconds at each of its plan's depths; nothing where it has none.
-struct BlockSpeed {
-  choice::BlockPlan plan;
-  std::vector<double> alone = {};     ///< one thread has a block, the others rest
-  std::vector<double> together = {};  ///< every thread has one, where the plan wants it
-};
+using choice::BlockSpeed;
 
 /// Times blocks as their plans want it, on f32 operands, packed right sides, with warm caches: the
 /// least of several runs.

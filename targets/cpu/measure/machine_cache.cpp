@@ -23,31 +23,7 @@ namespace {
 using nlohmann::json;
 
 json as_json(const std::vector<BlockSpeed>& speeds) {
-  json blocks = json::array();
-  for (const BlockSpeed& speed : speeds) {
-    const choice::BlockKernel& block = speed.plan.block;
-    blocks.push_back(
-        {{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns, block.depth}},
-         {"depths", speed.plan.depths},
-         {"alone", speed.alone},
-         {"together", speed.together}});
-  }
-  return {{"name", cpu_name()}, {"blocks", blocks}};
-}
-
-std::vector<BlockSpeed> blocks_from(const json& value) {
-  std::vector<BlockSpeed> speeds;
-  for (const json& of : value.at("blocks")) {
-    const json& block = of.at("block");
-    auto together = of.at("together").get<std::vector<double>>();
-    const bool has_together = !together.empty();
-    speeds.push_back({{{block.at(0), block.at(1), block.at(2), block.at(3), block.at(4)},
-                       of.at("depths").get<std::vector<std::int64_t>>(),
-                       has_together},
-                      of.at("alone").get<std::vector<double>>(),
-                      std::move(together)});
-  }
-  return speeds;
+  return {{"name", cpu_name()}, {"blocks", speeds}};
 }
 
 bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<choice::BlockPlan>& plans) {
@@ -212,7 +188,7 @@ std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Mac
                   codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) -> std::optional<Blocks> {
     const std::string measured_on = value.at("name");
-    Blocks blocks = blocks_from(value);
+    auto blocks = value.at("blocks").get<Blocks>();
     if (measured_on == cpu_name() && fits(blocks, plans)) return blocks;
     report.warnings.push_back(
         fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'",

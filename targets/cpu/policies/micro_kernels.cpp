@@ -94,6 +94,11 @@ double CpuMicroKernels::vortex_least_rate(std::size_t kernel) const {
   return own.layer_one / static_cast<double>(std::max<std::int64_t>(own.block.depth, 1));
 }
 
+double CpuMicroKernels::copy_seconds(double bytes) const {
+  const std::size_t level = machine_.level_of(static_cast<std::int64_t>(bytes));
+  return bytes / (machine_.bandwidth_per_thread(level, units()) * units());
+}
+
 rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel,
                                             const choice::ContractionShape& shape) const {
   const BlockKernel& block = kernels_[kernel].block;

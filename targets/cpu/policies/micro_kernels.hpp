@@ -37,6 +37,8 @@ class CpuMicroKernels final : public choice::MicroKernels {
   /// Layer 2 has the blocks of K one after the other; it loads and stores nothing (table 1).
   double vortex_block_seconds(std::size_t kernel, std::int64_t k) const override;
   double vortex_least_rate(std::size_t kernel) const override;
+  /// From and to the nearest level that holds it.
+  double copy_seconds(double bytes) const override;
   std::size_t lowest_layer(std::size_t kernel) const override { return kernels_[kernel].tile; }
 
   /// The kernel as a strategy. Operands are moved into scratch only where they must be.

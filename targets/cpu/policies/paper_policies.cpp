@@ -24,7 +24,13 @@ bool is_vortex(Policy policy) {
 
 /// Whose timed blocks a policy reads.
 Policy timed_as(Policy policy) {
-  return policy == Policy::MikPolyWave || policy == Policy::MikPolyPipe ? Policy::MikPoly : policy;
+  switch (policy) {
+    case Policy::MikPolyWave:
+    case Policy::MikPolyPipe: return Policy::MikPoly;
+    case Policy::DietCodePadding:
+    case Policy::DietCodePartition: return Policy::DietCode;
+    default: return policy;
+  }
 }
 
 // Timed blocks stand in the order of the map's entries.
@@ -60,7 +66,10 @@ std::string_view basis_of(Policy policy) {
     case Policy::MikPolyWave: return ": waves alone, nothing measured";
     case Policy::FTuner: return ": a score, from layer 0 and bandwidths as measured";
     case Policy::TSCompiler: return ": T_s measured";
-    case Policy::DietCode: return ": f_MK and f_OCC measured";
+    case Policy::DietCode:
+    case Policy::DietCodePartition: return ": f_MK and f_OCC measured";
+    case Policy::DietCodePadding:
+      return ": f_MK and f_OCC measured, copies from the machine's bandwidth";
     case Policy::Dyn:
     case Policy::Vendor:
     case Policy::Oracle: break;
@@ -68,24 +77,35 @@ std::string_view basis_of(Policy policy) {
   return "";
 }
 
-PaperPolicies::PaperPolicies(const choice::Machine& machine, PolicySpeeds speeds)
-    : machine_(machine), speeds_(std::move(speeds)) {}
+PaperPolicies::PaperPolicies(const choice::Machine& machine, PolicyFigures figures)
+    : machine_(machine), figures_(std::move(figures)) {}
 
 PaperPolicies::~PaperPolicies() = default;
 
+bool PaperPolicies::is_tuned(Policy policy) const {
+  return figures_.sampled.contains(timed_as(policy));
+}
+
+std::optional<std::vector<BlockSpeed>> PaperPolicies::timed(Policy policy) const {
+  const auto known = figures_.speeds.find(timed_as(policy));
+  if (known != figures_.speeds.end()) return known->second;
+  if (!figures_.measure || measured_policies(policy).empty()) return std::nullopt;
+  return figures_.measure(timed_as(policy));
+}
+
 std::unique_ptr<const CpuMicroKernels> PaperPolicies::kernels_for(const Key& key) const {
   const auto& [policy, operands] = key;
-  const auto timed = speeds_.find(timed_as(policy));
+  const std::optional<std::vector<BlockSpeed>> timed = this->timed(policy);
   if (!is_vortex(policy)) {
-    if (timed == speeds_.end()) return nullptr;
-    return std::make_unique<const CpuMicroKernels>(machine_, timed->second, operands);
+    if (!timed) return nullptr;
+    return std::make_unique<const CpuMicroKernels>(machine_, *timed, operands);
   }
-  if (policy == Policy::VortexEmpirical && timed == speeds_.end()) return nullptr;
+  if (policy == Policy::VortexEmpirical && !timed) return nullptr;
   const auto analyser = policy == Policy::VortexAnalytical ? choice::VortexAnalyser::Analytical
                                                            : choice::VortexAnalyser::Mixed;
   std::vector<choice::VortexBlock> blocks =
       choice::all_vortex_blocks(machine_, choice::vortex_layers(machine_), operands, analyser);
-  if (timed != speeds_.end()) take_timed_costs(machine_, operands, timed->second, blocks);
+  if (timed) take_timed_costs(machine_, operands, *timed, blocks);
   // A layer 0 that is fixed may be the worse one of a block.
   const bool fixed = policy == Policy::VortexFixedLowest || policy == Policy::VortexFixedAll;
   return std::make_unique<const CpuMicroKernels>(
@@ -95,7 +115,10 @@ std::unique_ptr<const CpuMicroKernels> PaperPolicies::kernels_for(const Key& key
 std::optional<PaperPolicies::Ready> PaperPolicies::over(
     Policy policy, std::unique_ptr<const CpuMicroKernels> kernels) const {
   if (kernels == nullptr) return std::nullopt;
-  auto choice = choice::make_paper_policy(policy, *kernels, {choice::Regions::Any, machine_.panel});
+  choice::PartitionRules rules{choice::Regions::Any, machine_.panel};
+  if (const auto tuned = figures_.sampled.find(timed_as(policy)); tuned != figures_.sampled.end())
+    rules.sampled = tuned->second;
+  auto choice = choice::make_paper_policy(policy, *kernels, rules);
   if (choice == nullptr) return std::nullopt;
   return Ready{std::move(kernels), std::move(choice)};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The papers' policies on this CPU, each over its own micro-kernels.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,8 +20,18 @@ namespace dyn::cpu {
 /// What was timed for each policy that times blocks.
 using PolicySpeeds = std::map<rkernel::Policy, std::vector<BlockSpeed>>;
 
-/// The policies whose timed blocks `policy` reads: its own, or MikPoly's for its variants; all of
-/// the papers' for Oracle. None for Dyn and Vendor.
+/// What is known of the blocks of policies.
+struct PolicyFigures {
+  PolicySpeeds speeds = {};
+  /// The shapes that a tuner found a policy's blocks for; none: they are no tuner's.
+  std::map<rkernel::Policy, std::vector<choice::ProductShape>> sampled = {};
+  /// Times the blocks of a policy that `speeds` lacks, when it is asked for the first time; takes
+  /// as long as that. Empty: such policies are not there. Thread-safe.
+  std::function<std::vector<BlockSpeed>(rkernel::Policy policy)> measure = {};
+};
+
+/// The policies whose timed blocks `policy` reads: its own, or MikPoly's and DietCode's for their
+/// variants; all of the papers' for Oracle. None for Dyn and Vendor.
 std::vector<rkernel::Policy> measured_policies(rkernel::Policy policy);
 
 /// ": what it knows of times", for people; empty for policies of no paper.
@@ -35,13 +46,15 @@ struct PaperChoice {
 /// Policies are made when they are first asked, FTuner's uKernels for each shape. Thread-safe.
 class PaperPolicies {
  public:
-  /// `machine` must outlive it. Policies that time blocks are there where these are among
-  /// `speeds`.
-  PaperPolicies(const choice::Machine& machine, PolicySpeeds speeds);
+  /// `machine` must outlive it. Policies that time blocks are there where these are among the
+  /// figures, or can be measured.
+  PaperPolicies(const choice::Machine& machine, PolicyFigures figures);
   ~PaperPolicies();
   PaperPolicies(const PaperPolicies&) = delete;
   PaperPolicies& operator=(const PaperPolicies&) = delete;
 
+  /// Whether a tuner found the policy's blocks.
+  bool is_tuned(rkernel::Policy policy) const;
   /// What the policy takes for a shape with lanes along N or M; nullopt where it is not there, or
   /// has nothing to choose.
   std::optional<PaperChoice> choose(rkernel::Policy policy,
@@ -64,11 +77,13 @@ class PaperPolicies {
   std::optional<Ready> over(rkernel::Policy policy,
                             std::unique_ptr<const CpuMicroKernels> kernels) const;
   std::unique_ptr<const CpuMicroKernels> kernels_for(const Key& key) const;
+  /// What was timed for a policy: nullopt where nothing is, or can be.
+  std::optional<std::vector<BlockSpeed>> timed(rkernel::Policy policy) const;
   choice::Choice choice_of(const CpuMicroKernels& kernels, const choice::ContractionShape& shape,
                            const choice::KernelProgram& program) const;
 
   const choice::Machine& machine_;
-  PolicySpeeds speeds_;
+  PolicyFigures figures_;
   mutable std::shared_mutex mutex_;
   mutable std::map<Key, std::shared_ptr<const Ready>> ready_;
 };

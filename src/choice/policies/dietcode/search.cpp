@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/policies/dietcode/kernel_cost.hpp"
 #include "src/choice/policies/shared/blocks.hpp"
 
 namespace dyn::choice {
@@ -15,6 +16,8 @@ namespace {
 
 constexpr int sampled_halves = 24;  ///< sizes up to 2^(this / 2)
 constexpr std::int64_t sampled_depth = 512;
+constexpr std::size_t most_first_multiple = 16;
+constexpr int most_random_octaves = 4;
 
 using Gene = DietCodeGene;
 
@@ -24,10 +27,11 @@ class Evolution {
             const DietCodeSearch& search)
       : space_(space), shapes_(shapes), search_(search), random_(search.seed) {}
 
-  std::vector<Gene> run() {
+  EvolvedGenes run(std::span<const Gene> first) {
     if (space_.tiles() == 0 || shapes_.empty()) return {};
     std::set<Gene> population;
     for (std::size_t tile = 0; tile < space_.tiles(); ++tile) add({tile, 1, 1, 1}, population);
+    for (const Gene& gene : first) add(gene, population);
     const auto size = static_cast<std::size_t>(search_.population);
     for (int tries = 0; population.size() < size && tries < search_.population * 16; ++tries)
       add(random_gene(), population);
@@ -39,7 +43,7 @@ class Evolution {
         add(mutated(below(2) == 0 ? a : crossed(a, b)), population);
       }
     }
-    return favourites(population);
+    return ranked(population);
   }
 
  private:
@@ -54,11 +58,13 @@ class Evolution {
     std::vector<double>& costs = costs_[gene];
     costs.reserve(shapes_.size());
     for (const ProductShape& shape : shapes_)
-      costs.push_back(dietcode_cost(space_.units(), *kernel, speed, shape));
+      costs.push_back(dietcode_cost(space_.units(), *kernel, speed, search_.penalty, shape));
   }
 
   Gene random_gene() {
-    const auto factor = [&] { return std::int64_t{1} + static_cast<std::int64_t>(below(16)); };
+    const auto factor = [&] {
+      return std::int64_t{1} + static_cast<std::int64_t>(below(most_first_multiple));
+    };
     return {below(space_.tiles()), factor(), factor(), factor() * factor()};
   }
 
@@ -100,6 +106,16 @@ class Evolution {
     const auto best = best_of_shapes(population);
     std::set<Gene> kept;
     for (const auto& [cost, gene] : best) kept.insert(gene);
+    for (const auto& [sum, gene] : by_fitness(population, best)) {
+      if (kept.size() >= static_cast<std::size_t>(search_.population)) break;
+      kept.insert(gene);
+    }
+    return {kept.begin(), kept.end()};
+  }
+
+  // Minus the sum of shares of each shape's best cost, ascending.
+  std::vector<std::pair<double, Gene>> by_fitness(
+      const std::set<Gene>& population, const std::vector<std::pair<double, Gene>>& best) const {
     std::vector<std::pair<double, Gene>> fitness;
     for (const Gene& gene : population) {
       const std::vector<double>& costs = costs_.at(gene);
@@ -108,23 +124,26 @@ class Evolution {
       fitness.emplace_back(-sum, gene);
     }
     std::ranges::sort(fitness);
-    for (const auto& [sum, gene] : fitness) {
-      if (kept.size() >= static_cast<std::size_t>(search_.population)) break;
-      kept.insert(gene);
-    }
-    return {kept.begin(), kept.end()};
+    return fitness;
   }
 
-  std::vector<Gene> favourites(const std::set<Gene>& population) const {
+  EvolvedGenes ranked(const std::set<Gene>& population) const {
+    const auto best = best_of_shapes(population);
     std::map<Gene, int> votes;
-    for (const auto& [cost, gene] : best_of_shapes(population)) ++votes[gene];
-    std::vector<std::pair<int, Gene>> ranked;
-    for (const auto& [gene, count] : votes) ranked.emplace_back(-count, gene);
-    std::ranges::sort(ranked);
-    std::vector<Gene> kept;
-    for (std::size_t i = 0; i < std::min(search_.kept, ranked.size()); ++i)
-      kept.push_back(ranked[i].second);
-    return kept;
+    for (const auto& [cost, gene] : best) ++votes[gene];
+    std::vector<std::pair<int, Gene>> order;
+    for (const auto& [gene, count] : votes) order.emplace_back(-count, gene);
+    std::ranges::sort(order);
+    EvolvedGenes result;
+    for (const auto& [count, gene] : order) {
+      if (result.genes.size() < search_.kept) result.genes.push_back(gene);
+    }
+    result.favourites = result.genes.size();
+    for (const auto& [sum, gene] : by_fitness(population, best)) {
+      if (result.genes.size() >= search_.kept) break;
+      if (!votes.contains(gene)) result.genes.push_back(gene);
+    }
+    return result;
   }
 
   const DietCodeSpace& space_;
@@ -144,6 +163,12 @@ class CpuSpace final : public DietCodeSpace {
   BlockKernel kernel_of(const Gene& gene) const {
     const auto& [rows, columns] = tiles_[gene.tile];
     return {rows, columns, gene.tiles_m * rows, gene.tiles_n * columns, gene.lines_k * line_floats};
+  }
+  Gene gene_of(const BlockKernel& kernel) const {
+    const auto tile = std::ranges::find(tiles_, std::pair(kernel.tile_rows, kernel.tile_columns)) -
+                      tiles_.begin();
+    return {static_cast<std::size_t>(tile), kernel.rows / kernel.tile_rows,
+            kernel.columns / kernel.tile_columns, kernel.depth / line_floats};
   }
   std::size_t tiles() const override { return tiles_.size(); }
   std::int64_t units() const override { return machine_.threads; }
@@ -183,35 +208,58 @@ bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel) {
              block_memory(machine).bytes;
 }
 
-double dietcode_cost(std::int64_t units, const MicroKernel& block, double speed,
+std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine, std::mt19937_64& random) {
+  // Small ones more often, as large blocks seldom fit.
+  const auto factor = [&] {
+    const std::uint64_t most = std::uint64_t{1} << (random() % (most_random_octaves + 1));
+    return std::int64_t{1} + static_cast<std::int64_t>(random() % most);
+  };
+  const TileSpeed& tile = machine.tiles[random() % machine.tiles.size()];
+  BlockKernel kernel{tile.rows, tile.columns, tile.rows * factor(), tile.columns * factor()};
+  kernel.depth = factor() * factor() * line_floats;
+  if (!in_dietcode_space(machine, kernel)) return std::nullopt;
+  return kernel;
+}
+
+double dietcode_cost(std::int64_t units, const MicroKernel& block, double speed, double penalty,
                      const ProductShape& shape) {
-  return speed * occupied_share(blocks_of(shape, block), units) * useful_share(shape, block);
+  return speed * occupancy_factor(penalty, shape, block, static_cast<int>(units)) *
+         useful_share(shape, block);
 }
 
-std::vector<DietCodeGene> evolved_genes(const DietCodeSpace& space,
-                                        const std::vector<ProductShape>& shapes,
-                                        const DietCodeSearch& search) {
-  return Evolution(space, shapes, search).run();
+double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double speed,
+                     double penalty, const ProductShape& shape) {
+  return dietcode_cost(machine.threads, {kernel.rows, kernel.columns, kernel.depth}, speed, penalty,
+                       shape);
 }
 
-std::vector<BlockKernel> evolved_kernels(const Machine& machine,
-                                         const std::vector<ProductShape>& shapes,
-                                         const KernelSpeed& speed, const DietCodeSearch& search) {
+EvolvedGenes evolved_genes(const DietCodeSpace& space, const std::vector<ProductShape>& shapes,
+                           const DietCodeSearch& search, std::span<const DietCodeGene> first) {
+  return Evolution(space, shapes, search).run(first);
+}
+
+EvolvedKernels evolved_kernels(const Machine& machine, const std::vector<ProductShape>& shapes,
+                               const KernelSpeed& speed, const DietCodeSearch& search,
+                               std::span<const BlockKernel> first) {
   const CpuSpace space(machine, speed);
-  std::vector<BlockKernel> kernels;
-  for (const Gene& gene : evolved_genes(space, shapes, search))
-    kernels.push_back(space.kernel_of(gene));
-  return kernels;
+  std::vector<Gene> genes;
+  for (const BlockKernel& kernel : first) genes.push_back(space.gene_of(kernel));
+  const EvolvedGenes found = evolved_genes(space, shapes, search, genes);
+  EvolvedKernels result{{}, found.favourites};
+  for (const Gene& gene : found.genes) result.kernels.push_back(space.kernel_of(gene));
+  return result;
 }
 
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine) {
+  const std::int64_t depth = dietcode_depth({});
   const KernelSpeed speed = [&](const BlockKernel& kernel) {
-    return static_cast<double>(kernel.rows * kernel.columns * dietcode_depth) /
-           predicted_seconds(machine, kernel, dietcode_depth, {}, 1);
+    return static_cast<double>(kernel.rows * kernel.columns * depth) /
+           predicted_seconds(machine, kernel, depth, {}, 1);
   };
+  const EvolvedKernels found = evolved_kernels(machine, sampled_shapes(), speed);
   std::vector<BlockPlan> plans;
-  for (const BlockKernel& kernel : evolved_kernels(machine, sampled_shapes(), speed))
-    plans.push_back({kernel, {dietcode_depth}, true});
+  for (std::size_t i = 0; i < found.favourites; ++i)
+    plans.push_back({found.kernels[i], {depth}, true});
   return plans;
 }
 

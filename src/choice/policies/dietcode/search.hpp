@@ -5,15 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <random>
+#include <span>
 #include <vector>
 
 #include "src/choice/policies/shared/block_kernel.hpp"
 #include "src/choice/policies/shared/micro_kernels.hpp"
 
 namespace dyn::choice {
-
-/// Elements of the reduction at which f_MK and f_OCC are taken.
-inline constexpr std::int64_t dietcode_depth = 512;
 
 /// f_MK (equation 3): multiply-adds of a micro-kernel in a second, in any unit.
 using KernelSpeed = std::function<double(const BlockKernel& kernel)>;
@@ -43,6 +42,7 @@ struct DietCodeSearch {
   int generations = 24;
   std::size_t kept = 40;
   std::uint64_t seed = 1;  ///< equal seeds give equal results
+  double penalty = 1;      ///< k of f_OCC
 };
 
 /// True for a block of the space (section 3.1): a register tile of the instruction set, whole
@@ -50,28 +50,44 @@ struct DietCodeSearch {
 /// shape constrains it.
 bool in_dietcode_space(const Machine& machine, const BlockKernel& kernel);
 
-/// Equation 3 for one shape on so many units: f_MK * f_OCC * f_pad, with k of f_OCC 1.
-double dietcode_cost(std::int64_t units, const MicroKernel& block, double speed,
+/// A kernel of the space, not too large along any axis; nullopt where the draw is none.
+std::optional<BlockKernel> random_dietcode_kernel(const Machine& machine, std::mt19937_64& random);
+
+/// Equation 3 for one shape on so many units: f_MK * f_OCC * f_pad.
+double dietcode_cost(std::int64_t units, const MicroKernel& block, double speed, double penalty,
                      const ProductShape& shape);
+/// The same on the machine's threads.
+double dietcode_cost(const Machine& machine, const BlockKernel& kernel, double speed,
+                     double penalty, const ProductShape& shape);
+
+struct EvolvedGenes {
+  std::vector<DietCodeGene> genes;
+  std::size_t favourites = 0;  ///< how many of the first are a shape's
+};
+
+struct EvolvedKernels {
+  std::vector<BlockKernel> kernels;
+  std::size_t favourites = 0;  ///< as of EvolvedGenes
+};
 
 /// The shapes of the search: M and N that are 2^(i / 2) up to 4096.
 std::vector<ProductShape> sampled_shapes();
 
 /// Evolutionary search, joint over all shapes: the fitness of a kernel is the sum over shapes of
 /// its cost as a share of the best one's that the search knows. Each generation keeps every shape's
-/// favourite and the fittest, and mutates and crosses them. Gives the favourites of the shapes at
-/// the end, those with most votes first, at most `kept`.
-std::vector<DietCodeGene> evolved_genes(const DietCodeSpace& space,
-                                        const std::vector<ProductShape>& shapes,
-                                        const DietCodeSearch& search = {});
+/// favourite and the fittest, and mutates and crosses them. Gives the last generation's favourites
+/// of shapes, those with most votes first, and after them the fittest others, at most `kept`.
+/// `first`, of the space: the first generation has them too.
+EvolvedGenes evolved_genes(const DietCodeSpace& space, const std::vector<ProductShape>& shapes,
+                           const DietCodeSearch& search = {},
+                           std::span<const DietCodeGene> first = {});
 /// The same on a CPU, with f_MK by `speed`.
-std::vector<BlockKernel> evolved_kernels(const Machine& machine,
-                                         const std::vector<ProductShape>& shapes,
-                                         const KernelSpeed& speed,
-                                         const DietCodeSearch& search = {});
+EvolvedKernels evolved_kernels(const Machine& machine, const std::vector<ProductShape>& shapes,
+                               const KernelSpeed& speed, const DietCodeSearch& search = {},
+                               std::span<const BlockKernel> first = {});
 
-/// The search over sampled_shapes(), with f_MK predicted from the machine's
-/// figures; each kernel with the depth at which f_MK and f_OCC are then measured, 512.
+/// The search over sampled_shapes(), with f_MK predicted from the machine's figures; each kernel
+/// with the depth at which f_MK and f_OCC are then measured (dietcode_depth()).
 std::vector<BlockPlan> dietcode_blocks(const Machine& machine);
 
 }  // namespace dyn::choice

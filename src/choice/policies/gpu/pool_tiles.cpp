@@ -6,6 +6,7 @@
 
 #include "src/choice/gpu/micro_kernels.hpp"
 #include "src/choice/gpu/wave.hpp"
+#include "src/choice/policies/dietcode/kernel_cost.hpp"
 #include "src/choice/policies/dietcode/search.hpp"
 #include "src/choice/policies/shared/best_together.hpp"
 #include "src/choice/policies/shared/blocks.hpp"
@@ -71,13 +72,15 @@ class GpuSpace final : public DietCodeSpace {
   double speed(const DietCodeGene& gene) const override {
     const GpuTile tile = tile_of(gene).value();
     const GpuWave wave =
-        gpu_wave(machine_, timed_form(tile, round_up(dietcode_depth, tile.block_k)), tile, 1);
-    return static_cast<double>(tile.block_m) * tile.block_n * dietcode_depth / wave.seconds();
+        gpu_wave(machine_, timed_form(tile, round_up(reduction_, tile.block_k)), tile, 1);
+    return static_cast<double>(tile.block_m) * tile.block_n * static_cast<double>(reduction_) /
+           wave.seconds();
   }
 
  private:
   const GpuMachine& machine_;
-  const int depth_;
+  const int depth_;  ///< of one step
+  const std::int64_t reduction_ = dietcode_depth({});
   const std::vector<GpuTile> warps_;
   mutable std::map<DietCodeGene, std::optional<GpuTile>> tiles_;
 };
@@ -120,8 +123,9 @@ std::vector<GpuTile> tscompiler_tiles(const GpuMachine& machine,
 std::vector<GpuTile> dietcode_tiles(const GpuMachine& machine, const GpuKind& kind) {
   const GpuSpace space(machine, kind);
   std::vector<GpuTile> tiles;
-  for (const DietCodeGene& gene : evolved_genes(space, sampled_shapes()))
-    tiles.push_back(space.tile_of(gene).value());
+  const EvolvedGenes found = evolved_genes(space, sampled_shapes());
+  for (std::size_t i = 0; i < found.favourites; ++i)
+    tiles.push_back(space.tile_of(found.genes[i]).value());
   return tiles;
 }
 

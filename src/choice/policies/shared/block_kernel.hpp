@@ -35,6 +35,13 @@ struct BlockPlan {
   bool operator==(const BlockPlan&) const = default;
 };
 
+/// What was timed of a block: seconds at each of its plan's depths; nothing where it has none.
+struct BlockSpeed {
+  BlockPlan plan;
+  std::vector<double> alone = {};     ///< one thread has a block, the others rest
+  std::vector<double> together = {};  ///< every thread has one, where the plan wants it
+};
+
 /// How the operands of blocks come: what a block moves into its scratch is part of its time.
 struct BlockOperands {
   rkernel::Factors factors;

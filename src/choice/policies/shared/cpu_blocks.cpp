@@ -27,7 +27,9 @@ std::vector<BlockPlan> cpu_blocks(rkernel::Policy policy, const Machine& machine
     case Policy::MikPolyWave:
     case Policy::MikPolyPipe: return mikpoly_blocks(machine);
     case Policy::TSCompiler: return macro_kernels(machine);
-    case Policy::DietCode: return dietcode_blocks(machine);
+    case Policy::DietCode:
+    case Policy::DietCodePadding:
+    case Policy::DietCodePartition: return dietcode_blocks(machine);
     case Policy::FTuner:
     case Policy::Vortex:
     case Policy::VortexFixedLowest:

@@ -46,6 +46,9 @@ class MicroKernels {
   virtual double vortex_block_seconds(std::size_t kernel, std::int64_t k) const = 0;
   /// No block of `k` elements of the reduction costs less than k times this. 0: no bound is known.
   virtual double vortex_least_rate(std::size_t) const { return 0; }
+  /// Seconds in which all units together copy so many bytes, read and written ones counted. 0: not
+  /// known.
+  virtual double copy_seconds(double) const { return 0; }
   /// Which strategy of layer 0 the kernel is made of; equal for equal ones.
   virtual std::size_t lowest_layer(std::size_t) const { return 0; }
 };

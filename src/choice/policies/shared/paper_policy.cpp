@@ -27,7 +27,9 @@ std::unique_ptr<const PaperPolicy> make_paper_policy(rkernel::Policy policy,
     case Policy::MikPolyPipe: return mikpoly(MikPolyTerms::Pipe);
     case Policy::FTuner: return make_ftuner(kernels, rules);
     case Policy::TSCompiler: return make_tscompiler(kernels);
-    case Policy::DietCode: return make_dietcode(kernels);
+    case Policy::DietCode: return make_dietcode(kernels, rules);
+    case Policy::DietCodePadding: return make_dietcode_padding(kernels, rules);
+    case Policy::DietCodePartition: return make_dietcode_partition(kernels, rules);
     case Policy::Dyn:
     case Policy::Vendor:
     case Policy::Oracle: break;

@@ -42,9 +42,12 @@ class PaperPolicy {
 /// the hardware schedules blocks; as many as patterns have, where software does.
 enum class Regions : std::uint8_t { Whole, Two, Any };
 
+/// What a policy may do, beside what its kernels say.
 struct PartitionRules {
   Regions regions = Regions::Two;
   std::int64_t panel = 1;  ///< borders between regions along n are multiples of it
+  /// DietCode: the shapes that its kernels were tuned for, which vote; none: fixed ones do.
+  std::vector<ProductShape> sampled = {};
 };
 
 /// The policy of a paper, or an ablation; nullptr for the others. `kernels` must outlive it.

@@ -1,21 +1,21 @@
 #include "src/choice/policies/shared/one_region.hpp"
 #include "src/choice/policies/shared/papers.hpp"
+#include "src/choice/policies/tscompiler/macro_kernels.hpp"
 
 namespace dyn::choice {
 namespace {
 
 /// TSCompiler, section 6: s* = argmin of T_s * ceil(blocks / blocks per wave). T_s is the latency
 /// of one wave, known before shapes are (wave_seconds); a wave is as many blocks as the machine can
-/// hold at once (blocks_per_wave), and a wave that is not full costs as much.
+/// hold at once (blocks_per_wave).
 class TSCompiler final : public OneRegionPolicy {
  public:
   explicit TSCompiler(const MicroKernels& kernels) : OneRegionPolicy(kernels, true) {}
 
  protected:
   double merit(std::size_t kernel, const ProductShape& shape) const override {
-    const std::int64_t waves =
-        ceil_div(blocks_of(shape, kernels()[kernel]), kernels().blocks_per_wave(kernel));
-    return -static_cast<double>(waves) * kernels().wave_seconds(kernel, shape.k);
+    return -wave_model_seconds(shape, kernels()[kernel], kernels().blocks_per_wave(kernel),
+                               kernels().wave_seconds(kernel, shape.k));
   }
 };
 

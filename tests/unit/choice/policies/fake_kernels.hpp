@@ -20,8 +20,9 @@ struct FakeKernel {
 
 class FakeKernels final : public choice::MicroKernels {
  public:
-  FakeKernels(int units, std::vector<FakeKernel> kernels)
-      : units_(units), kernels_(std::move(kernels)) {}
+  /// `bytes_per_second`: of copies; 0: they take no time.
+  FakeKernels(int units, std::vector<FakeKernel> kernels, double bytes_per_second = 0)
+      : units_(units), bytes_per_second_(bytes_per_second), kernels_(std::move(kernels)) {}
   std::size_t size() const override { return kernels_.size(); }
   choice::MicroKernel operator[](std::size_t kernel) const override {
     return kernels_.at(kernel).block;
@@ -49,8 +50,13 @@ class FakeKernels final : public choice::MicroKernels {
   }
   std::size_t lowest_layer(std::size_t kernel) const override { return kernels_.at(kernel).lowest; }
 
+  double copy_seconds(double bytes) const override {
+    return bytes_per_second_ > 0 ? bytes / bytes_per_second_ : 0;
+  }
+
  private:
   int units_;
+  double bytes_per_second_;
   std::vector<FakeKernel> kernels_;
 };
 
@@ -63,6 +69,9 @@ choice::ProductShape random_shape(std::mt19937_64& random, std::int64_t most);
 std::vector<choice::KernelProgram> all_programs(const choice::PaperPolicy& policy,
                                                 const choice::ProductShape& shape);
 
+/// Dispatched by a tree of votes.
+inline constexpr Policy dietcodes[] = {Policy::DietCode, Policy::DietCodePadding,
+                                       Policy::DietCodePartition};
 inline constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner,
                                     Policy::TSCompiler, Policy::DietCode};
 

@@ -35,7 +35,7 @@ std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa
                                .library = options.library,
                                .tuning = options.tuning};
   for (const rkernel::Policy policy : measured_policies(options.policy))
-    settings.speeds[policy] = made_up_speeds(machine, policy);
+    settings.figures.speeds[policy] = made_up_speeds(machine, policy);
   return std::make_shared<const ContractionContext>(isa, std::move(machine), all_loops(isa, store),
                                                     std::move(settings));
 }

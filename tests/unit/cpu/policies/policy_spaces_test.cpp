@@ -22,9 +22,10 @@ using rkernel::Policy;
 namespace {
 
 // Policy oracle's figures serve them all.
-constexpr Policy papers[] = {Policy::Vortex,     Policy::MikPoly,  Policy::FTuner,
-                             Policy::TSCompiler, Policy::DietCode, Policy::MikPolyWave,
-                             Policy::MikPolyPipe};
+constexpr Policy papers[] = {
+    Policy::Vortex,      Policy::MikPoly,         Policy::FTuner,
+    Policy::TSCompiler,  Policy::DietCode,        Policy::MikPolyWave,
+    Policy::MikPolyPipe, Policy::DietCodePadding, Policy::DietCodePartition};
 
 // Timed blocks as the machine's figures predict them.
 cpu::PolicySpeeds predicted_speeds(const Machine& machine) {
@@ -77,7 +78,7 @@ bool can_run(const Machine& machine, const ContractionShape& shape, const Choice
 
 TEST_CASE("8192 sizes of a product have a valid program under every policy") {
   const Machine machine = testing::round_machine();
-  const cpu::PaperPolicies policies(machine, predicted_speeds(machine));
+  const cpu::PaperPolicies policies(machine, {predicted_speeds(machine)});
   for (const Policy policy : papers) {
     CAPTURE(name_of(policy));
     int valid = 0;
@@ -97,7 +98,7 @@ TEST_CASE("programs of every policy are valid for operands of every form") {
   std::mt19937_64 random(seed);
   for (const int threads : {1, 2, 7}) {
     const Machine machine = testing::random_machine(random, threads);
-    const cpu::PaperPolicies policies(machine, predicted_speeds(machine));
+    const cpu::PaperPolicies policies(machine, {predicted_speeds(machine)});
     for (int i = 0; i < 40; ++i) {
       ContractionShape shape = testing::random_contraction(random, machine);
       if (shape.lanes == rkernel::LaneAxis::K) shape.lanes = rkernel::LaneAxis::N;
@@ -146,4 +147,55 @@ TEST_CASE("vortex's bounds change no choice among its thousands of blocks") {
       CHECK(policy->choose(shape).regions.front().kernel == best);
     }
   }
+}
+
+TEST_CASE("a policy whose blocks were not timed at load times them when it is asked, if it may") {
+  const Machine machine = testing::round_machine();
+  const ContractionShape shape{.batch = 1, .m = 40, .n = 96, .k = 100};
+  const cpu::PaperPolicies without(machine, {});
+  CHECK_FALSE(without.choose(Policy::VortexEmpirical, shape));
+  CHECK_FALSE(without.choose(Policy::DietCode, shape));
+  CHECK(without.choose(Policy::Vortex, shape));
+  std::vector<Policy> asked;
+  cpu::PolicyFigures figures;
+  figures.measure = [&](Policy policy) {
+    asked.push_back(policy);
+    std::vector<choice::BlockSpeed> speeds;
+    for (const choice::BlockPlan& plan : choice::cpu_blocks(policy, machine)) {
+      choice::BlockSpeed speed{plan};
+      for (const std::int64_t depth : plan.depths)
+        speed.alone.push_back(choice::predicted_seconds(machine, plan.block, depth, {}, 1));
+      if (plan.together) speed.together = speed.alone;
+      speeds.push_back(std::move(speed));
+    }
+    return speeds;
+  };
+  const cpu::PaperPolicies with(machine, std::move(figures));
+  CHECK(with.choose(Policy::Vortex, shape));  // its layer 0 is among the machine's figures
+  CHECK(asked.empty());
+  const auto chosen = with.choose(Policy::VortexEmpirical, shape);
+  REQUIRE(chosen);
+  CHECK(is_cover(shape, chosen->choice.program));
+  with.choose(Policy::VortexEmpirical, shape);
+  CHECK(with.choose(Policy::DietCodePartition, shape));
+  CHECK(asked == std::vector{Policy::VortexEmpirical, Policy::DietCode});
+}
+
+TEST_CASE(
+    "dietcode's alternatives and votes take a tuner's blocks, and the shapes that it sampled") {
+  const Machine machine = testing::round_machine();
+  cpu::PolicyFigures figures;
+  // The narrow block is the faster one, and pads much less of thin outputs.
+  figures.speeds[Policy::DietCode] = {{{{8, 32, 8, 32, 64}, {512}, true}, {1e-6}, {1e-6}},
+                                      {{{8, 32, 64, 128, 64}, {512}, true}, {40e-6}, {40e-6}}};
+  figures.sampled[Policy::DietCode] = {{1, 8, 32, 512}, {1, 4096, 4096, 512}};
+  const cpu::PaperPolicies policies(machine, std::move(figures));
+  for (const Policy policy :
+       {Policy::DietCode, Policy::DietCodePadding, Policy::DietCodePartition}) {
+    CHECK(policies.is_tuned(policy));
+    const auto chosen = policies.choose(policy, {.batch = 1, .m = 8, .n = 32, .k = 512});
+    REQUIRE(chosen);
+    CHECK(chosen->choice.program.regions.front().strategy.block_m == 8);
+  }
+  CHECK_FALSE(policies.is_tuned(Policy::TSCompiler));
 }

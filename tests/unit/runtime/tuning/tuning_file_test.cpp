@@ -26,6 +26,16 @@ TuningFile example() {
   return file;
 }
 
+TunedKernelPool example_pool() {
+  TunedKernelPool pool{rkernel::Policy::TSCompiler, 3, 5, {{1, 2, 3, 4}, {8, 7, 6, 5}}};
+  pool.measured = {{{{1, 32, 4, 64, 0}, {64}, true}, {1e-6}, {2e-6}},
+                   {{{2, 32, 8, 64, 16}, {64, 128}, true}, {1.0 / 3, 1}, {2, 3}}};
+  pool.kept = {1};
+  pool.of_limit = 0.7;
+  pool.spent_seconds = 2.5;
+  return pool;
+}
+
 std::string without(std::string text, const std::string& part, const std::string& instead) {
   const std::size_t at = text.find(part);
   REQUIRE(at != std::string::npos);
@@ -68,6 +78,65 @@ TEST_CASE("tuning file: what is written is read") {
   CHECK(tuning->programs[0].threads == 1);
   CHECK(tuning->programs[0].seconds == 0.5e-6);
   CHECK(load_tuning("") == nullptr);
+}
+
+TEST_CASE("tuning file: micro-kernels are written and read, and those that were kept are loaded") {
+  TuningFile file = example();
+  file.problems.clear();
+  file.pools = {example_pool()};
+  const std::string text = to_json(file);
+  const TuningFile read = tuning_file_from(text, "name");
+  CHECK(to_json(read) == text);
+  REQUIRE(read.pools.size() == 1);
+  const TunedKernelPool& pool = read.pools[0];
+  CHECK(pool.policy == rkernel::Policy::TSCompiler);
+  CHECK(pool.threads == 3);
+  CHECK(pool.seed == 5);
+  CHECK(pool.shapes[1].k == 5);
+  REQUIRE(pool.measured.size() == 2);
+  CHECK(pool.measured[1].plan == example_pool().measured[1].plan);
+  CHECK(pool.measured[1].alone == example_pool().measured[1].alone);
+  CHECK(pool.kept == std::vector<std::size_t>{1});
+  CHECK(pool.of_limit == 0.7);
+  CHECK(pool.spent_seconds == 2.5);
+
+  const runtime::testing::WrittenTuning written(text);
+  const auto tuning = load_tuning(written.path());
+  CHECK(tuning->programs.empty());
+  CHECK_FALSE(tuning->has_problems);
+  REQUIRE(tuning->pools.size() == 1);
+  CHECK(tuning->pools[0].policy == rkernel::Policy::TSCompiler);
+  CHECK(tuning->pools[0].threads == 3);
+  CHECK(tuning->pools[0].shapes == "[[1,2,3,4],[8,7,6,5]]");
+  CHECK(tuning->pools[0].kernels.find("[2,32,8,64,16]") != std::string::npos);
+  CHECK(tuning->pools[0].kernels.find("[1,32,4,64,0]") == std::string::npos);
+
+  const auto refused = [](const std::string& broken, const char* part) {
+    CHECK_THROWS_WITH_AS(tuning_file_from(broken, "file.json"), doctest::Contains(part), Error);
+  };
+  refused(without(text, "\"tscompiler\"", "\"abacus\""), "there is no policy 'abacus'");
+  refused(without(text, "\"kept\":[1]", "\"kept\":[2]"), "micro-kernel 2 is not among 2");
+  refused(without(text, "\"alone\"", "\"lonely\""), "alone");
+}
+
+TEST_CASE("tuning file: a policy for which it has nothing is refused, with what it has") {
+  using rkernel::Policy;
+  rkernel::Tuning tuning{"file.json", "", "", {}, false, {{Policy::DietCode, 2, "", ""}}};
+  for (const Policy policy :
+       {Policy::DietCode, Policy::DietCodePadding, Policy::DietCodePartition, Policy::Oracle})
+    CHECK_NOTHROW(require_content(tuning, policy, 2));
+  CHECK_THROWS_WITH_AS(require_content(tuning, Policy::DietCodePadding, 1),
+                       doctest::Contains("has nothing for policy 'dietcode-padding' on 1 threads, "
+                                         "but micro-kernels for 'dietcode' on 2 threads; dynrun "
+                                         "tune --policy dietcode --threads 1 makes it"),
+                       Error);
+  CHECK_THROWS_WITH_AS(require_content(tuning, Policy::Dyn, 2),
+                       doctest::Contains("has nothing for policy 'dyn'"), Error);
+  CHECK_THROWS_WITH_AS(require_content(tuning, Policy::TSCompiler, 2),
+                       doctest::Contains("--policy tscompiler"), Error);
+  tuning.has_problems = true;
+  CHECK_NOTHROW(require_content(tuning, Policy::Dyn, 2));
+  CHECK_THROWS_AS(require_content(tuning, Policy::TSCompiler, 2), Error);
 }
 
 TEST_CASE("tuning file: broken ones are refused, with what is wrong") {

@@ -1,0 +1,200 @@
+#include "src/cli/tune/tune_pools.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dyn/error.hpp"
+#include "src/base/clock.hpp"
+#include "src/choice/calibration/json.hpp"
+#include "src/cli/input/session.hpp"
+#include "src/cli/report/table.hpp"
+#include "src/cli/report/units.hpp"
+#include "src/cli/tune/pool_search.hpp"
+#include "src/cli/tune/stop_signals.hpp"
+#include "src/cli/tune/tuned_file.hpp"
+#include "src/cli/tune/tuned_work.hpp"
+#include "src/runtime/system/cache_dir.hpp"
+#include "src/tune/search.hpp"
+#include "targets/cpu/tuning/block_bench.hpp"
+
+namespace dyn::cli {
+namespace {
+
+using runtime::TunedKernelPool;
+using runtime::TuningFile;
+using Shapes = std::vector<choice::ProductShape>;
+
+constexpr double seconds_between_pool_writes = 5;
+
+bool are_equal(const choice::ProductShape& a, const choice::ProductShape& b) {
+  return a.batch == b.batch && a.m == b.m && a.n == b.n && a.k == b.k;
+}
+
+/// The sizes of all problems asked for, each once, for each number of threads.
+std::map<int, Shapes> shapes_of(const Arguments& arguments) {
+  std::map<int, Shapes> all;
+  const auto visit = [&](const TunedWork& work) {
+    const std::string sizes = sizes_of(*work.kernel, work.request);
+    if (sizes.empty()) return true;
+    const auto shape = nlohmann::json::parse(sizes).get<choice::ContractionShape>();
+    const choice::ProductShape product{shape.batch, shape.m, shape.n, shape.k};
+    Shapes& known = all[work.request.threads];
+    const bool is_known = std::ranges::any_of(
+        known, [&](const choice::ProductShape& other) { return are_equal(other, product); });
+    if (!is_known) known.push_back(product);
+    return StopSignals::caught() == 0;
+  };
+  if (arguments.model.empty())
+    for_each_op(arguments, true, visit);
+  else
+    for_each_group(arguments, true, [](const std::string&) {}, visit);
+  return all;
+}
+
+/// The file of one command.
+class PoolTuner {
+ public:
+  explicit PoolTuner(const Arguments& arguments)
+      : arguments_(arguments),
+        path_(arguments.output),
+        policy_(pool_policy(arguments.tune.policy)),
+        former_(former_tuning(path_)) {
+    settings_.budget = parse_budget(arguments.tune.budget);
+    settings_.stops = [] { return StopSignals::caught() != 0; };
+    if (former_) file_ = *former_;
+    if (!former_ || former_->problems.empty()) {
+      file_.method = tune::all_methods().front().name;
+      file_.seed = arguments.options.seed;
+      file_.times = "measured";
+    }
+    file_.version = runtime::tuning_version();
+  }
+
+  void run() {
+    const std::map<int, Shapes> all = shapes_of(arguments_);
+    if (all.empty())
+      throw Error(ErrorKind::user,
+                  fmt::format("there is nothing to tune: none of the problems is computed in "
+                              "blocks that policy '{}' could choose",
+                              name_of(policy_)));
+    for (const auto& [threads, shapes] : all) {
+      if (StopSignals::caught() != 0) break;
+      tune(threads, shapes);
+    }
+  }
+
+  void report() const {
+    std::vector<Row> rows;
+    for (const TunedKernelPool& pool : tuned_) rows.push_back(row_of(pool));
+    fmt::print("{}", to_text(rows, arguments_.format));
+    if (StopSignals::caught() != 0)
+      fmt::print(stderr, "stopped by a signal; the same command goes on from '{}'\n", path_);
+  }
+
+ private:
+  void tune(int threads, const Shapes& shapes) {
+    const cpu::BlockBench bench(arguments_.options.isa, threads,
+                                runtime::resolve_cache_dir(arguments_.options.cache_dir));
+    file_.target = bench.target_name();
+    file_.machine = bench.machine().name;
+    if (former_) require_same_place(path_, *former_, file_);
+    written_ = Clock::now();
+    settings_.progress = [&] { show(); };
+    PoolSearch search(settings_, bench.machine(), begun(threads, shapes),
+                      [&](const choice::BlockPlan& plan) {
+                        return bench.measure(plan, arguments_.tune.slice_ms / ms);
+                      });
+    search_ = &search;
+    search.run();
+    search_ = nullptr;
+    show_progress("");
+    tuned_.push_back(search.pool());
+    put(file_, search.pool());
+    write_tuning(path_, file_);
+  }
+
+  /// What a former command left, or nothing yet.
+  TunedKernelPool begun(int threads, const Shapes& shapes) const {
+    TunedKernelPool pool{policy_, threads, arguments_.options.seed, shapes};
+    const auto found = std::ranges::find_if(
+        file_.pools, [&](const TunedKernelPool& other) { return is_same(other, pool); });
+    if (found == file_.pools.end()) return pool;
+    require_equal(path_, "seed", std::to_string(found->seed), std::to_string(pool.seed));
+    if (!std::ranges::equal(found->shapes, shapes, are_equal))
+      throw Error(ErrorKind::user,
+                  fmt::format("'{}' cannot be resumed: its micro-kernels of policy '{}' on {} "
+                              "threads are for other sizes; give another --output, or remove the "
+                              "file",
+                              path_, name_of(policy_), threads));
+    return *found;
+  }
+
+  static bool is_same(const TunedKernelPool& a, const TunedKernelPool& b) {
+    return a.policy == b.policy && a.threads == b.threads;
+  }
+
+  static void put(TuningFile& file, const TunedKernelPool& pool) {
+    const auto found = std::ranges::find_if(
+        file.pools, [&](const TunedKernelPool& other) { return is_same(other, pool); });
+    if (found != file.pools.end())
+      *found = pool;
+    else
+      file.pools.push_back(pool);
+  }
+
+  void show() {
+    const TunedKernelPool& pool = search_->pool();
+    show_progress(fmt::format("{}, threads {}: {} micro-kernels in {:.0f} s", name_of(policy_),
+                              pool.threads, pool.measured.size(), pool.spent_seconds));
+    if (seconds_since(written_) < seconds_between_pool_writes) return;
+    search_->keep_best();
+    TuningFile so_far = file_;
+    put(so_far, pool);
+    write_tuning(path_, so_far);
+    written_ = Clock::now();
+  }
+
+  static Row row_of(const TunedKernelPool& pool) {
+    return {{"policy", std::string(name_of(pool.policy))},
+            {"threads", std::int64_t{pool.threads}},
+            {"problems", static_cast<std::int64_t>(pool.shapes.size())},
+            {"tried", static_cast<std::int64_t>(pool.measured.size())},
+            {"seconds", pool.spent_seconds},
+            {"kept", static_cast<std::int64_t>(pool.kept.size())},
+            {"of_limit", pool.of_limit}};
+  }
+
+  const Arguments& arguments_;
+  std::string path_;
+  rkernel::Policy policy_;
+  PoolSettings settings_;
+  TuningFile file_;
+  std::optional<TuningFile> former_;
+  std::vector<TunedKernelPool> tuned_;
+  PoolSearch* search_ = nullptr;
+  Clock::time_point written_ = Clock::now();
+};
+
+}  // namespace
+
+void tune_pools(const Arguments& arguments) {
+  pool_policy(arguments.tune.policy);
+  if (arguments.options.device != Options().device)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("--policy {} --device {}: micro-kernels are searched on device '{}' "
+                            "alone, where they can be measured",
+                            arguments.tune.policy, arguments.options.device, Options().device));
+  if (!arguments.tune.method.empty())
+    throw Error(ErrorKind::user,
+                fmt::format("--method is for policy dyn; policy '{}' is searched as its paper does",
+                            arguments.tune.policy));
+  PoolTuner tuner(arguments);
+  tuner.run();
+  tuner.report();
+}
+
+}  // namespace dyn::cli
