@@ -1,7 +1,5 @@
 #include "targets/ptx/contraction/team_of_threads.hpp"
 
-#include <llvm/IR/Instructions.h>
-
 #include <string_view>
 #include <vector>
 
