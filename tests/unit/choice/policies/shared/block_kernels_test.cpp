@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "src/choice/policies/shared/block_kernels.hpp"
 #include "tests/support/round_machine.hpp"
@@ -10,6 +11,20 @@
 
 using dyn::choice::BlockKernel;
 using dyn::choice::Machine;
+
+namespace {
+
+/// A tile of one row takes much less time than any higher one.
+bool padding_costs(const Machine& machine) {
+  double one = std::numeric_limits<double>::infinity(), more = one;
+  for (const dyn::choice::TileSpeed& tile : machine.tiles) {
+    double& least = tile.rows == 1 ? one : more;
+    least = std::min(least, tile.seconds_per_k);
+  }
+  return one < 0.7 * more;
+}
+
+}  // namespace
 
 TEST_CASE("block kernels are few, distinct, made of the machine's tiles, and always the same") {
   std::mt19937_64 random(dyn::testing::test_seed(20261127));
@@ -29,7 +44,8 @@ TEST_CASE("block kernels are few, distinct, made of the machine's tiles, and alw
             blocks.end());
     }
     CHECK(block_kernels(machine) == blocks);
-    // Few rows have blocks of their own: nothing is padded for them.
-    CHECK(std::ranges::any_of(blocks, [](const BlockKernel& block) { return block.rows == 1; }));
+    // Few rows have blocks of their own where padding costs: nothing is padded for them.
+    if (padding_costs(machine))
+      CHECK(std::ranges::any_of(blocks, [](const BlockKernel& block) { return block.rows == 1; }));
   }
 }
