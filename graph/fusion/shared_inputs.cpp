@@ -24,6 +24,8 @@ class Search {
     for (const auto& [id, coords] : group_.members()) {
       const Node& node = graph_.node(id);
       for (std::size_t input = 0; input < node.inputs.size(); ++input) {
+        // Elements at computed places are not those of the space.
+        if (reads_memory(group_.module(), node, input)) continue;
         const ValueId root = graph_.root(node.inputs[input]);
         if (comes_from_memory(root) && !graph_.in_state(node.inputs[input]) &&
             group_.matches_extents(graph_.dims(root)) && reads_whole(id, static_cast<int>(input)))

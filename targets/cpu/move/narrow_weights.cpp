@@ -139,7 +139,7 @@ void narrow_weights(std::vector<Problem>& problems, const rkernel::Factors& weig
     }
     if (!problem.contraction) continue;
     const Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
-    if (b.dtype == DType::i8 && !b.coding) multiply_by_scales(problem);
+    if (b.form == Form::Packed && b.dtype == DType::i8 && !b.coding) multiply_by_scales(problem);
   }
 }
 
