@@ -146,6 +146,22 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE(
+      "rows that no cache holds are computed block by block, with the bits of those in memory") {
+    Random random("computed blocks");
+    for_each_isa(1, [&](const codegen::Isa& isa) {
+      const std::int64_t k = 5003, n = 128;
+      const ComputedFactor& item = factor_cases[0];
+      const std::string text = factor_text(item, k, n, {});
+      const Graph fused = Graph::from_text(text, one_order(isa.name)),
+                  stored = Graph::from_text(factor_text(item, k, n, {.stored = true}),
+                                            one_order(isa.name));
+      const std::vector<Tensor> inputs =
+          Subject(text, isa.name).make_inputs({{"M", 200}, {"B", 1}}, {}, random);
+      CHECK(same_bits(first_output(fused, inputs), first_output(stored, inputs)));
+    });
+  }
+
+  TEST_CASE(
       "right factors that are computed where they are packed have the bits of those in memory") {
     Random random("computed right factors");
     for_each_isa(1, [&](const codegen::Isa& isa) {

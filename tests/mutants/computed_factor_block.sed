@@ -1,5 +1,5 @@
 # Each block of K computes the elements of the first one.
 # file: targets/cpu/contraction/copies.cpp
 # target: test_kernels
-# test: factors that are computed where they are moved have the bits of those in memory
+# test: rows that no cache holds are computed block by block*
 s/{ticket\.rows\.rows\.start, ticket\.rows\.rows\.size, block\.start, block\.size,/{ticket.rows.rows.start, ticket.rows.rows.size, code.number(0), block.size,/
