@@ -122,13 +122,15 @@ bool parts_lie_in_place(const Grower& group, Candidate& candidate) {
          !views_in_concat(graph, node, whole).empty();
 }
 
-bool feeds_factor(const Grower& group, const Candidate& candidate) {
-  return !candidate.reads_member && class_of(group, candidate) == OpClass::Elementwise &&
-         factor_fed_by(group, candidate.node).has_value();
+/// The factor of the matmul that the candidate would compute.
+std::optional<int> fed_factor(const Grower& group, const Candidate& candidate) {
+  if (candidate.reads_member || class_of(group, candidate) != OpClass::Elementwise)
+    return std::nullopt;
+  return factor_fed_by(group, candidate.node);
 }
 
 bool read_from_memory(const Grower& group, Candidate& candidate) {
-  if (candidate.reads_member || feeds_factor(group, candidate)) return false;
+  if (candidate.reads_member || fed_factor(group, candidate)) return false;
   for (const Edge& edge : readers_of(group, candidate)) {
     const Node& reader = group.graph().node(edge.node);
     if (!reads_memory(group.module(), reader, static_cast<std::size_t>(edge.input)) ||
@@ -275,19 +277,18 @@ bool read_too_early(const Grower& group, Candidate& candidate) {
 /// Other passes over what it reads compute it for less, or all of its elements for each block of
 /// results cost more than one pass of its own.
 bool prologue_costs(const Grower& group, Candidate& candidate) {
-  return feeds_factor(group, candidate) &&
-         !prologue_pays(group, *factor_fed_by(group, candidate.node), candidate.node);
+  const std::optional<int> factor = fed_factor(group, candidate);
+  return factor && !prologue_pays(group, *factor, candidate.node);
 }
 
 bool passed_over(const Grower& group, Candidate& candidate) {
-  return feeds_factor(group, candidate) && another_passes_over(group, candidate.node);
+  return fed_factor(group, candidate) && another_passes_over(group, candidate.node);
 }
 
 bool across_moves(const Grower& group, Candidate& candidate) {
-  if (!feeds_factor(group, candidate)) return false;
-  const int factor = *factor_fed_by(group, candidate.node);
-  return !is_place_of_factor(group, factor, candidate.place) ||
-         reads_across(group, factor, candidate.node, candidate.place);
+  const std::optional<int> factor = fed_factor(group, candidate);
+  return factor && (!is_place_of_factor(group, *factor, candidate.place) ||
+                    reads_across(group, *factor, candidate.node, candidate.place));
 }
 
 bool not_whole(const Grower& group, Candidate& candidate) {
@@ -298,7 +299,7 @@ bool not_whole(const Grower& group, Candidate& candidate) {
 }
 
 bool repeats_work(const Grower& group, Candidate& candidate) {
-  return !candidate.reads_member && !feeds_factor(group, candidate) &&
+  return !candidate.reads_member && !fed_factor(group, candidate) &&
          (group.kind() == Backbone::Matmul || group.graph().expensive(candidate.node)) &&
          !group.spans(candidate.place, dims_of(group, candidate));
 }
