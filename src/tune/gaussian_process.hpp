@@ -32,7 +32,7 @@ class GaussianProcess {
   };
   Belief at(const Point& point, double mean) const;
 
-  /// Of each parameter, in shares of its range: values so far apart tell little of each other.
+  /// One for each parameter, in shares of its range: values so far apart tell little of each other.
   const std::vector<double>& lengths() const noexcept { return lengths_; }
 
  private:

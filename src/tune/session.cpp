@@ -9,7 +9,7 @@ namespace dyn::tune {
 
 Session::Session(const Space& space, std::unique_ptr<Search> search, std::vector<Trial> known)
     : space_(space), search_(std::move(search)), known_(std::move(known)) {
-  // What was evaluated before is answered at once.
+  // Points that were evaluated before are answered at once.
   while (trials_.size() < known_.size() && has_batch()) {
     const Trial& next = known_[trials_.size()];
     if (next.values != batch_[answers_.size()]) break;

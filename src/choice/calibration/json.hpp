@@ -17,7 +17,7 @@ void from_json(const nlohmann::json& json, Machine& machine);
 void to_json(nlohmann::json& json, const TileSpeed& tile);
 void from_json(const nlohmann::json& json, TileSpeed& tile);
 
-/// What was timed of a block: `{"block": [tile_rows, tile_columns, rows, columns, depth], "depths":
+/// The times of a block: `{"block": [tile_rows, tile_columns, rows, columns, depth], "depths":
 /// [...], "alone": [...], "together": [...]}`.
 void to_json(nlohmann::json& json, const BlockSpeed& speed);
 void from_json(const nlohmann::json& json, BlockSpeed& speed);

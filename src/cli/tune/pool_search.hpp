@@ -29,7 +29,7 @@ class PoolSearch {
 
   /// Goes on until the budget is spent, nothing is left, or it stops; keeps the best.
   void run();
-  /// What was measured so far, and the best of it as of the last keep_best().
+  /// All that was measured so far, and the best of it as of the last keep_best().
   const runtime::TunedKernelPool& pool() const noexcept { return pool_; }
   void keep_best();
 

@@ -117,7 +117,7 @@ class PoolTuner {
     write_tuning(path_, file_);
   }
 
-  /// What a former command left, or nothing yet.
+  /// The pool that a former command left, or an empty one.
   TunedKernelPool begun(int threads, const Shapes& shapes) const {
     TunedKernelPool pool{policy_, threads, arguments_.options.seed, shapes};
     const auto found = std::ranges::find_if(

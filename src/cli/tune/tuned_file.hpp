@@ -8,8 +8,8 @@
 
 namespace dyn::cli {
 
-/// What the file has; nullopt where it is not there. Throws Error(device) where it could not be
-/// written: before the work, not after it.
+/// The content of the file; nullopt where it is not there. Throws Error(device) where it could not
+/// be written: before the work, not after it.
 std::optional<runtime::TuningFile> former_tuning(const std::string& path);
 
 /// Throws Error(user) where the file was made with something else than is asked for now.

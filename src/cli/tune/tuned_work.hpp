@@ -23,8 +23,8 @@ struct TunedWork {
 /// Visits problems until `visit` returns false.
 using VisitWork = std::function<bool(const TunedWork&)>;
 
-/// What dyn's choice is made from, as JSON: two problems with the same are alike. Empty where there
-/// is nothing to choose.
+/// The sizes that dyn's choice is made from, as JSON: two problems with the same are alike. Empty
+/// where there is nothing to choose.
 std::string sizes_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request);
 
 /// True where the words name one model, not suites or types.

@@ -1,5 +1,5 @@
 #pragma once
-// What DietCode's learned model sees of a micro-kernel.
+// The features of a micro-kernel that DietCode's learned model sees.
 
 #include <vector>
 

@@ -61,7 +61,7 @@ double mean_of(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// What a pool takes for each shape; infinite without kernels.
+/// The time of a pool for each shape; infinite without kernels.
 class Pool {
  public:
   explicit Pool(std::size_t shapes) : best_(shapes, std::numeric_limits<double>::infinity()) {}

@@ -21,7 +21,7 @@ struct PoolProblem {
 /// The most micro-kernels that a pool keeps, as many as a policy has without a tuner.
 inline constexpr std::size_t most_pool_kernels = 40;
 
-/// What was measured of micro-kernels, each once, in the order in which a search asked for them. A
+/// The measurements of micro-kernels, each once, in the order in which a search asked for them. A
 /// search that is given the ledger of a former one asks the same and is answered at once, so that
 /// it goes on where that one stopped. Not thread-safe.
 class KernelLedger {
@@ -33,7 +33,7 @@ class KernelLedger {
 
   /// Measures what is not known. nullopt: it was told to stop, and so is the search.
   std::optional<choice::BlockSpeed> speed_of(const choice::BlockPlan& plan);
-  /// Whether this search, not a former one, has asked for a block.
+  /// True where this search, not a former one, has asked for a block.
   bool has_asked(const choice::BlockKernel& block) const;
   const std::vector<choice::BlockSpeed>& measured() const noexcept { return measured_; }
 

@@ -117,8 +117,8 @@ class GpuContractionKernel final : public ContractionKernel {
         policies_(machine, manifest_.tiles(), manifest_.pairs(), tiles_,
                   shared.spaces ? shared.spaces : own_spaces(machine, manifest_.tiles()),
                   [this](const GpuTile& tile) { return tile_for(tile, *problem_, machine_); }) {
-    const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
-        *problem_->contraction;
+    const rkernel::Contraction& contraction = *problem_->contraction;
+    const int a = contraction.a, b = contraction.b, m = contraction.m, n = contraction.n;
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs)
       epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit,
@@ -300,8 +300,8 @@ class GpuContractionKernel final : public ContractionKernel {
 
   // B is one matrix for all batches.
   bool b_shared() const {
-    const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
-        *problem_->contraction;
+    const rkernel::Contraction& contraction = *problem_->contraction;
+    const int b = contraction.b, n = contraction.n, k = contraction.k;
     const Operand& operand = problem_->operands[static_cast<std::size_t>(b)];
     for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
       if (axis != n && axis != k && slots_.stride(b, axis) != codegen::SlotTable::none)
@@ -311,8 +311,8 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   GpuContraction sizes_of(std::span<const std::int64_t> ints) const {
-    const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
-        *problem_->contraction;
+    const rkernel::Contraction& contraction = *problem_->contraction;
+    const int b = contraction.b, m = contraction.m, n = contraction.n, k = contraction.k;
     GpuContraction shape;
     for (int axis = 0; axis < static_cast<int>(problem_->axes.size()); ++axis) {
       if (axis != m && axis != n && axis != k) shape.batch *= extent(ints, axis);

@@ -34,8 +34,9 @@ int tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
 
 rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile,
                                   const choice::GpuMachine& machine) {
-  const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
-      *problem.contraction;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const int a = contraction.a, b = contraction.b, m = contraction.m, n = contraction.n,
+            k = contraction.k;
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;
   const int depth = instruction_k(tile);
@@ -89,8 +90,8 @@ rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile
 }
 
 GpuTile tile_of(const rkernel::RKernel& kernel) {
-  const auto& [a, b, m, n, k, group, zero, elements, a_value, b_value, others] =
-      *kernel.problem->contraction;
+  const rkernel::Contraction& contraction = *kernel.problem->contraction;
+  const int m = contraction.m, n = contraction.n, k = contraction.k;
   const rkernel::Move& move = kernel.layers.at(shared_layer).moves.at(0);
   GpuTile tile;
   tile.engine =

@@ -1,4 +1,4 @@
-// What DietCode compares its local padding with (section 4.1).
+// The alternatives that DietCode compares its local padding with (section 4.1).
 
 #include <algorithm>
 #include <optional>

@@ -19,7 +19,7 @@ std::int64_t dietcode_depth(std::span<const ProductShape> sampled);
 /// places of its waves.
 double occupancy_factor(double k, const ProductShape& shape, const MicroKernel& block, int units);
 
-/// What one block alone on one of several units says of k: it has occ = 1 / units, and this share
+/// One block alone on one of several units tells of k: it has occ = 1 / units, and this share
 /// of the throughput of a machine whose units all have one.
 struct IdleUnits {
   int units = 1;

@@ -35,7 +35,7 @@ struct BlockPlan {
   bool operator==(const BlockPlan&) const = default;
 };
 
-/// What was timed of a block: seconds at each of its plan's depths; nothing where it has none.
+/// The times of a block: seconds at each of its plan's depths; nothing where it has none.
 struct BlockSpeed {
   BlockPlan plan;
   std::vector<double> alone = {};     ///< one thread has a block, the others rest

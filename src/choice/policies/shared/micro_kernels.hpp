@@ -26,7 +26,7 @@ class MicroKernels {
   virtual std::size_t size() const = 0;
   virtual MicroKernel operator[](std::size_t kernel) const = 0;
 
-  /// Whether one program may have both.
+  /// True where one program may have both.
   virtual bool together(std::size_t, std::size_t) const { return true; }
 
   /// Parallel units: threads, multiprocessors.

@@ -42,7 +42,7 @@ class PaperPolicy {
 /// the hardware schedules blocks; as many as patterns have, where software does.
 enum class Regions : std::uint8_t { Whole, Two, Any };
 
-/// What a policy may do, beside what its kernels say.
+/// The cuts that a policy may make, beside what its kernels say.
 struct PartitionRules {
   Regions regions = Regions::Two;
   std::int64_t panel = 1;  ///< borders between regions along n are multiples of it
