@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "dyn/error.hpp"
+#include "src/choice/calibration/calibration.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -38,6 +39,14 @@ std::size_t best_gap(std::span<const Extent> taken, std::size_t bytes) {
 }
 
 }  // namespace
+
+std::size_t scratch_stride(std::size_t bytes) {
+  if (bytes == 0) return 0;
+  const choice::Calibration& fitted = choice::default_calibration();
+  const std::int64_t asked = std::max(
+      {fitted.prefetch_bytes, fitted.prefetch_bytes_of_tall_tiles, fitted.prefetch_bytes_of_codes});
+  return aligned(bytes + static_cast<std::size_t>(asked), arena_alignment);
+}
 
 ArenaLayout::ArenaLayout(std::span<const Lifetime> lifetimes, std::size_t alignment)
     : meets_(lifetimes.size()), alignment_(alignment) {

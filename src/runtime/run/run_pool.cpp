@@ -24,7 +24,7 @@ void Run::take_room(const PlanPtr& plan, const Wiring& wiring) {
 void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   plan_.reset();
   arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
-  scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  scratch_stride_ = scratch_stride(plan->scratch_bytes);
   scratch_.grow(
       std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment),
       "scratch memory");

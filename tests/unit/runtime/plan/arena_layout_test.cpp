@@ -1,6 +1,7 @@
 #include <numeric>
 #include <random>
 
+#include "src/choice/calibration/calibration.hpp"
 #include "src/runtime/plan/arena_layout.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
@@ -32,6 +33,18 @@ TEST_CASE("buffers that live at the same time never overlap") {
         if (meet && bytes[a] > 0 && bytes[b] > 0) CHECK(apart);
       }
     }
+  }
+}
+
+TEST_CASE("no main loop asks for lines of another thread's scratch") {
+  const dyn::choice::Calibration& fitted = dyn::choice::default_calibration();
+  CHECK(scratch_stride(0) == 0);
+  for (const std::size_t bytes : {1, 63, 64, 65, 8192, 100000}) {
+    const std::size_t between = scratch_stride(bytes) - bytes;
+    CHECK(scratch_stride(bytes) % arena_alignment == 0);
+    CHECK(between >= static_cast<std::size_t>(fitted.prefetch_bytes));
+    CHECK(between >= static_cast<std::size_t>(fitted.prefetch_bytes_of_tall_tiles));
+    CHECK(between >= static_cast<std::size_t>(fitted.prefetch_bytes_of_codes));
   }
 }
 
