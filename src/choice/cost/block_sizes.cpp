@@ -83,7 +83,7 @@ void BlockSizer::set_columns(const rkernel::Strategy& strategy) {
   sizes_.block_n = static_cast<double>(panels * machine_.panel);
   // Panels that do not fill a wide tile run one at a time.
   sizes_.column_tiles = static_cast<double>(wide == 1 ? panels : panels / wide + panels % wide);
-  sizes_.seconds_per_k = wide_;
+  sizes_.seconds_per_k = sizes_.whole_seconds_per_k = wide_;
   if (strategy.lanes != rkernel::LaneAxis::K && ends_narrow(machine_, shape_, strategy)) {
     const double of_last_block = wide_ + (narrow_ - wide_) / sizes_.column_tiles;
     sizes_.seconds_per_k = wide_ + (of_last_block - wide_) / sizes_.n_blocks;

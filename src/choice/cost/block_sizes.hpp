@@ -12,7 +12,8 @@ struct BlockSizes {
   double row_tiles, column_tiles, k_blocks;
   double block_m, block_n, block_k;
   double m_blocks, n_blocks, slices;
-  double seconds_per_k;  ///< one step of K of one tile, the mean over all blocks
+  double seconds_per_k;        ///< one step of K of one tile, the mean over all blocks
+  double whole_seconds_per_k;  ///< the same in blocks that do not end in a narrow tile
 };
 
 /// Seconds of one vector's multiply-add, at the speed of the tallest tile of a panel.

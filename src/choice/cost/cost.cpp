@@ -127,13 +127,25 @@ double tickets_of(const ContractionShape& shape, const BlockSizes& sizes) {
   return static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
 }
 
+// Blocks of whole panels take longer than the mean of all blocks. Where there are few of them, the
+// thread that has most of them is done last.
+BlockSizes of_last_thread(const BlockSizes& sizes, double tickets, int threads) {
+  BlockSizes last = sizes;
+  const double whole = tickets * (1 - 1 / sizes.n_blocks);
+  last.seconds_per_k =
+      std::max(sizes.seconds_per_k, sizes.whole_seconds_per_k * std::ceil(whole / threads) /
+                                        std::ceil(tickets / threads));
+  return last;
+}
+
 }  // namespace
 
 double contraction_cost(const Machine& machine, const ContractionShape& shape,
-                        const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
-                        CostBreakdown* breakdown, double enough) {
+                        const rkernel::Strategy& strategy, const BlockSizes& mean_sizes,
+                        int threads, CostBreakdown* breakdown, double enough) {
   LayerTerms top{.name = "threads"};
-  top.parallel_trips = tickets_of(shape, sizes);
+  top.parallel_trips = tickets_of(shape, mean_sizes);
+  const BlockSizes sizes = of_last_thread(mean_sizes, top.parallel_trips, threads);
   top.units = threads;
   top.fixed = machine.seconds_per_ticket;
   const int active =

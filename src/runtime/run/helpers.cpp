@@ -63,7 +63,7 @@ struct Helpers::Visit {
 
   /// Does what there is to do now; false where there was nothing.
   bool look() {
-    if (team != nullptr && work()) return true;
+    if (team != nullptr && finds_work() && work()) return true;
     for (Team* other = shared.first.load(std::memory_order_acquire); other != nullptr;
          other = other->next) {
       const int free_slot = other->join();
@@ -74,13 +74,18 @@ struct Helpers::Visit {
     return false;
   }
 
+  /// Its own share has chunks, or now and then another's: those lines are other threads'.
+  bool finds_work() {
+    constexpr int looks_per_look_at_others = 64;
+    const int thread = Team::thread_in(slot);
+    return team->tickets.has_share(thread) ||
+           (++looks_at_own % looks_per_look_at_others == 0 && team->tickets.has_work(thread));
+  }
+
   bool work() {
     std::uint32_t chunks = 0;
-    if (team->tickets.has_work(Team::thread_in(slot)))
-      leave_processor(team->processor.load(std::memory_order_relaxed));
-    while (team->tickets.has_work(Team::thread_in(slot)) && !must_leave() &&
-           team->tickets.take(Team::thread_in(slot)))
-      ++chunks;
+    leave_processor(team->processor.load(std::memory_order_relaxed));
+    while (!must_leave() && team->tickets.take(Team::thread_in(slot))) ++chunks;
     if (chunks > 0) team->tickets.report(chunks);
     return chunks > 0;
   }
@@ -94,6 +99,7 @@ struct Helpers::Visit {
   Shared& shared;
   Team* team = nullptr;
   int slot = -1;
+  int looks_at_own = 0;
   bool dismissed = false;
 };
 

@@ -18,15 +18,14 @@ struct StageCounts {
 /// A run has one team at a time. Its caller is thread 0; a helper in slot s is thread s + 1. What
 /// callers write stands apart from what helpers read while they look for work.
 struct Team {
-  explicit Team(int slots) : slots_taken(static_cast<std::size_t>(slots)) {}
+  explicit Team(int slots) : tickets(slots + 1), slots_taken(static_cast<std::size_t>(slots)) {}
 
-  /// Takes a free slot where the current stage has work for its thread, and returns its index; -1:
+  /// Takes a free slot whose thread has a share of the current stage, and returns its index; -1:
   /// there is none.
   int join() {
-    for (std::size_t slot = 0; slot < slots_taken.size() && tickets.has_work(thread_in(slot));
-         ++slot) {
+    for (std::size_t slot = 0; slot < slots_taken.size(); ++slot) {
       std::atomic<bool>& slot_taken = slots_taken[slot];
-      if (!slot_taken.load(std::memory_order_relaxed) &&
+      if (tickets.has_share(thread_in(slot)) && !slot_taken.load(std::memory_order_relaxed) &&
           !slot_taken.exchange(true, std::memory_order_acquire))
         return static_cast<int>(slot);
     }

@@ -6,41 +6,65 @@
 #include "src/runtime/system/spin.hpp"
 
 namespace dyn::runtime {
-namespace {
 
-constexpr std::int64_t max_chunks = std::int64_t{1} << 30;
-
-}  // namespace
-
-void TicketQueue::work(int thread, std::uint32_t left) const {
-  const std::int64_t first = static_cast<std::int64_t>(chunks_ - left) * stage_.grain;
-  const std::int64_t count = std::min(stage_.grain, stage_.tickets - first);
-  stage_.function(stage_.args, first, count,
-                  stage_.scratch + static_cast<std::size_t>(thread) * stage_.scratch_stride);
+void TicketQueue::work(const Stage& stage, int thread, std::uint64_t chunk) {
+  const std::int64_t first = static_cast<std::int64_t>(chunk) * stage.grain;
+  const std::int64_t count = std::min(stage.grain, stage.tickets - first);
+  stage.function(stage.args, first, count,
+                 stage.scratch + static_cast<std::size_t>(thread) * stage.scratch_stride);
 }
 
-bool TicketQueue::take(int thread) {
-  std::uint64_t word = word_.load(std::memory_order_relaxed);
+// The first chunk of a thread's own share, the last one of another's.
+bool TicketQueue::take_from(std::size_t index, int thread) {
+  Share& share = shares_[index];
+  const bool is_own = index == static_cast<std::size_t>(thread);
+  constexpr std::uint64_t next_first = 1, previous_last = std::uint64_t{1} << chunk_bits;
+  std::uint64_t word = share.word.load(std::memory_order_relaxed), left;
   do {
     if (left_of(word) == 0 || thread >= threads_of(word)) return false;
-  } while (!word_.compare_exchange_weak(word, word - 1, std::memory_order_acquire,
-                                        std::memory_order_relaxed));
-  work(thread, left_of(word));
+    left = is_own ? word + next_first : word - previous_last;
+  } while (!share.word.compare_exchange_weak(word, left, std::memory_order_acquire,
+                                             std::memory_order_relaxed));
+  work(share.stage, thread, is_own ? first_of(word) : last_of(word) - 1);
   return true;
 }
 
+bool TicketQueue::take(int thread) {
+  const auto own = static_cast<std::size_t>(thread);
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (take_from((own + i) % shares_.size(), thread)) return true;
+  }
+  return false;
+}
+
+bool TicketQueue::has_work(int thread) const noexcept {
+  return std::ranges::any_of(shares_, [&](const Share& share) {
+    const std::uint64_t word = share.word.load(std::memory_order_relaxed);
+    return left_of(word) != 0 && thread < threads_of(word);
+  });
+}
+
 bool TicketQueue::run(const Stage& stage, int threads, const Traffic& traffic) {
-  stage_ = stage;
-  stage_.grain = std::max({stage.grain, std::int64_t{1}, stage.tickets / max_chunks + 1});
-  chunks_ = static_cast<std::uint32_t>((stage.tickets - 1) / stage_.grain + 1);
-  // The first chunk is the caller's before anybody sees the stage: it need not wait until the line
-  // is its own again.
-  word_.store(make_word(threads, chunks_ - 1), std::memory_order_release);
-  work(0, chunks_);
+  Stage shared = stage;
+  shared.grain = std::max(
+      {stage.grain, std::int64_t{1}, stage.tickets / static_cast<std::int64_t>(most_chunks) + 1});
+  const auto chunks = static_cast<std::uint64_t>((stage.tickets - 1) / shared.grain + 1);
+  const std::uint64_t parts =
+      std::min({static_cast<std::uint64_t>(threads), chunks, std::uint64_t{shares_.size()}});
+  // Helpers hear of it first. The caller's first chunk is its own before anybody sees its share: it
+  // need not wait until the line is its own again.
+  for (std::uint64_t part = parts; part-- > 0;) {
+    Share& share = shares_[part];
+    share.stage = shared;
+    share.word.store(
+        make_word(threads, part == 0 ? 1 : chunks * part / parts, chunks * (part + 1) / parts),
+        std::memory_order_release);
+  }
+  work(shared, 0, 0);
   std::uint32_t own = 1;
   while (take(0)) ++own;
-  if (own == chunks_) return false;
-  expected_ += chunks_ - own;
+  if (own == chunks) return false;
+  expected_ += static_cast<std::uint32_t>(chunks) - own;
   wait_for(expected_, traffic);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/rkernel/target/target.hpp"
 #include "src/runtime/run/traffic.hpp"
@@ -21,25 +22,34 @@ struct Stage {
   std::size_t scratch_stride = 0;
 };
 
-/// The state of a stage is one word: how many threads may take part, and how many chunks nobody has
-/// taken. A chunk belongs to the thread whose compare-and-swap took it, and only then does that
-/// thread look at the stage, so one that comes late, or to a queue that another run has by now,
-/// does no harm. The stage's fields change only while no chunk is taken.
+/// Every thread has a share of the chunks, the same from run to run: what it reads and writes is
+/// still in its caches. Who has none left takes the last chunk of another share.
 ///
-/// Word and stage share one cache line: it goes to a helper once for a stage, and comes back with
-/// the last chunk.
+/// The state of a share is one word: how many threads may take part in the stage, and which chunks
+/// nobody has taken. A chunk belongs to the thread whose compare-and-swap took it, and only then
+/// does that thread look at the stage, so one that comes late, or to a queue that another run has
+/// by now, does no harm. The stage changes only while no chunk of any share is left.
+///
+/// A share has a cache line with a copy of the stage: it goes to its helper once for a stage, and
+/// the caller's stays with the caller until somebody takes chunks of it.
 class TicketQueue {
  public:
+  /// `threads`: the most that work at once, the caller included; at least one.
+  explicit TicketQueue(int threads) : shares_(static_cast<std::size_t>(threads)) {}
+
   /// The caller's part: returns when every ticket is done. Waits only for chunks that somebody
   /// took. False where nobody helped.
   bool run(const Stage& stage, int threads, const Traffic& traffic);
 
-  /// A helper's part. `thread` counts from 1 and is unlike that of every other thread at this
-  /// queue. Is there a chunk for it? Only reads.
-  bool has_work(int thread) const noexcept {
-    const std::uint64_t word = word_.load(std::memory_order_relaxed);
+  /// A helper's part. `thread` counts from 1, is less than the queue's threads, and is unlike that
+  /// of every other thread at this queue. Is there a chunk in its own share? Only reads.
+  bool has_share(int thread) const noexcept {
+    const std::uint64_t word =
+        shares_[static_cast<std::size_t>(thread)].word.load(std::memory_order_relaxed);
     return left_of(word) != 0 && thread < threads_of(word);
   }
+  /// Is there a chunk for it in any share? Reads lines that other threads write.
+  bool has_work(int thread) const noexcept;
   /// Takes one chunk of the current stage and runs it; false where there is none.
   bool take(int thread);
   /// Tells the caller of chunks that were taken and are done. It waits for them.
@@ -48,24 +58,33 @@ class TicketQueue {
   }
 
  private:
-  static constexpr int left_bits = 32;
-  static constexpr std::uint64_t make_word(int threads, std::uint32_t left) {
-    return (static_cast<std::uint64_t>(threads) << left_bits) | left;
+  static constexpr int cache_line = 64;
+  struct alignas(cache_line) Share {
+    std::atomic<std::uint64_t> word{0};
+    Stage stage;
+  };
+
+  static constexpr int chunk_bits = 24;
+  static constexpr std::uint64_t most_chunks = (std::uint64_t{1} << chunk_bits) - 1;
+  static constexpr std::uint64_t make_word(int threads, std::uint64_t first, std::uint64_t last) {
+    return static_cast<std::uint64_t>(threads) << (2 * chunk_bits) | last << chunk_bits | first;
   }
-  static constexpr std::uint32_t left_of(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word);
+  static constexpr std::uint64_t first_of(std::uint64_t word) { return word & most_chunks; }
+  static constexpr std::uint64_t last_of(std::uint64_t word) {
+    return word >> chunk_bits & most_chunks;
+  }
+  static constexpr std::uint64_t left_of(std::uint64_t word) {
+    return last_of(word) - first_of(word);
   }
   static constexpr int threads_of(std::uint64_t word) {
-    return static_cast<int>(word >> left_bits);
+    return static_cast<int>(word >> (2 * chunk_bits));
   }
 
-  void work(int thread, std::uint32_t left) const;
+  bool take_from(std::size_t share, int thread);
+  static void work(const Stage& stage, int thread, std::uint64_t chunk);
   void wait_for(std::uint32_t helped, const Traffic& traffic) const;
 
-  static constexpr int cache_line = 64;
-  alignas(cache_line) std::atomic<std::uint64_t> word_{0};
-  Stage stage_;
-  std::uint32_t chunks_ = 0;
+  std::vector<Share> shares_;
   alignas(cache_line) std::atomic<std::uint32_t> helped_{
       0};  ///< chunks that helpers have ever finished here, modulo 2^32
   alignas(cache_line) std::uint32_t expected_ = 0;  ///< what helped_ will be; the caller's alone
