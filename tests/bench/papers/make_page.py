@@ -46,6 +46,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=6, help="as of dynrun select and op")
     parser.add_argument("--slice-ms", type=float, default=1, help="as of dynrun select and op")
     parser.add_argument("--peers", help="as of dynrun op; none: no baselines")
+    parser.add_argument("--model-peers", type=names, help="as --peers of compare_bert.py and compare_cnn.py: onnxruntime,pytorch; none: no baselines of whole models")
+    parser.add_argument("--python", default=sys.executable, help="the Python that has these")
     parser.add_argument("--chunk", type=int, default=8, help="measured shapes of one command: what a stopped run loses")
     parser.add_argument("--note", default="", help="what readers should know of the measured figures, such as what else ran")
     options = parser.parse_args()

@@ -98,7 +98,8 @@ class Measurer:
         self.kind = None  # of the step that runs, as of SECONDS
 
     # One program, unless its output is kept from an earlier run.
-    def output(self, words, files=(), turn=0, units=1, program=None):
+    # `result`: a file that it writes in place of stdout.
+    def output(self, words, files=(), turn=0, units=1, program=None, result=None):
         key = hashlib.sha256(json.dumps([self.program, turn, words, [[name, text] for name, text in files]]).encode()).hexdigest()[:24]
         kept = self.work / f"{key}.out"
         if kept.exists():
@@ -109,16 +110,17 @@ class Measurer:
                 (pathlib.Path(folder) / name).write_text(text)
             command = (program or [str(self.options.dynrun)]) + [word.replace("FOLDER/", f"{folder}/") for word in words]
             done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            output = (pathlib.Path(folder) / result).read_text() if result and done.returncode == 0 else done.stdout
         if done.returncode != 0:
             raise Failed(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}")
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / f"{key}.err").write_text(done.stderr)
         part = kept.with_suffix(".part")
-        part.write_text(done.stdout)
+        part.write_text(output)
         part.rename(kept)
         if self.kind:
             self.pace.add(self.kind, units, time.monotonic() - start)
-        return done.stdout, done.stderr
+        return output, done.stderr
 
     def head(self, step):
         return {"date": datetime.date.today().isoformat(), "machine": machine_text(), "revision": revision_text(),
@@ -279,7 +281,7 @@ class Measurer:
         if not sample.cases:
             return None
         flags = ["--random-weights", "--skip-load", "--duration", "0.5"]
-        dims = " ".join(f"--dims {name}={values}" for name, values in item["dims"].items())
+        dims = " ".join(f"--dims {name}={values.removeprefix('=')}" for name, values in item["dims"].items())
         command = " ".join(["dynrun bench", item["model"], *flags, dims, *self.flags_of(setting), "--policy POLICY"])
 
         def make():
@@ -292,6 +294,31 @@ class Measurer:
                             least[key] = min(least.get(key, float("inf")), float(row["median_ms"]))
             return [{"shape": case.text()} | {f"{policy}_ms": f"{least[case.line, policy]:.4g}" for policy in RUN} for case in sample.cases], {}
         return Step(setting_name, item["id"], "model", command, self.sample_text(sample, self.options.most_model_gflop), len(sample.cases) * len(RUN) * MODEL_TURNS, make)
+
+    # Whole models beside libraries, by the scripts that compare them; those of a CNN take images of one size at a time.
+    def model_peers(self, item, setting_name, setting):
+        if "peers" not in item or not self.options.model_peers:
+            return None
+        sample = self.model_sample(item)
+        if not sample.cases:
+            return None
+        script = f"compare_{item['peers']}.py"
+        named = ["--model"] if item["peers"] == "bert" else ["--models"]
+        flags = named + [item["model"].removesuffix(".dyn"), "--threads", str(setting["threads"]), "--rounds", "3", "--slice", "0.3", "--peers", *self.options.model_peers]
+        dims = " ".join(f"{name}={values.removeprefix('=')}" for name, values in item["dims"].items())
+        command = " ".join([f"python3 tests/bench/{script}", *flags, f"({dims})"])
+        program = [self.options.python, str(facts.ROOT / "tests" / "bench" / script), "--dynrun", str(self.options.dynrun.resolve()), "--temp", str(self.work.resolve())]
+
+        def make():
+            rows, versions = [], {}
+            for run in cases.alike_but_one(sample.cases):
+                text, _ = self.output(flags + shape_flags(item["peers"], run) + ["--json", "FOLDER/rows.json"], units=len(run), program=program, result="rows.json")
+                got = json.loads(text)
+                versions = got.get("versions") or got["source"]["versions"]
+                rows += [{"shape": case.text(), "dyn_ms": shortened_or_zero(str(row["ms"]["dyn"]))} |
+                         {f"ratio_{name}": f"{row['ms'][name] / row['ms']['dyn']:.4g}" for name in versions} for case, row in zip(run, got["rows"])]
+            return rows, {"peers": "; ".join(f"{name} {version}" for name, version in versions.items())}
+        return Step(setting_name, item["id"], "peer", command, self.sample_text(sample, self.options.most_model_gflop), len(sample.cases), make)
 
     def bench_rows(self, item, chunk, flags, turn):
         names = chunk[0].header.split()
@@ -341,6 +368,7 @@ class Measurer:
             for item in data["models"]:
                 if setting_name in item["settings"] and self.is_wanted(item["id"]):
                     yield self.models(item, *of)
+                    yield self.model_peers(item, *of)
             if setting_name in data["valid"]["settings"] and self.is_wanted("valid"):
                 yield self.valid(data["valid"], *of)
 
@@ -382,6 +410,15 @@ class Measurer:
 
 def shortened_or_zero(text):
     return f"{float(text):.4g}" if text else ""
+
+
+def shape_flags(kind, run):
+    """As the scripts take shapes that differ in one size."""
+    of = {name: list(dict.fromkeys(values)) for name, values in zip(run[0].header.split(), zip(*(case.line.split() for case in run)))}
+    if kind == "bert":
+        return ["--batches", *of["B"], "--lengths", *of["S"]]
+    size = [] if of["H"] == ["224"] else ["--only-sizes", "--sizes", *of["H"]]
+    return ["--batches", *of["N"], *(size or ["--sizes"])]
 
 
 def suite_text(chunk):
