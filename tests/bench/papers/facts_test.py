@@ -182,6 +182,10 @@ def test_page():
         expect("the overview of all is wrong", "| **all** | CPU, 1 thread | 4 | 21 | 0.894 |" in page.Page(papers, data, folder).text())
         raw.path_of(folder, "cpu-1", "vortex-gnn", "op").write_text(raw.Raw(head, raw.peers(TIMED)).text())
         expect("a page lacks the ratios to libraries", "| 2 of 38 | onednn | 50.0 % | 1.25 | 1.00 | 0.50 | 2.00 |" in page.Page(papers, data, folder).text())
+        for kind in ("select", "tuned"):
+            raw.path_of(folder, "cpu-1", "dietcode-dense", kind).write_text(raw.Raw(head | {"sample": "2 of 8 shapes"}, raw.choices(SELECTED.replace("vortex", "dietcode").replace(",100,30", ",100,30" if kind == "select" else ",50,30"))).text())
+        text = page.Page(papers, data, folder).text()
+        expect("a tuned policy does not stand beside itself", "| CPU, 1 thread | 2 of 8 | DietCode | 0.400 |" in text and "| CPU, 1 thread | 2 of 8 | DietCode, tuned | 0.800 |" in text)
         raw.path_of(folder, "cpu-1", "vortex-lengths", "select").write_text(raw.Raw(head, RANGED).text())
         expect("ranges of a size are wrong", "| 0 to 128 | CPU, 1 thread | 2 | 1.50 | 1.25 |\n| 128 to 256 | CPU, 1 thread | 1 | 3.00 | 0.50 |" in page.Page(papers, data, folder).text())
         raw.path_of(folder, "cpu-1", "mikpoly", "variants").write_text(raw.Raw(head, raw.choices(SELECTED.replace("vortex", "mikpoly-wave"))).text())
@@ -223,7 +227,7 @@ def test_measuring():
         dynrun.write_text(FAKE)
         dynrun.chmod(0o755)
         options = argparse.Namespace(dynrun=dynrun, work=folder / "work", results=folder / "results", settings=["cpu-1"], workloads=["gemm-gnn"], most_shapes=5,
-                                     most_gflop=None, most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None,
+                                     most_gflop=None, most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None, tuning_budget=200,
                                      model_peers=None, chunk=2, note="")
 
         def run():

@@ -20,8 +20,8 @@ MODEL_TURNS = 2  # of each policy; the lesser median counts
 RUN = raw.POLICIES[:-1]  # what whole models and builds are run with
 
 # Seconds of one shape, or of one command for a policy, before anything was measured here.
-SECONDS = {"cpu select": 10, "cpu variants": 10, "cpu op": 5, "cpu build": 10, "cpu model": 8, "cpu peer": 20, "cpu valid": 0.1,
-           "cuda select": 0.2, "cuda variants": 0.2, "cuda counters": 20, "cuda valid": 0.05}
+SECONDS = {"cpu select": 10, "cpu variants": 10, "cpu tuned": 10, "cpu op": 5, "cpu build": 10, "cpu model": 8, "cpu peer": 20, "cpu valid": 0.1,
+           "cuda select": 0.2, "cuda variants": 0.2, "cuda tuned": 0.2, "cuda counters": 20, "cuda valid": 0.05}
 
 
 class Failed(Exception):
@@ -145,7 +145,8 @@ class Measurer:
         return old is not None and "failed" not in old.head and old.head.get("command") == step.command and old.head.get("sample", "") == step.sample
 
     # Runs a command for each chunk of the sample. `base`: its words but for the problems. Returns stdout of all, and the last stderr.
-    def over(self, sample, workload, base, op_word):
+    # `more`: files beside the suite.
+    def over(self, sample, workload, base, op_word, more=()):
         texts, error, size = [], "", PREDICTED_CHUNK if "--gpu" in base else self.options.chunk
         for number, chunk in enumerate(cases.chunks_of(sample.cases, size)):
             if number > 0:
@@ -155,7 +156,7 @@ class Measurer:
                 files = []
             else:
                 name = f"{chunk[0].suite}.txt"
-                files = [(name, suite_text(chunk))]
+                files = [(name, suite_text(chunk)), *more]
                 words = [base[0]] + ([op_of(workload, chunk[0]), "--suite"] if op_word else []) + [f"FOLDER/{name}"]
             text, error = self.output(words + base[1:], files, units=len(chunk))
             texts.append(text)
@@ -196,6 +197,26 @@ class Measurer:
 
     def choices(self, name, workload, setting_name, setting):
         return self.selecting("select", ",".join(raw.POLICIES + ["oracle"]), name, name, workload, setting_name, setting)
+
+    def tuned(self, name, workload, setting_name, setting):
+        """The choices of a paper's policy among what its own tuner found for the whole suite."""
+        if "tuned" not in workload:
+            return None
+        sample = self.sample_of(name, workload, setting)
+        if not sample.cases:
+            return None
+        policy, flags = workload["tuned"], self.flags_of(setting)
+        suite = self.words_of(workload)
+        search = ["--policy", policy, "--budget", str(self.options.tuning_budget)]
+        slice_ = ["--slice-ms", f"{self.options.slice_ms:g}"] if setting["device"] == "cpu" else []
+        command = " ".join(["dynrun tune", suite, *search, *flags, *slice_, "-o POOL; dynrun select", suite, *flags, *self.timing_flags(setting), "--tuning POOL"])
+
+        def make():
+            pool, _ = self.output(["tune", str(facts.suite_path(workload)), *search, *flags, *slice_, "-o", "FOLDER/pool.json"], units=0, result="pool.json")
+            words = ["--policies", f"dyn,{policy},oracle", "--format", "csv", "--tuning", "FOLDER/pool.json"] + flags + self.timing_flags(setting)
+            texts, _ = self.over(sample, workload, ["select"] + words, False, [("pool.json", pool)])
+            return [row for text in texts for row in raw.choices(text)], {}
+        return Step(setting_name, name, "tuned", command, self.sample_text(sample, self.options.most_gflop), len(sample.cases), make)
 
     def variants(self, paper, data, setting_name, setting):
         """A paper's own variants beside each other, and the best of all their programs."""
@@ -360,6 +381,7 @@ class Measurer:
             for name, workload in data["workloads"].items():
                 if setting_name in workload["settings"] and self.is_wanted(name):
                     yield self.choices(name, workload, *of)
+                    yield self.tuned(name, workload, *of)
                     yield self.peers(name, workload, *of)
                     yield self.counters(name, workload, *of)
             for paper in papers.values():

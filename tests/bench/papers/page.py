@@ -13,7 +13,7 @@ from samples import geometric_mean, number, percentile
 LATENCY = facts.ROOT / "docs" / "data" / "bert_latency.json"
 BEGIN, END = "<!-- papers: begin; written by tests/bench/papers/make_page.py -->", "<!-- papers: end -->"
 WIDTH = 100
-KINDS = ["select", "op", "counters", "variants", "build", "model", "peer", "valid"]
+KINDS = ["select", "tuned", "op", "counters", "variants", "build", "model", "peer", "valid"]
 NAMES = {"dyn": "dyn", "vortex": "Vortex", "mikpoly": "MikPoly", "ftuner": "FTuner", "tscompiler": "TSCompiler", "dietcode": "DietCode", "vendor": "oneDNN"}
 UNITS = {"x": "×", "%": " %", "s": " s", "h": " h", "us": " µs", "shapes": " shapes", "programs": " programs", "points": " points"}
 
@@ -120,18 +120,20 @@ class Page:
             lines.append(item(f"{mark}**{reading['where']}.** {reading['doubt']} *Taken:* {reading['taken']} *Why:* {reading['why']}"))
         return "### Doubtful figures\n\n" + "\n".join(lines)
 
+    def choices_row(self, setting, workload, policy, result, mark):
+        sums = raw.PolicySums(result.rows, policy)
+        return [self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result), NAMES[policy] + mark,
+                ratio(geometric_mean(sums.ratios)), ratio(percentile(sums.ratios, 5)), ratio(min(sums.ratios)),
+                f"{percentile(sums.programs, 50):g}", time_text(percentile(sums.choose_ns, 50)), f"{sums.valid} of {len(result.rows)}"]
+
     def choices(self, paper, workloads):
         rows = []
         for setting, workload, result in self.measured("select", workloads):
-            shown = ["dyn", paper["policy"]] + ([] if self.is_predicted(setting) else ["vendor"])
-            for policy in shown:
-                sums = raw.PolicySums(result.rows, policy)
-                if not sums.ratios:
-                    continue
-                rows.append([self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result), NAMES[policy],
-                             ratio(geometric_mean(sums.ratios)), ratio(percentile(sums.ratios, 5)), ratio(min(sums.ratios)),
-                             f"{percentile(sums.programs, 50):g}", time_text(percentile(sums.choose_ns, 50)),
-                             f"{sums.valid} of {len(result.rows)}"])
+            shown = [("dyn", result, ""), (paper["policy"], result, "")] + ([] if self.is_predicted(setting) else [("vendor", result, "")])
+            tuned = self.raw(setting, workload, "tuned")
+            if tuned and tuned.rows:
+                shown.insert(2, (self.workloads[workload]["tuned"], tuned, ", tuned"))
+            rows += [self.choices_row(setting, workload, *one) for one in shown if raw.PolicySums(one[1].rows, one[0]).ratios]
         if not rows:
             return ""
         columns = ["shapes of", "on", "shapes", "policy", "oracle ratio, mean", "5th percentile", "worst", "candidates", "choosing", "valid"]
