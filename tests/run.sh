@@ -4,7 +4,7 @@
 #   bash tests/run.sh                  the default lane: every kind of proof, its sweeps thinned by a seed that a failure prints
 #   bash tests/run.sh --all            everything: full sweeps, sanitizers over all, exploring fuzzers, AVX-512 in an emulator, all mutants
 #   bash tests/run.sh --stage NAME     that stage, and what it needs; again for more of them
-#   bash tests/run.sh --list           the stages, their lanes, and the seconds that each took last
+#   bash tests/run.sh --list           the stages, their lanes, and the seconds that each took last; how many tests there are
 #
 #   --again                  also the stages whose inputs are as they were when they passed
 #   --jobs N                 stages at a time (default: one for each processor)
@@ -74,6 +74,8 @@ print_list() {
     if grep -qxF "$name" <<<"$in_default"; then lane=default; else lane=all; fi
     printf '%-24s %-8s %s\n' "$name" "$lane" "$seconds"
   done < <(names)
+  echo
+  echo "$(names | wc -l) stages, $(grep -rh --include='*.cpp' '^TEST_CASE' tests | wc -l) cases of test programs, $(ls tests/mutants/*.sed | wc -l) mutants"
 }
 
 # A stage without a result has not come to its end.

@@ -103,13 +103,13 @@ struct Options {
 
   /// A file of `dynrun tune`, whose programs policy "dyn" takes at exactly the problems that they
   /// were tuned for: the same sizes, operands, memories, threads and epilogue. Empty: none. Other
-  /// problems, and times of choosing and loading beside reading the file, are as without it. With
-  /// "cpu" policies "tscompiler" and "dietcode", and "dietcode-padding" and "dietcode-partition",
-  /// choose from the file's micro-kernels for as many threads, whatever the problem.
-  /// Error(device) where it cannot be read. Error(user) where it is broken, where it was made on
-  /// another machine, by another version of dyn or for a model of another name, where it has
-  /// nothing for the policy, and with other policies, but "oracle", which has what was tuned among
-  /// what it compares.
+  /// problems, and times of choosing and loading beside reading the file, are as without it.
+  /// Policies "tscompiler" and "dietcode", and "dietcode-padding" and "dietcode-partition", choose
+  /// from the file's micro-kernels for as many threads (on a GPU for any, in the same precision),
+  /// whatever the problem. Error(device) where it cannot be read. Error(user) where it is broken,
+  /// where it was made on another machine, by another version of dyn or for a model of another
+  /// name, where it has nothing for the policy, and with other policies, but "oracle", which has
+  /// what was tuned among what it compares.
   std::string tuning;
 
   /// For an ONNX model: values of inputs, by name, that are known at load. They are used only where

@@ -163,12 +163,28 @@ class PtxTarget final : public rkernel::Target {
   using Spaces = std::shared_ptr<const choice::GpuPaperSpaces>;
   /// A space is only made when its policy is asked.
   void make_spaces() {
-    const auto made = [&](const std::vector<choice::GpuTile>& tiles) {
-      return std::make_shared<const choice::GpuPaperSpaces>(contraction_machine_,
-                                                            choice::kinds_of(tiles));
+    const auto made = [&](const std::vector<choice::GpuTile>& tiles,
+                          choice::GpuPaperSpaces::Tuned tuned) {
+      return std::make_shared<const choice::GpuPaperSpaces>(
+          contraction_machine_, choice::kinds_of(tiles), std::move(tuned));
     };
-    spaces_ = made(tiles_);
-    byte_spaces_ = made(byte_tiles_);
+    spaces_ = made(tiles_, tuned_spaces());
+    byte_spaces_ = made(byte_tiles_, {});
+  }
+
+  /// A file's tiles for the policies that are asked for; they multiply what the precision says.
+  choice::GpuPaperSpaces::Tuned tuned_spaces() const {
+    choice::GpuPaperSpaces::Tuned spaces;
+    if (!options_.tuning) return spaces;
+    for (const rkernel::TunedPool& pool : options_.tuning->pools) {
+      if (options_.policy != rkernel::Policy::Oracle &&
+          choice::space_policy(options_.policy) != pool.policy)
+        continue;
+      if (auto tuned = choice::tuned_tiles(options_.machine, choice::kinds_of(tiles_),
+                                           *options_.tuning, pool.policy))
+        spaces.emplace(pool.policy, *std::move(tuned));
+    }
+    return spaces;
   }
 
   TargetShares shares_of(const Spaces& spaces) const {

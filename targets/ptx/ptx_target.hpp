@@ -23,8 +23,9 @@ struct TargetOptions {
   bool allow_tf32 = false;
   rkernel::Policy policy =
       rkernel::Policy::Dyn;  ///< chooses for contractions; Vendor and Oracle choose as Dyn
-  std::shared_ptr<const rkernel::Tuning> tuning;  ///< programs that policy Dyn takes; nullptr: none
-  int threads = 1;                                ///< threads to compile with
+  /// Programs that policy Dyn takes, and tiles of TSCompiler and DietCode; nullptr: none.
+  std::shared_ptr<const rkernel::Tuning> tuning;
+  int threads = 1;  ///< threads to compile with
   /// Layers 0 and 1 of the tiles are timed on the device, which has a clock, before the first
   /// contraction is compiled; the directory keeps the figures ("": nothing is kept).
   bool measures = false;

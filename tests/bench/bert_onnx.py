@@ -1,15 +1,16 @@
-"""BERT-base as an ONNX model, with weights by the names of examples/models/bert_base.dyn. Needs numpy and onnx."""
+"""BERT as an ONNX model, with weights by the names of examples/models/bert_base.dyn and bert_large.dyn. Needs numpy and onnx."""
 
 import numpy
 from onnx import TensorProto, helper, numpy_helper
 
-LAYERS, HEADS, DEPTH = 12, 12, 64
+from bert_sizes import DEPTH, layers_of, width_of
 
 
 class Builder:
     """Collects the nodes and constants of an ONNX graph, as PyTorch exports BERT: opset 17, dynamic B and S."""
 
     def __init__(self, weights):
+        self.width = width_of(weights)
         self.nodes = []
         self.initializers = [numpy_helper.from_array(value, name) for name, value in weights.items()]
 
@@ -30,7 +31,7 @@ class Builder:
         return self.node("LayerNormalization", x, f"{name}.weight", f"{name}.bias", axis=-1, epsilon=1e-12)
 
     def heads(self, x, order):
-        shape = self.constant([0, 0, HEADS, DEPTH], numpy.int64)
+        shape = self.constant([0, 0, self.width // DEPTH, DEPTH], numpy.int64)
         return self.node("Transpose", self.node("Reshape", x, shape), perm=order)
 
     def attention(self, x, hide, name):
@@ -40,7 +41,7 @@ class Builder:
         scores = self.node("Div", self.node("MatMul", q, k), self.constant(DEPTH**0.5, numpy.float32))
         shares = self.node("Softmax", self.node("Add", scores, hide), axis=-1)
         mixed = self.node("Transpose", self.node("MatMul", shares, v), perm=[0, 2, 1, 3])
-        joined = self.node("Reshape", mixed, self.constant([0, 0, HEADS * DEPTH], numpy.int64))
+        joined = self.node("Reshape", mixed, self.constant([0, 0, self.width], numpy.int64))
         return self.layer_norm(self.node("Add", self.linear(joined, f"{name}.output.dense"), x), f"{name}.output.LayerNorm")
 
     def gelu(self, x):
@@ -68,7 +69,7 @@ def build_onnx(weights):
     builder = Builder(weights)
     x = builder.embeddings()
     hide = builder.hide()
-    for layer in range(LAYERS):
+    for layer in range(layers_of(weights)):
         name = f"encoder.layer.{layer}"
         y = builder.attention(x, hide, f"{name}.attention")
         inner = builder.gelu(builder.linear(y, f"{name}.intermediate.dense"))
@@ -76,6 +77,6 @@ def build_onnx(weights):
                                f"{name}.output.LayerNorm")
     inputs = [helper.make_tensor_value_info(name, kind, ["B", "S"])
               for name, kind in (("ids", TensorProto.INT64), ("type_ids", TensorProto.INT64), ("mask", TensorProto.FLOAT))]
-    outputs = [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["B", "S", HEADS * DEPTH])]
-    graph = helper.make_graph(builder.nodes, "bert_base", inputs, outputs, builder.initializers)
+    outputs = [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["B", "S", builder.width])]
+    graph = helper.make_graph(builder.nodes, "bert", inputs, outputs, builder.initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

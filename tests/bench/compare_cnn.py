@@ -2,7 +2,7 @@
 """Times CNNs in dyn beside ONNX Runtime, OpenVINO and PyTorch, in alternating slices, and prints the ratios.
 
 The models are torchvision's, with seeded random weights, exported to ONNX with every dim dynamic that the architecture leaves open: batch, and height and width but in
-VGG-19 and AlexNet. dyn, ONNX Runtime and OpenVINO read the same file. All sides run in processes of their own, on the CPU, at the same threads, in f32: ONNX Runtime with
+VGG and AlexNet. dyn, ONNX Runtime and OpenVINO read the same file. All sides run in processes of their own, on the CPU, at the same threads, in f32: ONNX Runtime with
 all of its optimisations, OpenVINO for latency, PyTorch in eager mode, in the faster of its two memory formats. Before timing, the peers' outputs are compared with each other, and dyn's with
 ONNX Runtime's. A ratio is the median of the rounds' ratios: the best peer's time over dyn's.
 
@@ -10,6 +10,7 @@ Needs, from PyPI: numpy onnx onnxruntime torch torchvision, and openvino for tha
 """
 
 import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -20,8 +21,8 @@ import numpy
 
 import alternating
 
-ANY_SIZE = ["resnet50", "googlenet", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "shufflenet_v2_x1_0"]
-MODELS = [*ANY_SIZE, "vgg19", "alexnet"]
+ANY_SIZE = ["resnet18", "resnet50", "googlenet", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "shufflenet_v2_x1_0"]
+MODELS = [*ANY_SIZE, "vgg11", "vgg19", "alexnet"]
 PLAIN_SIZE = 224
 
 
@@ -145,11 +146,13 @@ def compare(options, peers, threads, case, folder):
     own = {"dyn": lambda: alternating.dyn_row(options.dynrun, path_of(case[0], folder), dims_of(case), threads, options.slice)}
     theirs, ours = alternating.measured(peers, case, threads, options.rounds, options.slice, own)
     print("| " + " | ".join(map(str, [threads, *case, *alternating.cells(theirs, ours["dyn"])])) + " |", flush=True)
+    name, batch, size = case
+    return {"threads": threads, "model": name, "N": batch, "H": size, "W": size, **alternating.summary(theirs, ours["dyn"])}
 
 
 def cases_of(options):
     for name in options.models:
-        for size in [PLAIN_SIZE, *(options.sizes if name in ANY_SIZE else [])]:
+        for size in [*([] if options.only_sizes else [PLAIN_SIZE]), *(options.sizes if name in ANY_SIZE else [])]:
             for batch in options.batches:
                 yield [name, batch, size]
 
@@ -157,10 +160,12 @@ def cases_of(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dynrun", default="dynrun", help="the program (default: from PATH)")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=[name for name in MODELS if name not in ("resnet18", "vgg11")])
     parser.add_argument("--peers", nargs="+", choices=RUNNERS, default=list(RUNNERS))
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--sizes", type=int, nargs="*", default=[160, 317], help="heights and widths besides 224, where the model takes them")
+    parser.add_argument("--only-sizes", action="store_true", help="leave out 224")
+    parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file as well")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3, help="slices of each side")
     parser.add_argument("--slice", type=float, default=1.0, help="seconds of one slice; three runs at least")
@@ -169,6 +174,7 @@ def main():
     options = parser.parse_args()
     if options.serve:
         return alternating.serve(*RUNNERS[options.serve[0]](options.serve[1], options.threads[0]))
+    rows, versions = [], {}
     with tempfile.TemporaryDirectory() as system:
         folder = options.temp or system
         for name in options.models:
@@ -181,10 +187,12 @@ def main():
                 versions = ", ".join(f"{peer.name} {peer.version}" for peer in peers)
                 columns = ["threads", "model", "N", "H = W", "dyn ms", *(f"{peer.name} ms" for peer in peers), "ratio to the best", "limit_ratio"]
                 print(f"{os.cpu_count()} CPUs; {versions}\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
-            for case in cases_of(options):
-                compare(options, peers, threads, case, folder)
+            versions = {peer.name: peer.version for peer in peers}
+            rows += [compare(options, peers, threads, case, folder) for case in cases_of(options)]
             for peer in peers:
                 peer.close()
+    if options.json:
+        options.json.write_text(json.dumps({"versions": versions, "rows": rows}))
     return 0
 
 

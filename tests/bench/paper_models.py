@@ -280,10 +280,7 @@ def llama2_13b_layer(folder):
                      f"llama2_13b_layer(x: f32[B, S, {width}]) -> (y: f32[B, S, {width}])", w, 512, batches=8)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="is made where it does not exist")
-    folder = parser.parse_args().folder
+def write_all(folder):
     folder.mkdir(parents=True, exist_ok=True)
     alexnet(folder)
     vgg(folder, 11, (1, 1, 2, 2, 2))
@@ -296,6 +293,12 @@ def main():
     make_models.albert("albert_large", "ALBERT large, version 2", 24, 1024, 16, folder)
     make_models.albert("albert_xxlarge", "ALBERT xxlarge, version 2", 12, 4096, 64, folder)
     llama2_13b_layer(folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="is made where it does not exist")
+    write_all(parser.parse_args().folder)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ is() { # name, expression
   check "$1" python3 - "$file" "$2" <<'END'
 import json, sys
 tuning = json.load(open(sys.argv[1]))
-problem = tuning["problems"][0]
+problem = next(iter(tuning["problems"]), None)
 if not eval(sys.argv[2]):
     sys.exit(f"not so: {sys.argv[2]}\n{json.dumps(tuning)[:2000]}")
 END
@@ -90,7 +90,7 @@ is "tune: the file of a model" "tuning['model'] == 'net' and len(problem['trials
 check "tune: a file with a certain program" python3 - "$file" <<'END'
 import json, sys
 tuning = json.load(open(sys.argv[1]))
-problem = tuning["problems"][0]
+problem = next(iter(tuning["problems"]), None)
 sizes = problem["sizes"]
 program = problem.get("program")
 if program is None:
@@ -164,7 +164,8 @@ expect "tune: a pool of other sizes" 1 "cannot be resumed: its micro-kernels of 
 expect "tuning: no micro-kernels for so many threads" 1 "has nothing for policy 'tscompiler' on 2 threads, but micro-kernels for" explain "$scratch/net.dyn" --dims M=5 --threads 2 --policy tscompiler --tuning "$file"
 expect "tune: a policy without a search" 1 "no search finds micro-kernels for it; there are dyn, whose programs are searched, and tscompiler, dietcode" tune "$scratch/three.txt" --policy mikpoly -o "$file"
 expect "tune: a method beside a paper's" 1 "--method is for policy dyn" tune "$scratch/three.txt" --policy tscompiler --method random -o "$file"
-expect "tune: micro-kernels of a described GPU" 1 "micro-kernels are searched on device 'cpu' alone" tune "$scratch/three.txt" --policy tscompiler --device cuda --gpu a100 -o "$file"
+expect "tune: micro-kernels of a GPU into a CPU's file" 1 "cannot be resumed: its target is 'cpu/" tune "$scratch/three.txt" --policy tscompiler --device cuda --gpu a100 -o "$file"
+expect "tuning: micro-kernels of a CPU on a GPU" 1 "was made for cpu/.*, but this is cuda/a100" explain "$scratch/net.dyn" --dims M=5 --policy tscompiler --device cuda --gpu a100 --tuning "$file"
 expect "tune: micro-kernels for nothing" 1 "none of the problems is computed in blocks that policy 'dietcode' could choose" tune "$scratch/empty.txt" --policy dietcode --threads 1 -o "$scratch/none.json"
 rm -f "$file"
 expect "tune: micro-kernels for a model" 0 "^\| tscompiler +\| +1 +\| +2 +\| +6 " tune "$scratch/net.dyn" --dims M=5,7 --threads 1 --policy tscompiler --budget 6 -o "$file"
@@ -183,4 +184,27 @@ pool_is "tune: the best so far is kept" dietcode "0 < len(pool['kept'])"
 file=$scratch/gpu.json
 expect "tune: a described GPU" 0 "predicted" tune "$scratch/tiny.txt" -o "$file" --budget 40 --device cuda --gpu a100 --precision f16
 is "tune: the file of a described GPU" "tuning['target'] == 'cuda/a100' and tuning['times'] == 'predicted'"
+
+# Their micro-kernels: tiles, whatever the threads of a run.
+file=$scratch/gpu_pools.json
+gpu=(--device cuda --gpu a100 --precision bf16)
+for policy in tscompiler dietcode; do
+  expect "tune: tiles of $policy" 0 "^\| $policy +\| +\| +3 +\| +20 " tune "$scratch/three.txt" --policy $policy "${gpu[@]}" --budget 20 -o "$file" --seed 3
+  pool_is "tune: the file's tiles of $policy" $policy "pool['threads'] == 0 and len(pool['measured']) == 20 and all(len(one['block']) == 10 for one in pool['measured']) and 0 < len(pool['kept']) <= 20 and 0 < pool['of_limit']"
+  expect "tuning: explain takes the tiles of $policy" 0 "by policy $policy, micro-kernels of the tuning file" explain "$scratch/net.dyn" --dims M=5 "${gpu[@]}" --policy $policy --tuning "$file"
+done
+is "tune: the file of a GPU's tiles" "tuning['target'] == 'cuda/a100' and tuning['times'] == 'predicted'"
+cp "$file" "$scratch/pools_before.json"
+expect "tune: a finished pool of tiles" 0 "\| +20 " tune "$scratch/three.txt" --policy tscompiler "${gpu[@]}" --budget 20 -o "$file" --seed 3
+check "tune: a finished pool of tiles changes nothing" cmp "$file" "$scratch/pools_before.json"
+expect "tuning: select compares policies with their tiles" 0 "dietcode-partition" select "$scratch/three.txt" "${gpu[@]}" --tuning "$file" --policies dyn,tscompiler,dietcode,dietcode-padding,dietcode-partition,oracle
+report "tuning: each has a tile" "$(grep "none:" "$scratch/out")"
+expect "tuning: tiles of another GPU" 1 "was made for cuda/a100 on 'NVIDIA A100.*, but this is cuda/h100" explain "$scratch/net.dyn" --dims M=5 --device cuda --gpu h100 --precision bf16 --policy tscompiler --tuning "$file"
+expect "tuning: tiles of a GPU on a CPU" 1 "was made for cuda/a100 on .*, but this is cpu/" run "$scratch/net.dyn" --dims M=5 --policy tscompiler --tuning "$file"
+expect "tuning: tiles of another precision" 1 "contractions multiply with CUDA cores here, not with it; load with the precision" explain "$scratch/net.dyn" --dims M=5 --device cuda --gpu a100 --policy dietcode --tuning "$file"
+expect "tuning: tiles for another policy" 1 "has nothing for policy 'dyn', but micro-kernels for 'tscompiler', 'dietcode'; dynrun tune" explain "$scratch/net.dyn" --dims M=5 "${gpu[@]}" --tuning "$file"
+expect "tune: tiles of another GPU into the file" 1 "cannot be resumed: its target is 'cuda/a100', now it is 'cuda/h100'" tune "$scratch/three.txt" --policy tscompiler --device cuda --gpu h100 --precision bf16 -o "$file" --seed 3
+file=$scratch/emulated_pools.json
+expect "tune: tiles of the emulator" 0 "^\| dietcode " tune "$scratch/net.dyn" --dims M=5,7 --policy dietcode --device emulator --gpu a100 --budget 18 -o "$file"
+expect "tuning: a run by tuned tiles" 0 "y " run "$scratch/net.dyn" --dims M=5 --device emulator --gpu a100 --policy dietcode --tuning "$file"
 exit $((failures > 0))

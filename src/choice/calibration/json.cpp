@@ -126,21 +126,35 @@ void from_json(const json& json, Machine& machine) {
   for_each_member(machine, [&](const char* name, auto& member) { json.at(name).get_to(member); });
 }
 
-void to_json(json& json, const BlockSpeed& speed) {
-  const BlockKernel& block = speed.plan.block;
-  json = {{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns, block.depth}},
+void to_json(json& json, const PoolSpeed& speed) {
+  json = {{"block", speed.plan.block},
           {"depths", speed.plan.depths},
           {"alone", speed.alone},
           {"together", speed.together}};
 }
 
-void from_json(const json& json, BlockSpeed& speed) {
-  const auto& block = json.at("block");
-  speed.plan.block = {block.at(0), block.at(1), block.at(2), block.at(3), block.at(4)};
+void from_json(const json& json, PoolSpeed& speed) {
+  json.at("block").get_to(speed.plan.block);
   json.at("depths").get_to(speed.plan.depths);
   json.at("alone").get_to(speed.alone);
   json.at("together").get_to(speed.together);
   speed.plan.together = !speed.together.empty();
+}
+
+void to_json(json& json, const BlockSpeed& speed) {
+  json = PoolSpeed{{numbers_of(speed.plan.block), speed.plan.depths, speed.plan.together},
+                   speed.alone,
+                   speed.together};
+}
+
+void from_json(const json& json, BlockSpeed& speed) {
+  const auto& block = json.at("block");
+  auto pool = json.get<PoolSpeed>();
+  speed = {{{block.at(0), block.at(1), block.at(2), block.at(3), block.at(4)},
+            std::move(pool.plan.depths),
+            pool.plan.together},
+           std::move(pool.alone),
+           std::move(pool.together)};
 }
 
 void to_json(json& json, const ProductShape& shape) {

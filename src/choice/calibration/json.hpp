@@ -19,6 +19,8 @@ void from_json(const nlohmann::json& json, TileSpeed& tile);
 
 /// The times of a block: `{"block": [tile_rows, tile_columns, rows, columns, depth], "depths":
 /// [...], "alone": [...], "together": [...]}`.
+void to_json(nlohmann::json& json, const PoolSpeed& speed);
+void from_json(const nlohmann::json& json, PoolSpeed& speed);
 void to_json(nlohmann::json& json, const BlockSpeed& speed);
 void from_json(const nlohmann::json& json, BlockSpeed& speed);
 

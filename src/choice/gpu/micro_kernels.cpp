@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "src/base/rounding.hpp"
 #include "src/choice/gpu/wave.hpp"
 
 namespace dyn::choice {
 namespace {
-
-// Equal where tiles are alike below the block.
-auto below_block(const GpuTile& tile) {
-  return std::tuple(tile.engine, tile.operands, tile.thread_m, tile.thread_n, tile.warp_m,
-                    tile.warp_n);
-}
 
 // Equations 2 to 4 from the registers up to one block of the grid.
 double vortex_block(const GpuWave& wave) {
@@ -28,12 +21,16 @@ double vortex_block(const GpuWave& wave) {
 
 }  // namespace
 
+BelowBlock below_block(const GpuTile& tile) {
+  return {tile.engine, tile.operands, tile.thread_m, tile.thread_n, tile.warp_m, tile.warp_n};
+}
+
 GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles,
                                  const GpuShapeFor& form, const TilesTogether& together)
     : multiprocessors_(machine.multiprocessors) {
   for (const GpuTile& tile : tiles)
     fastest_ = std::max(fastest_, multiply_adds_per_cycle(machine, tile));
-  std::map<decltype(below_block(GpuTile{})), std::size_t> warps;
+  std::map<BelowBlock, std::size_t> warps;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const int resident =
         occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes())

@@ -2,6 +2,7 @@
 // The tiles of a GPU as the papers' policies see them.
 
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "src/choice/gpu/programs.hpp"
@@ -9,6 +10,10 @@
 #include "src/choice/policies/shared/micro_kernels.hpp"
 
 namespace dyn::choice {
+
+/// Equal where tiles are alike below the block.
+using BelowBlock = std::tuple<Engine, DType, int, int, int, int>;
+BelowBlock below_block(const GpuTile& tile);
 
 /// True where one launch can run two tiles, by their indices.
 using TilesTogether = std::function<bool(std::size_t, std::size_t)>;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/base/clock.hpp"
 #include "src/tune/pools/dietcode_tuner.hpp"
 #include "src/tune/pools/macro_kernel_search.hpp"
 
@@ -32,23 +31,23 @@ rkernel::Policy pool_policy(const std::string& name) {
                           name, pool_policies()));
 }
 
-PoolSearch::PoolSearch(const PoolSettings& settings, choice::Machine machine,
-                       runtime::TunedKernelPool pool,
-                       std::function<choice::BlockSpeed(const choice::BlockPlan&)> measure)
+PoolSearch::PoolSearch(const PoolSettings& settings,
+                       std::shared_ptr<const tune::PoolMachine> machine,
+                       runtime::TunedKernelPool pool, PoolMeasure measure)
     : settings_(settings),
       problem_{std::move(machine), pool.shapes, pool.seed},
       pool_(std::move(pool)),
       measure_(std::move(measure)) {}
 
-std::optional<choice::BlockSpeed> PoolSearch::measure(const choice::BlockPlan& plan) {
+std::optional<choice::PoolSpeed> PoolSearch::measure(const choice::PoolPlan& plan) {
   const TuneBudget& budget = settings_.budget;
   const bool spent = budget.programs
                          ? pool_.measured.size() >= static_cast<std::size_t>(*budget.programs)
                          : pool_.spent_seconds >= *budget.seconds;
   if (spent || settings_.stops()) return std::nullopt;
-  const Clock::time_point start = Clock::now();
-  choice::BlockSpeed speed = measure_(plan);
-  pool_.spent_seconds += seconds_since(start);
+  choice::PoolSpeed speed = measure_(plan);
+  pool_.spent_seconds += seconds_since(answered_);
+  answered_ = Clock::now();
   pool_.measured.push_back(speed);
   settings_.progress();
   return speed;
@@ -56,7 +55,8 @@ std::optional<choice::BlockSpeed> PoolSearch::measure(const choice::BlockPlan& p
 
 void PoolSearch::run() {
   tune::KernelLedger ledger(pool_.measured,
-                            [this](const choice::BlockPlan& plan) { return measure(plan); });
+                            [this](const choice::PoolPlan& plan) { return measure(plan); });
+  answered_ = Clock::now();
   if (pool_.policy == rkernel::Policy::TSCompiler)
     tune::search_macro_kernels(problem_, ledger);
   else

@@ -2,7 +2,11 @@
 // The search for the micro-kernels of a paper's policy.
 
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 
+#include "src/base/clock.hpp"
 #include "src/cli/tune/budget.hpp"
 #include "src/runtime/tuning/tuning_file.hpp"
 #include "src/tune/pools/pool_problem.hpp"
@@ -20,12 +24,14 @@ std::string pool_policies();
 /// Throws Error(user) for a policy that has none to search for, saying which have.
 rkernel::Policy pool_policy(const std::string& name);
 
+/// How a micro-kernel is measured, or predicted.
+using PoolMeasure = std::function<choice::PoolSpeed(const choice::PoolPlan&)>;
+
 class PoolSearch {
  public:
-  /// `pool`: policy, threads, seed and shapes, and what a former search measured. `measure`: how a
-  /// micro-kernel is measured.
-  PoolSearch(const PoolSettings& settings, choice::Machine machine, runtime::TunedKernelPool pool,
-             std::function<choice::BlockSpeed(const choice::BlockPlan&)> measure);
+  /// `pool`: policy, threads, seed and shapes, and what a former search measured.
+  PoolSearch(const PoolSettings& settings, std::shared_ptr<const tune::PoolMachine> machine,
+             runtime::TunedKernelPool pool, PoolMeasure measure);
 
   /// Goes on until the budget is spent, nothing is left, or it stops; keeps the best.
   void run();
@@ -34,12 +40,13 @@ class PoolSearch {
   void keep_best();
 
  private:
-  std::optional<choice::BlockSpeed> measure(const choice::BlockPlan& plan);
+  std::optional<choice::PoolSpeed> measure(const choice::PoolPlan& plan);
 
   PoolSettings settings_;
   tune::PoolProblem problem_;
   runtime::TunedKernelPool pool_;
-  std::function<choice::BlockSpeed(const choice::BlockPlan&)> measure_;
+  PoolMeasure measure_;
+  Clock::time_point answered_;  ///< when the last answer was given: what follows is searching
 };
 
 }  // namespace dyn::cli

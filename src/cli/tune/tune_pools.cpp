@@ -9,7 +9,6 @@
 
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
-#include "src/choice/calibration/json.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/table.hpp"
 #include "src/cli/report/units.hpp"
@@ -17,6 +16,7 @@
 #include "src/cli/tune/stop_signals.hpp"
 #include "src/cli/tune/tuned_file.hpp"
 #include "src/cli/tune/tuned_work.hpp"
+#include "src/runtime/load/target_factory.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 #include "src/tune/search.hpp"
 #include "targets/cpu/tuning/block_bench.hpp"
@@ -34,24 +34,56 @@ bool are_equal(const choice::ProductShape& a, const choice::ProductShape& b) {
   return a.batch == b.batch && a.m == b.m && a.n == b.n && a.k == b.k;
 }
 
-/// The sizes of all problems asked for, each once, for each number of threads.
+bool names_gpu(const Arguments& arguments) { return arguments.options.device != Options().device; }
+
+/// Where micro-kernels are searched, as a file has it.
+struct PoolPlace {
+  std::string target, machine;
+  std::shared_ptr<const tune::PoolMachine> figures;
+  PoolMeasure measure;
+};
+
+PoolPlace cpu_place(const Arguments& arguments, int threads) {
+  const auto bench = std::make_shared<const cpu::BlockBench>(
+      arguments.options.isa, threads, runtime::resolve_cache_dir(arguments.options.cache_dir));
+  const double slice = arguments.tune.slice_ms / ms;
+  return {bench->target_name(), bench->machine().name, tune::pool_machine(bench->machine()),
+          [bench, slice](const choice::PoolPlan& plan) {
+            const choice::BlockSpeed speed =
+                bench->measure({choice::block_of(plan.block), plan.depths, plan.together}, slice);
+            return choice::PoolSpeed{plan, speed.alone, speed.together};
+          }};
+}
+
+/// Nothing runs.
+PoolPlace gpu_place(const Arguments& arguments) {
+  const Options& options = arguments.options;
+  const runtime::DescribedContractions gpu = runtime::described_contractions(options);
+  const std::shared_ptr<const tune::GpuPoolMachine> machine =
+      tune::pool_machine(gpu.machine, gpu.kinds);
+  return {fmt::format("{}/{}", options.device, gpu.machine.name), gpu.machine.product, machine,
+          [machine](const choice::PoolPlan& plan) { return machine->predicted(plan); }};
+}
+
+/// The sizes of all problems asked for, each once, for each number of threads; 0 on a GPU.
 std::map<int, Shapes> shapes_of(const Arguments& arguments) {
+  const bool on_gpu = names_gpu(arguments);
   std::map<int, Shapes> all;
   const auto visit = [&](const TunedWork& work) {
     const std::string sizes = sizes_of(*work.kernel, work.request);
     if (sizes.empty()) return true;
-    const auto shape = nlohmann::json::parse(sizes).get<choice::ContractionShape>();
-    const choice::ProductShape product{shape.batch, shape.m, shape.n, shape.k};
-    Shapes& known = all[work.request.threads];
+    const auto json = nlohmann::json::parse(sizes);
+    const choice::ProductShape product{json.at("batch"), json.at("m"), json.at("n"), json.at("k")};
+    Shapes& known = all[on_gpu ? 0 : work.request.threads];
     const bool is_known = std::ranges::any_of(
         known, [&](const choice::ProductShape& other) { return are_equal(other, product); });
     if (!is_known) known.push_back(product);
     return StopSignals::caught() == 0;
   };
   if (arguments.model.empty())
-    for_each_op(arguments, true, visit);
+    for_each_op(arguments, !on_gpu, visit);
   else
-    for_each_group(arguments, true, [](const std::string&) {}, visit);
+    for_each_group(arguments, !on_gpu, [](const std::string&) {}, visit);
   return all;
 }
 
@@ -69,7 +101,7 @@ class PoolTuner {
     if (!former_ || former_->problems.empty()) {
       file_.method = tune::all_methods().front().name;
       file_.seed = arguments.options.seed;
-      file_.times = "measured";
+      file_.times = names_gpu(arguments) ? "predicted" : "measured";
     }
     file_.version = runtime::tuning_version();
   }
@@ -97,17 +129,14 @@ class PoolTuner {
 
  private:
   void tune(int threads, const Shapes& shapes) {
-    const cpu::BlockBench bench(arguments_.options.isa, threads,
-                                runtime::resolve_cache_dir(arguments_.options.cache_dir));
-    file_.target = bench.target_name();
-    file_.machine = bench.machine().name;
+    const PoolPlace place =
+        names_gpu(arguments_) ? gpu_place(arguments_) : cpu_place(arguments_, threads);
+    file_.target = place.target;
+    file_.machine = place.machine;
     if (former_) require_same_place(path_, *former_, file_);
     written_ = Clock::now();
     settings_.progress = [&] { show(); };
-    PoolSearch search(settings_, bench.machine(), begun(threads, shapes),
-                      [&](const choice::BlockPlan& plan) {
-                        return bench.measure(plan, arguments_.tune.slice_ms / ms);
-                      });
+    PoolSearch search(settings_, place.figures, begun(threads, shapes), place.measure);
     search_ = &search;
     search.run();
     search_ = nullptr;
@@ -126,10 +155,10 @@ class PoolTuner {
     require_equal(path_, "seed", std::to_string(found->seed), std::to_string(pool.seed));
     if (!std::ranges::equal(found->shapes, shapes, are_equal))
       throw Error(ErrorKind::user,
-                  fmt::format("'{}' cannot be resumed: its micro-kernels of policy '{}' on {} "
-                              "threads are for other sizes; give another --output, or remove the "
-                              "file",
-                              path_, name_of(policy_), threads));
+                  fmt::format("'{}' cannot be resumed: its micro-kernels of policy '{}'{} are for "
+                              "other sizes; give another --output, or remove the file",
+                              path_, name_of(policy_),
+                              threads == 0 ? "" : fmt::format(" on {} threads", threads)));
     return *found;
   }
 
@@ -148,8 +177,9 @@ class PoolTuner {
 
   void show() {
     const TunedKernelPool& pool = search_->pool();
-    show_progress(fmt::format("{}, threads {}: {} micro-kernels in {:.0f} s", name_of(policy_),
-                              pool.threads, pool.measured.size(), pool.spent_seconds));
+    const std::string on = pool.threads == 0 ? "" : fmt::format(", threads {}", pool.threads);
+    show_progress(fmt::format("{}{}: {} micro-kernels in {:.0f} s", name_of(policy_), on,
+                              pool.measured.size(), pool.spent_seconds));
     if (seconds_since(written_) < seconds_between_pool_writes) return;
     search_->keep_best();
     TuningFile so_far = file_;
@@ -160,7 +190,7 @@ class PoolTuner {
 
   static Row row_of(const TunedKernelPool& pool) {
     return {{"policy", std::string(name_of(pool.policy))},
-            {"threads", std::int64_t{pool.threads}},
+            {"threads", pool.threads == 0 ? Cell() : Cell(std::int64_t{pool.threads})},
             {"problems", static_cast<std::int64_t>(pool.shapes.size())},
             {"tried", static_cast<std::int64_t>(pool.measured.size())},
             {"seconds", pool.spent_seconds},
@@ -183,11 +213,6 @@ class PoolTuner {
 
 void tune_pools(const Arguments& arguments) {
   pool_policy(arguments.tune.policy);
-  if (arguments.options.device != Options().device)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("--policy {} --device {}: micro-kernels are searched on device '{}' "
-                            "alone, where they can be measured",
-                            arguments.tune.policy, arguments.options.device, Options().device));
   if (!arguments.tune.method.empty())
     throw Error(ErrorKind::user,
                 fmt::format("--method is for policy dyn; policy '{}' is searched as its paper does",

@@ -11,9 +11,9 @@ Error broken_program(const Tuning& tuning, std::size_t number, const std::string
 
 Error broken_pool(const Tuning& tuning, const TunedPool& pool, const std::string& why) {
   return {ErrorKind::user,
-          fmt::format("the tuning file '{}', micro-kernels of policy '{}' on {} threads: {}; tune "
-                      "anew",
-                      tuning.file, name_of(pool.policy), pool.threads, why)};
+          fmt::format("the tuning file '{}', micro-kernels of policy '{}'{}: {}; tune anew",
+                      tuning.file, name_of(pool.policy),
+                      pool.threads == 0 ? "" : fmt::format(" on {} threads", pool.threads), why)};
 }
 
 void require_same_machine(const Tuning& tuning, const std::string& target,

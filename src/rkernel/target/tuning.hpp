@@ -18,7 +18,7 @@ struct TunedProgram {
 /// The micro-kernels of a policy, which a search found for several shapes together.
 struct TunedPool {
   Policy policy = Policy::Dyn;
-  int threads = 1;      ///< of the machine that they were timed on
+  int threads = 1;      ///< of the machine that they were timed on; 0: a GPU's
   std::string kernels;  ///< JSON: the target's micro-kernels, with their times
   std::string shapes;   ///< JSON: [batch, m, n, k] of each
 };

@@ -81,20 +81,23 @@ rkernel::Factors weights_of(const Options& options) {
 }
 
 /// What the device that the options name takes of their file.
-std::shared_ptr<const rkernel::Tuning> tuning_of(const Options& options, int threads) {
+std::shared_ptr<const rkernel::Tuning> tuning_of(const Options& options) {
   if (options.tuning.empty()) return nullptr;
   const rkernel::Policy policy = find_policy(options.policy);
-  const std::optional<rkernel::Policy> pool = tuned_as(policy);
   const bool is_dyn = policy == rkernel::Policy::Dyn || policy == rkernel::Policy::Oracle;
-  if (!is_dyn && (!pool || options.device != "cpu"))
+  if (!is_dyn && !tuned_as(policy))
     throw Error(ErrorKind::user,
                 fmt::format("Options::tuning is '{}', but the policy is '{}'; policies 'dyn' and "
-                            "'oracle' take tuned programs, and on device 'cpu' {} tuned "
-                            "micro-kernels",
+                            "'oracle' take tuned programs, {} tuned micro-kernels",
                             options.tuning, options.policy, "'tscompiler' and 'dietcode'"));
-  std::shared_ptr<const rkernel::Tuning> tuning = load_tuning(options.tuning);
-  require_content(*tuning, policy, threads);
-  return tuning;
+  return load_tuning(options.tuning);
+}
+
+/// A target that was made, so that a file of another machine is told as one.
+template <class Made>
+Made with_content(Made target, const rkernel::Tuning* tuning, const Options& options, int threads) {
+  if (tuning != nullptr) require_content(*tuning, find_policy(options.policy), threads);
+  return target;
 }
 
 std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType precision,
@@ -108,12 +111,12 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.deterministic = options.deterministic;
   target.policy = find_policy(options.policy);
   target.vendor = options.vendor;
-  if (options.device == "cpu") target.tuning = tuning_of(options, threads);
+  if (options.device == "cpu") target.tuning = tuning_of(options);
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;
   target.dump = dump;
-  return cpu::make_cpu_target(target);
+  return with_content(cpu::make_cpu_target(target), target.tuning.get(), options, threads);
 }
 
 }  // namespace
@@ -184,6 +187,14 @@ GraphTargets::Gpu::Gpu(const Options& options) {
   machine = device->machine();
 }
 
+DescribedContractions described_contractions(const Options& options) {
+  check_device_options(options);
+  const PrecisionInfo& precision = checked_precision(options.precision);
+  const GraphTargets::Gpu gpu(options);
+  return {gpu.machine,
+          choice::kinds_of(choice::gpu_tiles(gpu.machine, precision.dtype, precision.allow_tf32))};
+}
+
 std::shared_ptr<const GraphTargets::Gpu> GraphTargets::gpu(const Options& options) {
   const std::lock_guard lock(mutex_);
   if (!gpu_) gpu_ = std::make_shared<const Gpu>(options);
@@ -214,12 +225,13 @@ std::shared_ptr<rkernel::Target> GraphTargets::make(const Options& options, int 
   target.precision = precision.dtype;
   target.allow_tf32 = precision.allow_tf32;
   target.policy = find_policy(options.policy);
-  target.tuning = tuning_of(options, threads);
+  target.tuning = tuning_of(options);
   target.threads = threads;
   target.log = options.log;
-  return with_fallback(ptx::make_ptx_target(target), [options, threads, dump] {
-    return make_cpu(options, threads, DType::f32, DType::f32, dump);
-  });
+  return with_fallback(with_content(ptx::make_ptx_target(target), target.tuning.get(), options, 0),
+                       [options, threads, dump] {
+                         return make_cpu(options, threads, DType::f32, DType::f32, dump);
+                       });
 }
 
 TargetFactory GraphTargets::factory() {

@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "dyn/options.hpp"
 #include "graph/passes/pipeline.hpp"
 #include "src/base/dump.hpp"
+#include "src/choice/policies/gpu/layer_zero.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::runtime {
@@ -28,13 +30,23 @@ class GraphTargets {
   /// make() of new ones that all copies of the factory share.
   static TargetFactory factory();
 
- private:
   struct Gpu;
+
+ private:
   std::shared_ptr<const Gpu> gpu(const Options& options);
 
   std::mutex mutex_;
   std::shared_ptr<const Gpu> gpu_;
 };
+
+/// The GPU that options name, and what its contractions multiply with, first what the precision is
+/// for.
+struct DescribedContractions {
+  choice::GpuMachine machine;
+  std::vector<choice::GpuKind> kinds;
+};
+/// Throws as make_target() does.
+DescribedContractions described_contractions(const Options& options);
 
 /// The target for Options::device, with the CPU for what a GPU has no kernel for. Throws
 /// Error(user) for an unknown device, GPU or ISA, Error(unsupported) for one that this machine

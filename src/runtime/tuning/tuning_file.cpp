@@ -95,7 +95,7 @@ TunedKernelPool pool_from(const nlohmann::json& json) {
                        json.at("threads").get<int>(),
                        json.at("seed").get<std::uint64_t>(),
                        json.at("shapes").get<std::vector<choice::ProductShape>>(),
-                       json.at("measured").get<std::vector<choice::BlockSpeed>>(),
+                       json.at("measured").get<std::vector<choice::PoolSpeed>>(),
                        json.at("kept").get<std::vector<std::size_t>>()};
   json.at("of_limit").get_to(pool.of_limit);
   json.at("spent_seconds").get_to(pool.spent_seconds);
@@ -218,20 +218,25 @@ std::optional<rkernel::Policy> tuned_as(rkernel::Policy policy) {
 void require_content(const rkernel::Tuning& tuning, rkernel::Policy policy, int threads) {
   if (policy == rkernel::Policy::Oracle) return;
   const std::optional<rkernel::Policy> taken = tuned_as(policy);
+  const auto on = [](int count) {
+    return count == 0 ? std::string() : fmt::format(" on {} threads", count);
+  };
   const bool has_pool = std::ranges::any_of(tuning.pools, [&](const rkernel::TunedPool& pool) {
     return pool.policy == taken && pool.threads == threads;
   });
   if (has_pool || (!taken && (tuning.has_problems || tuning.pools.empty()))) return;
   std::string others;
   for (const rkernel::TunedPool& pool : tuning.pools)
-    others += fmt::format("{}'{}' on {} threads", others.empty() ? "" : ", ", name_of(pool.policy),
-                          pool.threads);
-  throw Error(ErrorKind::user,
-              fmt::format("the tuning file '{}' has nothing for policy '{}' on {} threads{}; "
-                          "dynrun tune --policy {} --threads {} makes it",
-                          tuning.file, name_of(policy), threads,
-                          others.empty() ? "" : ", but micro-kernels for " + others,
-                          name_of(taken.value_or(policy)), threads));
+    others +=
+        fmt::format("{}'{}'{}", others.empty() ? "" : ", ", name_of(pool.policy), on(pool.threads));
+  throw Error(
+      ErrorKind::user,
+      fmt::format("the tuning file '{}' has nothing for policy '{}'{}{}; dynrun tune --policy {}{} "
+                  "makes it",
+                  tuning.file, name_of(policy), on(threads),
+                  others.empty() ? "" : ", but micro-kernels for " + others,
+                  name_of(taken.value_or(policy)),
+                  threads == 0 ? "" : fmt::format(" --threads {}", threads)));
 }
 
 void require_same_model(const std::string& path, const std::string& model) {

@@ -44,11 +44,11 @@ struct TunedProblem {
 /// What a search has tried of a policy's micro-kernels, on one number of threads.
 struct TunedKernelPool {
   rkernel::Policy policy = rkernel::Policy::TSCompiler;
-  int threads = 1;
+  int threads = 1;  ///< 0: those of a run do not matter, on a GPU
   std::uint64_t seed = 0;
-  std::vector<choice::ProductShape> shapes;       ///< that it searches for together
-  std::vector<choice::BlockSpeed> measured = {};  ///< in the order in which they were tried
-  std::vector<std::size_t> kept = {};             ///< what is loaded: indices in `measured`
+  std::vector<choice::ProductShape> shapes;      ///< that it searches for together
+  std::vector<choice::PoolSpeed> measured = {};  ///< in the order in which they were tried
+  std::vector<std::size_t> kept = {};            ///< what is loaded: indices in `measured`
   double of_limit = 0;  ///< geometric mean over shapes of the least time that the machine's fastest
                         ///< tile allows, over what the policy predicts with these
   double spent_seconds = 0;
@@ -79,8 +79,8 @@ TuningFile read_tuning_file(const std::string& path);
 std::shared_ptr<const rkernel::Tuning> load_tuning(const std::string& path);
 /// The policy whose micro-kernels in a file a policy takes; nullopt for one that takes none.
 std::optional<rkernel::Policy> tuned_as(rkernel::Policy policy);
-/// Throws Error(user) where a file has nothing that the policy could take on so many threads, but
-/// has micro-kernels for others.
+/// Throws Error(user) where a file has nothing that the policy could take on so many threads (0: on
+/// a GPU), but has micro-kernels for others.
 void require_content(const rkernel::Tuning& tuning, rkernel::Policy policy, int threads);
 /// Throws Error(user) where the file was tuned for a model of another name.
 void require_same_model(const std::string& path, const std::string& model);

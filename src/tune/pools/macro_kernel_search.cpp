@@ -10,13 +10,12 @@
 #include "src/choice/policies/shared/piecewise_linear.hpp"
 #include "src/choice/policies/tscompiler/macro_kernels.hpp"
 #include "src/tune/bayes.hpp"
-#include "src/tune/pools/block_space.hpp"
 
 namespace dyn::tune {
 namespace {
 
-using choice::BlockKernel;
-using choice::BlockSpeed;
+using choice::PoolKernel;
+using choice::PoolSpeed;
 
 constexpr std::size_t points_of_replay = 24, seeds_of_replay = 8, most_depths = 5;
 constexpr double least_gain = 1e-4;  ///< of the mean, for which one more is kept
@@ -40,13 +39,13 @@ class Logarithms {
  public:
   explicit Logarithms(const PoolProblem& problem) : problem_(problem) {
     for (const choice::ProductShape& shape : problem.shapes)
-      least_.push_back(least_seconds(problem.machine, shape));
+      least_.push_back(least_seconds(*problem.machine, shape));
   }
-  std::vector<double> of(const BlockSpeed& speed) const {
+  std::vector<double> of(const PoolSpeed& speed) const {
     std::vector<double> logarithms;
     for (std::size_t i = 0; i < least_.size(); ++i)
       logarithms.push_back(
-          std::log(wave_seconds_of(problem_.machine, speed, problem_.shapes[i]) / least_[i]));
+          std::log(wave_seconds_of(*problem_.machine, speed, problem_.shapes[i]) / least_[i]));
     return logarithms;
   }
 
@@ -100,14 +99,14 @@ class MacroKernelSearch {
 
  private:
   struct Known {
-    BlockKernel block;
+    PoolKernel kernel;
     std::vector<double> logarithms;
   };
 
   /// False: the ledger stopped.
   bool search(std::uint64_t replay, const std::vector<std::size_t>& group) {
-    const Space space = block_space(
-        problem_.machine, replay == 0 ? aligned_blocks(problem_.machine) : best_known(group));
+    const Space space =
+        problem_.machine->space(replay == 0 ? problem_.machine->aligned() : best_known(group));
     BayesSearch search(space, problem_.seed + replay);
     const std::size_t enough = known_.size() + points_of_replay;
     while (known_.size() < enough) {
@@ -115,7 +114,7 @@ class MacroKernelSearch {
       if (points.empty()) return true;
       std::vector<double> values;
       for (const Point& point : points) {
-        const Known* known = find(block_at(space.values_of(point)));
+        const Known* known = find(problem_.machine->kernel_at(space.values_of(point)));
         if (known == nullptr) return false;
         values.push_back(std::exp(mean_of(*known, group)));
       }
@@ -125,12 +124,12 @@ class MacroKernelSearch {
   }
 
   /// nullptr: the ledger stopped.
-  const Known* find(const BlockKernel& block) {
-    auto known = std::ranges::find(known_, block, &Known::block);
+  const Known* find(const PoolKernel& kernel) {
+    auto known = std::ranges::find(known_, kernel, &Known::kernel);
     if (known != known_.end()) return &*known;
-    const std::optional<BlockSpeed> speed = ledger_.speed_of({block, depths_, true});
+    const std::optional<PoolSpeed> speed = ledger_.speed_of({kernel, depths_, true});
     if (!speed) return nullptr;
-    return &known_.emplace_back(block, logarithms_.of(*speed));
+    return &known_.emplace_back(kernel, logarithms_.of(*speed));
   }
 
   static double mean_of(const Known& known, const std::vector<std::size_t>& group) {
@@ -158,13 +157,13 @@ class MacroKernelSearch {
     return groups.at(furthest->first);
   }
 
-  std::vector<BlockKernel> best_known(const std::vector<std::size_t>& group) const {
+  std::vector<PoolKernel> best_known(const std::vector<std::size_t>& group) const {
     std::vector<std::pair<double, const Known*>> order;
     for (const Known& known : known_) order.emplace_back(mean_of(known, group), &known);
     std::ranges::stable_sort(order, {}, &std::pair<double, const Known*>::first);
-    std::vector<BlockKernel> best;
+    std::vector<PoolKernel> best;
     for (std::size_t i = 0; i < std::min(order.size(), seeds_of_replay); ++i)
-      best.push_back(order[i].second->block);
+      best.push_back(order[i].second->kernel);
     return best;
   }
 
@@ -178,22 +177,23 @@ class MacroKernelSearch {
 
 }  // namespace
 
-double wave_seconds_of(const choice::Machine& machine, const BlockSpeed& speed,
+double wave_seconds_of(const PoolMachine& machine, const PoolSpeed& speed,
                        const choice::ProductShape& shape) {
   std::vector<choice::PiecewiseLinear::Point> points;
   for (std::size_t i = 0; i < speed.together.size(); ++i)
     points.push_back({static_cast<double>(speed.plan.depths[i]), speed.together[i]});
   const double wave = choice::PiecewiseLinear::fitted(points)(static_cast<double>(shape.k)) +
-                      machine.seconds_per_ticket;
-  const BlockKernel& block = speed.plan.block;
-  return choice::wave_model_seconds(shape, {block.rows, block.columns}, machine.threads, wave);
+                      machine.seconds_per_wave();
+  const PoolKernel& kernel = speed.plan.block;
+  return choice::wave_model_seconds(shape, machine.block(kernel), machine.blocks_per_wave(kernel),
+                                    wave);
 }
 
 void search_macro_kernels(const PoolProblem& problem, KernelLedger& ledger) {
   MacroKernelSearch(problem, ledger).run();
 }
 
-double wave_model_share(const PoolProblem& problem, const std::vector<BlockSpeed>& measured,
+double wave_model_share(const PoolProblem& problem, const std::vector<PoolSpeed>& measured,
                         const std::vector<std::size_t>& kept) {
   const Logarithms logarithms(problem);
   Pool pool(problem.shapes.size());
@@ -202,10 +202,10 @@ double wave_model_share(const PoolProblem& problem, const std::vector<BlockSpeed
 }
 
 std::vector<std::size_t> best_macro_kernels(const PoolProblem& problem,
-                                            const std::vector<BlockSpeed>& measured) {
+                                            const std::vector<PoolSpeed>& measured) {
   const Logarithms logarithms(problem);
   std::vector<std::vector<double>> all;
-  for (const BlockSpeed& speed : measured) all.push_back(logarithms.of(speed));
+  for (const PoolSpeed& speed : measured) all.push_back(logarithms.of(speed));
   std::vector<std::size_t> kept;
   Pool pool(problem.shapes.size());
   double last = std::numeric_limits<double>::infinity();

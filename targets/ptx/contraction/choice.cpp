@@ -44,7 +44,10 @@ TilePolicies::Paper TilePolicies::made_paper(Policy policy, const MetContraction
   for (const GpuTile& tile : spaces_->tiles(policy, product_of(met.shape), met.for_tile)) {
     if (const std::optional<GpuTile> own = tile_for_(tile)) tiles.push_back(*own);
   }
-  return std::make_shared<const choice::GpuPaper>(policy, machine_, std::move(tiles), met.for_tile);
+  const choice::TunedTiles* const tuned = spaces_->tuned(policy);
+  return std::make_shared<const choice::GpuPaper>(
+      policy, machine_, std::move(tiles), met.for_tile,
+      tuned != nullptr ? tuned->sampled : std::vector<choice::ProductShape>());
 }
 
 // Equal `vectors` mean that all tiles meet the contraction in one form.

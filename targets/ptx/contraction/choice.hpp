@@ -50,6 +50,8 @@ class TilePolicies {
   /// The program that a policy takes, and its seconds by dyn's cost, whichever policy chooses. A
   /// contraction without outputs has any program.
   choice::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
+  /// True where a tuning file has the tiles that a policy chooses from.
+  bool is_tuned(rkernel::Policy policy) const { return spaces_->tuned(policy) != nullptr; }
   /// All programs that a policy considers, each once.
   std::vector<ConsideredProgram> considered(rkernel::Policy policy,
                                             const MetContraction& met) const;

@@ -214,7 +214,10 @@ class GpuContractionKernel final : public ContractionKernel {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const MetContraction met = met_at(sizes_of(ints), ints);
     const std::string by =
-        policy_ == Policy::Dyn ? "" : "  by policy " + std::string(name_of(policy_)) + "\n";
+        policy_ == Policy::Dyn
+            ? ""
+            : fmt::format("  by policy {}{}\n", name_of(policy_),
+                          policies_.is_tuned(policy_) ? ", micro-kernels of the tuning file" : "");
     const std::optional<GpuProgram> tuned =
         policy_ == Policy::Dyn ? tuned_choice(ints) : std::nullopt;
     std::vector<ConsideredProgram> considered = policies_.considered(Policy::Dyn, met);

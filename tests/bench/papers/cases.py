@@ -1,5 +1,6 @@
-"""The shapes of a workload, thinned by operations and by a seed, as files and flags for dynrun."""
+"""The shapes of a workload or model, thinned by operations and by a seed, as files and flags for dynrun."""
 
+import itertools
 import math
 import random
 
@@ -9,10 +10,18 @@ CONV = "IC IH IW OC KH KW SH SW PT PL PB PR G".split()
 
 
 class Case:
-    """A shape: a line of a suite (`header` names its columns), or a value of a workload's dim."""
+    """A shape: a line of a suite, values of a model's dims, or a value of a workload's dim. `header` names what stands in the line."""
 
     def __init__(self, suite, header, line, flops):
         self.suite, self.header, self.line, self.flops = suite, header, line, flops
+
+    def sizes(self):
+        """As (name, word), in the order of the line."""
+        return list(zip(self.header.split(), self.line.split()))
+
+    def text(self):
+        """M=1 N=2"""
+        return " ".join(f"{name}={value}" for name, value in self.sizes())
 
 
 class Sample:
@@ -50,6 +59,18 @@ def flops_of(columns, words):
     return 2 * of.get("N", 1) * height * width * of["OC"] * of["KH"] * of["KW"] * of["IC"] // of["G"]
 
 
+def is_values(word):
+    return word[0].isdigit()
+
+
+def expanded(columns, words):
+    """The shapes of one line: the product of its columns' values, of which the last varies fastest; =M is the size of column M."""
+    choices = [list(map(str, values_of(word))) if is_values(word) else [word] for word in words]
+    for chosen in itertools.product(*choices):
+        of = dict(zip(columns, chosen))
+        yield [of[word[1:]] if word.startswith("=") else word for word in chosen]
+
+
 def suite_cases(path, batches):
     columns, cases = None, []
     for line in path.read_text().splitlines():
@@ -62,29 +83,59 @@ def suite_cases(path, batches):
             if free:
                 columns = ["N"] + columns
             continue
-        for batch in batches if free else [None]:
-            full = ([str(batch)] if free else []) + words
-            cases.append(Case(path.stem, " ".join(columns), " ".join(full), flops_of(columns, full)))
+        for shape in expanded(columns, ([batches] if free else []) + words):
+            cases.append(Case(path.stem, " ".join(columns), " ".join(shape), flops_of(columns, shape)))
     return cases
 
 
+def model_cases(item):
+    columns = list(item["dims"])
+    shapes = expanded(columns, list(item["dims"].values()))
+    return [Case(None, " ".join(columns), " ".join(shape), item["mflop"] * 1e6 * math.prod(map(int, shape))) for shape in shapes]
+
+
 def all_cases(workload):
+    if "dims" in workload:
+        return model_cases(workload)
     if "types" in workload:
         def flops(value):
             return math.prod(value if factor == workload["dim"] else int(factor) for factor in workload.get("flops", [1]))
         return [Case(None, workload["dim"], str(value), flops(value)) for value in values_of(workload["values"])]
-    batches = values_of(workload.get("batches", "1"))
-    return [case for path in facts.suite_files(workload) for case in suite_cases(path, batches)]
+    return suite_cases(facts.suite_path(workload), workload.get("batches", "1"))
 
 
 def sample(name, workload, most_shapes, most_gflop, seed):
-    """The same for the same arguments; cases stay in their order."""
+    """The same for the same arguments; cases stay in their order. Strata of equal counts by operations have one shape each, so that small and large ones are there."""
     whole = all_cases(workload)
     small = [case for case in whole if most_gflop is None or case.flops <= most_gflop * 1e9]
     chosen = range(len(small))
     if most_shapes is not None and most_shapes < len(small):
-        chosen = sorted(random.Random(f"{seed} {name}").sample(chosen, most_shapes))
+        order = sorted(chosen, key=lambda index: small[index].flops)
+        draw = random.Random(f"{seed} {name}")
+        bounds = [len(order) * stratum // most_shapes for stratum in range(most_shapes + 1)]
+        chosen = sorted(order[draw.randrange(first, last)] for first, last in itertools.pairwise(bounds))
     return Sample([small[index] for index in chosen], len(whole), len(whole) - len(small))
+
+
+def counted(workload):
+    """The shapes of a suite at which the emulator counts; facts.BadFacts for one that the suite lacks."""
+    of = {case.line: case for case in all_cases(workload)}
+    missing = [line for line in workload["counted"] if line not in of]
+    if missing:
+        raise facts.BadFacts(f"workloads.json: the suite {workload['suite']} has no shape {missing[0]}")
+    return [of[line] for line in workload["counted"]]
+
+
+def alike_but_one(cases):
+    """Runs of cases that differ in one size at most, which one command can list."""
+    runs = []
+    for case in cases:
+        sizes = case.line.split()
+        if runs and len({place for other in runs[-1] for place, (a, b) in enumerate(zip(sizes, other.line.split())) if a != b}) <= 1:
+            runs[-1].append(case)
+        else:
+            runs.append([case])
+    return runs
 
 
 def chunks_of(cases, size):

@@ -4,10 +4,17 @@ import glob
 import json
 import pathlib
 import re
+import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import paper_models  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 SUITES = ROOT / "tests" / "bench" / "suites"
+EXAMPLES = ROOT / "examples" / "models"
 PAPERS = ["vortex", "mikpoly", "ftuner", "tscompiler", "dietcode"]  # in the order of the page
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 KEYWORDS = {"$comment", "type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "minItems", "minLength", "minimum"}
@@ -84,15 +91,15 @@ def places_of(pattern):
     return sorted(str(pathlib.Path(found).relative_to(ROOT)) for found in glob.glob(str(ROOT / pattern), recursive=True))
 
 
-def suite_files(workload):
-    """The suites of a workload that are there. Only a pattern may find none."""
-    files = []
-    for name in workload.get("suites", []):
-        found = sorted(SUITES.glob(name))
-        if not found and not set(name) & set("*?["):
-            raise BadFacts(f"workloads.json: there is no suite {name}")
-        files += [path for path in found if path not in files]
-    return files
+def suite_path(workload):
+    return SUITES / workload["suite"]
+
+
+def written_models():
+    """Names of the models that paper_models.py writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        paper_models.write_all(pathlib.Path(folder))
+        return {path.name for path in pathlib.Path(folder).iterdir()}
 
 
 def check_unique(ids, place):
@@ -101,34 +108,62 @@ def check_unique(ids, place):
         raise BadFacts(f"{place}: {', '.join(double)} stands there more than once")
 
 
-def check_workloads(data):
-    settings, workloads = data["settings"], data["workloads"]
+def check_settings(names, data, place):
+    for name in names:
+        if name not in data["settings"]:
+            raise BadFacts(f"{place}: there is no setting {name}")
+
+
+def check_models(data):
+    examples = {path.name for path in EXAMPLES.glob("*.dyn")}
+    known = examples | written_models()
     for part in ("build", "models"):
         check_unique([item["id"] for item in data[part]], f"workloads.json: {part}")
         for item in data[part]:
+            place = f"workloads.json: {part} {item['id']}"
             if part == "build" and ("model" in item) == ("text" in item):
-                raise BadFacts(f"workloads.json: build {item['id']}: has either a model or text")
-            if "model" in item and not (ROOT / "examples" / "models" / item["model"]).exists():
-                raise BadFacts(f"workloads.json: {part} {item['id']}: there is no examples/models/{item['model']}")
-            for setting in item["settings"]:
-                if setting not in settings:
-                    raise BadFacts(f"workloads.json: {part} {item['id']}: there is no setting {setting}")
-    for name, setting in settings.items():
+                raise BadFacts(f"{place}: has either a model or text")
+            if "model" in item and item["model"] not in (known if part == "models" else examples):
+                raise BadFacts(f"{place}: there is no examples/models/{item['model']}, and tests/bench/paper_models.py writes none of this name")
+            check_settings(item["settings"], data, place)
+
+
+def check_workloads(data):
+    check_models(data)
+    for name, setting in data["settings"].items():
         if (setting["device"] == "cpu") == ("gpu" in setting):
             raise BadFacts(f"workloads.json: setting {name}: a device 'cuda' has a gpu, and 'cpu' has none")
-    for name, workload in workloads.items():
+    for name, workload in data["workloads"].items():
         place = f"workloads.json: workload {name}"
-        if ("suites" in workload) == ("types" in workload):
-            raise BadFacts(f"{place}: has either suites or types")
+        if ("suite" in workload) == ("types" in workload):
+            raise BadFacts(f"{place}: has either a suite or types")
         if "types" in workload and not {"op", "dim", "values", "flops"} <= set(workload):
             raise BadFacts(f"{place}: types go with op, dim, values and flops")
-        suite_files(workload)
-        for setting in workload["settings"] + workload.get("counters", []):
-            if setting not in settings:
-                raise BadFacts(f"{place}: there is no setting {setting}")
+        if "suite" in workload and not suite_path(workload).exists():
+            raise BadFacts(f"{place}: there is no suite {workload['suite']}")
+        check_settings(workload["settings"] + workload.get("counters", []), data, place)
+        if ("counters" in workload) != ("counted" in workload) or ("counters" in workload and "suite" not in workload):
+            raise BadFacts(f"{place}: counters and counted go together, with a suite")
         for setting in workload.get("counters", []):
-            if settings[setting]["device"] == "cpu":
+            if data["settings"][setting]["device"] == "cpu":
                 raise BadFacts(f"{place}: the emulator counts for GPUs, not for {setting}")
+
+
+def check_suites(papers, data):
+    """Each suite of a paper is a workload of that paper's tables, and no other paper's."""
+    of_tables = {name: {workload for table in paper["tables"] for workload in table["workloads"]} for name, paper in papers.items()}
+    for path in sorted((SUITES / "papers").glob("*.txt")):
+        paper = path.stem.split("-")[0]
+        found = [name for name, workload in data["workloads"].items() if workload.get("suite") == f"papers/{path.name}"]
+        if len(found) != 1:
+            raise BadFacts(f"workloads.json: {len(found)} workloads have the suite papers/{path.name}, not one")
+        if found[0] not in of_tables[paper]:
+            raise BadFacts(f"{paper}.json: no table has the workload {found[0]}, a suite of this paper")
+    for name, paper in papers.items():
+        for workload in of_tables[name]:
+            owner = workload.split("-")[0]
+            if owner in papers and owner != name:
+                raise BadFacts(f"{name}.json: the workload {workload} is {owner}'s")
 
 
 def check_paper(name, paper, data):
@@ -145,12 +180,16 @@ def check_paper(name, paper, data):
         for row in table["rows"]:
             if len(row) != len(table["columns"]):
                 raise BadFacts(f"{name}.json: table {table['id']}: {row} has {len(row)} cells, not {len(table['columns'])}")
-        for workload in table["workloads"]:
+        for workload in table["workloads"] + table.get("cases", []):
             if workload not in workloads:
                 raise BadFacts(f"{name}.json: table {table['id']}: there is no workload {workload}")
         for model in table.get("models", []):
             if model not in models:
                 raise BadFacts(f"{name}.json: table {table['id']}: there is no model {model}")
+    if "variants" in paper:
+        if paper["variants"]["workload"] not in workloads:
+            raise BadFacts(f"{name}.json: variants: there is no workload {paper['variants']['workload']}")
+        check_settings(paper["variants"]["settings"], data, f"{name}.json: variants")
     for element in paper["method"]:
         place = f"{name}.json: method {element['id']}"
         if (element["status"] == "as in the paper") == ("departure" in element):
@@ -164,26 +203,8 @@ def check_paper(name, paper, data):
                 raise BadFacts(f"{place}: there is no {pattern}")
 
 
-def expand_patterns(papers, data):
-    """A workload whose suites are a pattern becomes one for each suite that is there, under the suite's name."""
-    expanded, names = {}, {}
-    for name, workload in data["workloads"].items():
-        files = suite_files(workload)
-        is_pattern = any(set(suite) & set("*?[") for suite in workload.get("suites", []))
-        if not is_pattern or not files:
-            expanded[name], names[name] = workload, [name]
-            continue
-        for path in files:
-            expanded[path.stem] = workload | {"title": f"{workload['title']}: {path.stem}", "suites": [path.name]}
-        names[name] = [path.stem for path in files]
-    data["workloads"] = expanded
-    for paper in papers.values():
-        for table in paper["tables"]:
-            table["workloads"] = [new for name in table["workloads"] for new in names[name]]
-
-
 def load():
-    """(papers by name, workloads.json), checked; patterns of suites expanded."""
+    """(papers by name, workloads.json), checked."""
     data = read("workloads")
     validate(data, read("workloads.schema"), "workloads.json")
     check_workloads(data)
@@ -193,5 +214,5 @@ def load():
         papers[name] = read(name)
         validate(papers[name], schema, f"{name}.json")
         check_paper(name, papers[name], data)
-    expand_patterns(papers, data)
+    check_suites(papers, data)
     return papers, data

@@ -47,12 +47,25 @@ def check_workloads_with(change):
     facts.check_workloads(data)
 
 
+def check_suites_with(change):
+    papers, data = {name: facts.read(name) for name in facts.PAPERS}, facts.read("workloads")
+    change(papers, data)
+    facts.check_suites(papers, data)
+
+
+def table_of(paper, name):
+    return next(table for table in paper["tables"] if table["id"] == name)
+
+
 def test_broken_facts():
     def of_paper(name, part, change):
         refused(name, part, change, check_papers_with)
 
     def of_workloads(name, part, change):
         refused(name, part, change, check_workloads_with)
+
+    def of_suites(name, part, change):
+        refused(name, part, change, check_suites_with)
 
     of_paper("a claim without a place", "claims[0]: has no where", lambda paper: paper["claims"][0].pop("where"))
     of_paper("a claim in words", "claims[1].value: \"much\" is no number", lambda paper: paper["claims"][1].update(value="much"))
@@ -69,11 +82,19 @@ def test_broken_facts():
     of_paper("a departure without a reason", "a departure has a reason", lambda paper: paper["method"][2].pop("reason"))
     of_paper("an element that is nowhere", "there is no src/nowhere.cpp", lambda paper: paper["method"][0].update(dyn=["src/nowhere.cpp"]))
     of_paper("an element without a place", "where dyn has it is missing", lambda paper: paper["method"][0].update(dyn=[]))
-    of_workloads("a suite that is not there", "there is no suite nothing.txt", lambda data: data["workloads"]["gemm-gnn"].update(suites=["nothing.txt"]))
+    of_workloads("a suite that is not there", "there is no suite nothing.txt", lambda data: data["workloads"]["gemm-gnn"].update(suite="nothing.txt"))
     of_workloads("a setting that is not there", "there is no setting moon", lambda data: data["workloads"]["gemm-gnn"].update(settings=["moon"]))
     of_workloads("a GPU without a description", "a device 'cuda' has a gpu", lambda data: data["settings"]["a100-f32"].pop("gpu"))
-    of_workloads("suites and types at once", "either suites or types", lambda data: data["workloads"]["gemm-gnn"].update(types="f32[M,8] x f32[8,8]"))
-    of_workloads("counters of a CPU", "counts for GPUs", lambda data: data["workloads"]["dense-768-2304"].update(counters=["cpu-1"]))
+    of_workloads("a suite and types at once", "either a suite or types", lambda data: data["workloads"]["gemm-gnn"].update(types="f32[M,8] x f32[8,8]"))
+    of_workloads("counters of a CPU", "counts for GPUs", lambda data: data["workloads"]["ftuner-dense"].update(counters=["cpu-1"]))
+    of_workloads("counters of nothing", "counters and counted go together", lambda data: data["workloads"]["ftuner-dense"].pop("counted"))
+    of_workloads("a build of a model that only papers have", "there is no examples/models/vgg11.dyn", lambda data: data["build"][3].update(model="vgg11.dyn"))
+    of_paper("variants at no workload", "variants: there is no workload nothing", lambda paper: paper["variants"].update(workload="nothing"))
+    of_paper("variants in no setting", "variants: there is no setting moon", lambda paper: paper["variants"].update(settings=["moon"]))
+    of_suites("a suite without a workload", "0 workloads have the suite papers/ftuner-dense.txt", lambda papers, data: data["workloads"].pop("ftuner-dense"))
+    of_suites("a suite in no table", "no table has the workload vortex-cnn", lambda papers, data: table_of(papers["vortex"], "operators")["workloads"].remove("vortex-cnn"))
+    of_suites("a suite in another paper's table", "the workload vortex-cnn is vortex's", lambda papers, data: papers["ftuner"]["tables"][0]["workloads"].append("vortex-cnn"))
+    refused("a counted shape that is in no suite", "has no shape 1 2 3", {"suite": "papers/ftuner-dense.txt", "counted": ["1 2 3"]}, cases.counted)
     refused("a keyword that nobody checks", "which nobody checks", {"maxLength": 1}, lambda schema: facts.validate("word", schema, "a schema"))
 
 
@@ -88,12 +109,25 @@ def test_samples():
     expect("a sample has another size", len(lines(8, None, 1)) == 8 and len(whole) == 84 and len(lines(500, None, 1)) == 84)
     small = cases.sample("gemm-deepbench", workload, None, 1, 1)
     expect("shapes of too many operations are not left out", all(case.flops <= 1e9 for case in small.cases) and len(small.cases) + small.left_out == small.whole == 84)
+    by_size = sorted(case.flops for case in cases.sample("gemm-deepbench", workload, None, None, 1).cases)
+    eighths = [by_size.index(case.flops) * 8 // len(by_size) for case in cases.sample("gemm-deepbench", workload, 8, None, 3).cases]
+    expect("a sample lacks small shapes or large ones", sorted(eighths) == list(range(8)))
     expect("ranges are not read as dynrun reads them", cases.values_of("1..9+4,3,1..20*4") == [1, 5, 9, 3, 1, 4, 16] and cases.values_of("2..4") == [2, 3, 4])
     expect("operations of a product are wrong", cases.flops_of(["M", "N", "K", "TA", "TB"], ["3", "5", "7", "N", "T"]) == 2 * 3 * 5 * 7)
     conv = "N IC IH IW OC KH KW SH SW PT PL PB PR G".split()
     expect("operations of a convolution are wrong", cases.flops_of(conv, "2 4 9 9 6 3 3 2 2 1 1 1 1 2".split()) == 2 * 2 * 5 * 5 * 6 * 9 * 4 // 2)
-    free = cases.all_cases({"suites": ["conv-cnn.txt"], "batches": "1,16"})
+    free = cases.all_cases({"suite": "conv-cnn.txt", "batches": "1,16"})
     expect("a free batch is not filled in", [case.line.split()[0] for case in free[:2]] == ["1", "16"] and free[1].flops == 16 * free[0].flops)
+    lines = [" ".join(words) for words in cases.expanded("B M N TA".split(), "2,3 1..4*2 =M T".split())]
+    expect("a line of ranges has other shapes", lines == ["2 1 1 T", "2 2 2 T", "2 4 4 T", "3 1 1 T", "3 2 2 T", "3 4 4 T"])
+    counts = {name: len(cases.all_cases(one)) for name, one in facts.read("workloads")["workloads"].items()}
+    expect("suites have other counts than the papers", [counts[name] for name in ("vortex-transformer", "vortex-conv-cnn", "mikpoly-conv", "mikpoly-lengths", "ftuner-dense")] ==
+           [192, 584, 5485, 8192, 128])
+    model = {"dims": {"N": "1,4", "H": "64..128+64", "W": "=H"}, "mflop": 0.5}
+    shapes = cases.all_cases(model)
+    expect("shapes of a model are wrong", [case.text() for case in shapes] == ["N=1 H=64 W=64", "N=1 H=128 W=128", "N=4 H=64 W=64", "N=4 H=128 W=128"] and shapes[3].flops == 0.5e6 * 4 * 128 * 128)
+    runs = cases.alike_but_one(cases.all_cases({"dims": {"B": "1,2", "S": "3,5,7"}, "mflop": 1}))
+    expect("shapes are listed that differ in two sizes", [[case.line for case in run] for run in runs] == [["1 3", "1 5", "1 7"], ["2 3", "2 5", "2 7"]])
     chunks = cases.chunks_of(free[:5], 2)
     expect("chunks lose or repeat shapes", [len(chunk) for chunk in chunks] == [2, 2, 1] and [case for chunk in chunks for case in chunk] == free[:5])
 
@@ -126,22 +160,42 @@ def test_results():
     expect("a shape without a program counts as valid", (dyn.valid, vortex.valid, vortex.shapes) == (2, 1, 2) and vortex.programs == [8.0])
 
 
+RANGED = [{"shape": f"M={m} N=768 K=2304", "dyn_ns": dyn, "vortex_ns": vortex, "dietcode_ns": dietcode, "oracle_ns": 1, "oracle_programs": 9,
+           "vortex_programs": 4, "dyn_programs": 5, "vortex_choose_ns": 7, "dyn_choose_ns": 8}
+          for m, dyn, vortex, dietcode in ((1, 2, 2, 2), (128, 2, 8 / 3, 4), (129, 1, 6, 3))]
+
+
 def test_page():
     papers, data = facts.load()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         empty = page.Page(papers, data, folder).text()
         expect("a page without results does not say so", "not measured (CPU, 1 thread" in empty and "No raw results yet." in empty)
+        expect("the ranges of suites are wrong", "| Vortex, GEMM of graph networks | 2708 to 1888584 | 2 to 121 | 8 to 3703 | 150 |" in empty)
         head = {"date": "2026-01-02", "machine": "a machine", "revision": "abc", "command": "dynrun select x", "sample": "2 of 38 shapes, drawn with seed 1"}
-        raw.path_of(folder, "cpu-1", "gemm-gnn", "select").write_text(raw.Raw(head, raw.choices(SELECTED)).text())
+        raw.path_of(folder, "cpu-1", "vortex-gnn", "select").write_text(raw.Raw(head, raw.choices(SELECTED)).text())
         text = page.Page(papers, data, folder).text()
         expect("a page lacks the ratio, the sample or the count of valid shapes", "| 2 of 38 | Vortex | 0.400 |" in text and "| 1 of 2 |" in text)
         expect("a page does not repeat itself", text == page.Page(papers, data, folder).text())
-        expect("the overview is wrong", "| GEMM of graph networks | CPU, 1 thread | 2 of 38 | 21 | 0.894 | 0.810 | 0.400 (Vortex) | 0.400 |  |" in text and "**all**" not in text)
+        expect("the overview is wrong", "| Vortex, GEMM of graph networks | CPU, 1 thread | 2 of 38 | 21 | 0.894 | 0.810 | 0.400 (Vortex) | 0.400 |  |" in text and "**all**" not in text)
         raw.path_of(folder, "cpu-1", "gemm-cnn", "select").write_text(raw.Raw(head, raw.choices(SELECTED)).text())
         expect("the overview of all is wrong", "| **all** | CPU, 1 thread | 4 | 21 | 0.894 |" in page.Page(papers, data, folder).text())
-        raw.path_of(folder, "cpu-1", "gemm-gnn", "op").write_text(raw.Raw(head, raw.peers(TIMED)).text())
+        raw.path_of(folder, "cpu-1", "vortex-gnn", "op").write_text(raw.Raw(head, raw.peers(TIMED)).text())
         expect("a page lacks the ratios to libraries", "| 2 of 38 | onednn | 50.0 % | 1.25 | 1.00 | 0.50 | 2.00 |" in page.Page(papers, data, folder).text())
+        for kind in ("select", "tuned"):
+            raw.path_of(folder, "cpu-1", "dietcode-dense", kind).write_text(raw.Raw(head | {"sample": "2 of 8 shapes"}, raw.choices(SELECTED.replace("vortex", "dietcode").replace(",100,30", ",100,30" if kind == "select" else ",50,30"))).text())
+        text = page.Page(papers, data, folder).text()
+        expect("a tuned policy does not stand beside itself", "| CPU, 1 thread | 2 of 8 | DietCode | 0.400 |" in text and "| CPU, 1 thread | 2 of 8 | DietCode, tuned | 0.800 |" in text)
+        raw.path_of(folder, "cpu-1", "vortex-lengths", "select").write_text(raw.Raw(head, RANGED).text())
+        expect("ranges of a size are wrong", "| 0 to 128 | CPU, 1 thread | 2 | 1.50 | 1.25 |\n| 128 to 256 | CPU, 1 thread | 1 | 3.00 | 0.50 |" in page.Page(papers, data, folder).text())
+        raw.path_of(folder, "cpu-1", "mikpoly", "variants").write_text(raw.Raw(head, raw.choices(SELECTED.replace("vortex", "mikpoly-wave"))).text())
+        expect("variants are not there", "| mikpoly-wave | CPU, 1 thread | 2 of 38 | 0.400 |" in page.Page(papers, data, folder).text())
+        runs = [{"shape": f"N={n} H=64 W=64", "dyn_ms": "2", "mikpoly_ms": str(ms), "ratio_pytorch": str(ms / 4)} for n, ms in ((1, 3), (8, 12))]
+        for kind in ("model", "peer"):
+            raw.path_of(folder, "cpu-2", "mikpoly-alexnet", kind).write_text(raw.Raw(head | {"sample": "2 of 80 shapes"}, runs).text())
+        text = page.Page(papers, data, folder).text()
+        expect("a model's times are not there", "| AlexNet | CPU, 2 threads | N=1 H=64 W=64 to N=8 H=64 W=64, 2 of 80 | 2.0 to 2.0 ms | 3.000 | 1.500 | 6.000 |" in text)
+        expect("a model lacks libraries", "| AlexNet | CPU, 2 threads | N=1 H=64 W=64 to N=8 H=64 W=64, 2 of 80 | pytorch | 1.88 | 1.50 | 0.75 | 3.00 |" in text)
         papers["vortex"]["claims"][0]["value"] = facts.Printed("2.54")
         expect("a changed figure leaves the page as it was", page.Page(papers, data, folder).text() != text)
     expect("a figure is not shown as it is printed", "| 10.30 |" in empty and "| 1.70 |" in empty)
@@ -164,43 +218,59 @@ done
 
 
 def test_measuring():
-    data = facts.read("workloads")
-    workload, setting = data["workloads"]["gemm-gnn"], data["settings"]["cpu-1"]
+    papers, data = facts.load()
+    workload = data["workloads"]["gemm-gnn"]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         dynrun = folder / "bin" / "dynrun"
         dynrun.parent.mkdir()
         dynrun.write_text(FAKE)
         dynrun.chmod(0o755)
-        options = argparse.Namespace(dynrun=dynrun, work=folder / "work", results=folder / "results", most_shapes=5, most_gflop=None, most_predicted=None,
-                                     seed=1, rounds=2, slice_ms=0.1, peers=None, chunk=2, note="")
+        options = argparse.Namespace(dynrun=dynrun, work=folder / "work", results=folder / "results", settings=["cpu-1"], workloads=["gemm-gnn"], most_shapes=5,
+                                     most_gflop=None, most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None, tuning_budget=200,
+                                     model_peers=None, chunk=2, note="")
 
         def run():
-            """How often dynrun was called, and what is there then."""
+            """How often dynrun was called, what is there then, and what was said."""
             log = pathlib.Path(f"{dynrun}.log")
             log.unlink(missing_ok=True)
-            with contextlib.redirect_stderr(io.StringIO()):
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
                 measurer = measure.Measurer(options)
-                measurer.step("gemm-gnn", "cpu-1", measurer.choices, "gemm-gnn", workload, "cpu-1", setting)
-            return len(log.read_text().splitlines()) if log.exists() else 0, raw.read(options.results, "cpu-1", "gemm-gnn", "select"), measurer.failures
+                measurer.all(papers, data)
+            calls = len(log.read_text().splitlines()) if log.exists() else 0
+            return calls, raw.read(options.results, "cpu-1", "gemm-gnn", "select"), measurer.failures, said.getvalue()
+
+        def plan():
+            return measure.Measurer(options).plan_text(papers, data).splitlines()
+        expect("a plan lacks what is to be measured", plan() == ["    50 s  cpu-1 gemm-gnn: select, 5 of 38 shapes, drawn with seed 1", "    50 s  in all, 1 files"])
         broken = pathlib.Path(f"{dynrun}.fail")
         broken.touch()
-        calls, result, failures = run()
+        calls, result, failures, _ = run()
         expect("a failure is not kept and reported", result.rows == [] and result.head["failed"] == "it is broken" and failures == ["cpu-1 gemm-gnn: dynrun: error: it is broken"])
         broken.unlink()
-        calls, result, failures = run()
+        calls, result, failures, said = run()
         lines = [case.line for case in cases.sample("gemm-gnn", workload, 5, None, 1).cases]
         expect("what failed is not measured again", calls == 3 and not failures and [row["shape"] for row in result.rows] ==
                ["M={} N={} K={}".format(*line.split()) for line in lines] and "failed" not in result.head)
         expect("the head lacks the sample", result.head["sample"] == "5 of 38 shapes, drawn with seed 1")
-        expect("what is there is measured again", run()[0] == 0)
+        expect("progress is not shown", "[1 of 1, 50 s left] cpu-1 gemm-gnn: select" in said)
+        expect("what is there is measured again", run()[0] == 0 and plan() == ["     0 s  in all, 0 files"])
         raw.path_of(options.results, "cpu-1", "gemm-gnn", "select").unlink()
+        expect("an estimate does not follow what was measured", plan()[0].split()[0] == "0")
         sorted(options.work.glob("*.out"))[0].unlink()
         expect("a stopped run does not go on where it stopped", run()[0] == 1)
         options.seed = 2
         expect("another sample is not measured", run()[0] > 0)
-    expect("a model of a product is wrong", "graph op(a: f32[192, T, 64], b: f32[192, T, 64]) -> (c: f32[192, T, T]) {\n  return matmul(a, b) transpose_b=true\n}"
-           in measure.model_text(data["workloads"]["batch-matmul-nt"]))
+        options.settings, options.workloads = ["cpu-1", "a100-f32"], ["vortex-cnn", "vortex-lengths", "vortex", "gemm"]
+        kinds = [line.split()[2:5] for line in plan()[:-1]]
+        expect("several settings and workloads are not taken together", kinds == [["cpu-1", "gemm:", "build"], ["cpu-1", "vortex-cnn:", "select,"], ["cpu-1", "vortex-lengths:", "select,"],
+               ["cpu-1", "vortex:", "variants,"], ["a100-f32", "vortex-cnn:", "select,"], ["a100-f32", "vortex-lengths:", "select,"], ["a100-f32", "vortex:", "variants,"]])
+    text, dims = measure.model_of(cases.counted(data["workloads"]["dietcode-batch-matmul-nt"])[0])
+    expect("a model of a product is wrong", "graph op(a: f32[B, M, K], b: f32[B, N, K]) -> (c: f32[B, M, N]) {\n  return matmul(a, b) transpose_b=true\n}" in text
+           and dims == "--dims B=192 --dims M=24 --dims N=24 --dims K=64".split())
+    text, dims = measure.model_of(cases.counted(data["workloads"]["ftuner-dense"])[0])
+    expect("a model of a constant product is wrong", "weight b: f32[768, 2304] = random 1\ngraph op(a: f32[M, 768]) -> (c: f32[M, 2304])" in text and dims == ["--dims", "M=80"])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Writes docs/papers.md: what five papers claim, and the same by dyn.
 
-    python3 tests/bench/papers/make_page.py --measure --dynrun build/release/bin/dynrun --most-shapes 8 --most-gflop 1 --peers onednn
+    python3 tests/bench/papers/make_page.py --plan --settings cpu-1,cpu-2 --most-shapes 12 --most-gflop 1 --peers onednn
+    python3 tests/bench/papers/make_page.py --measure ...    # the same flags
     python3 tests/bench/papers/make_page.py            # writes the page from docs/data/papers
     python3 tests/bench/papers/make_page.py --check    # fails where the page is not what facts and results give
 
 Facts of the papers are in NAME.json, what is measured beside them in workloads.json, raw results in docs/data/papers. --measure runs dynrun and
 keeps what it printed in --work, so that a stopped run goes on; results that are there with the same command and sample are not measured
-again: delete them first. On described GPUs nothing runs; the emulator counts. All suites in full take hours on a quiet machine.
+again: delete them first. --plan says what is missing, and how long it takes: by what was measured with this --work, else by a guess. A sample
+has a shape of each of --most-shapes strata, small to large. On described GPUs nothing runs; the emulator counts. All suites in full take
+hours on a quiet machine.
 """
 
 import argparse
@@ -27,36 +30,62 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the page differs")
     parser.add_argument("--measure", action="store_true", help="measure first")
+    parser.add_argument("--plan", action="store_true", help="say what --measure would measure, and how long; measure and write nothing")
     parser.add_argument("--dynrun", type=pathlib.Path, default=facts.ROOT / "build" / "release" / "bin" / "dynrun")
     parser.add_argument("--page", type=pathlib.Path, default=PAGE, help="the page, with its markers")
     parser.add_argument("--results", type=pathlib.Path, default=RESULTS, help="folder of raw results")
     parser.add_argument("--work", type=pathlib.Path, default=facts.ROOT / "build" / "papers", help="folder of what dynrun printed")
-    parser.add_argument("--settings", type=lambda text: text.split(","), help="some settings of workloads.json, separated by commas")
-    parser.add_argument("--most-shapes", type=int, help="measure this many shapes of each workload, drawn with --seed; default: all")
+    parser.add_argument("--settings", type=names, help="some settings of workloads.json, separated by commas")
+    parser.add_argument("--workloads", type=names, help="some of its workloads, builds, models, papers (their variants), or valid")
+    parser.add_argument("--most-shapes", type=positive, help="measure this many shapes of each workload and model, drawn with --seed; default: all")
     parser.add_argument("--most-gflop", type=float, help="leave out measured shapes of more operations")
-    parser.add_argument("--most-predicted", type=int, help="predict this many shapes of each workload; default: all")
-    parser.add_argument("--most-valid", type=int, help="run this many of the shapes whose validity is counted; default: all")
+    parser.add_argument("--most-model-gflop", type=float, help="the same of whole models")
+    parser.add_argument("--most-predicted", type=positive, help="predict this many shapes of each workload; default: all")
+    parser.add_argument("--most-valid", type=positive, help="run this many of the shapes whose validity is counted; default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=6, help="as of dynrun select and op")
     parser.add_argument("--slice-ms", type=float, default=1, help="as of dynrun select and op")
+    parser.add_argument("--tuning-budget", type=positive, default=200, help="micro-kernels that a paper's tuner tries for a suite")
     parser.add_argument("--peers", help="as of dynrun op; none: no baselines")
+    parser.add_argument("--model-peers", type=names, help="as --peers of compare_bert.py and compare_cnn.py: onnxruntime,pytorch; none: no baselines of whole models")
+    parser.add_argument("--python", default=sys.executable, help="the Python that has these")
     parser.add_argument("--chunk", type=int, default=8, help="measured shapes of one command: what a stopped run loses")
     parser.add_argument("--note", default="", help="what readers should know of the measured figures, such as what else ran")
     options = parser.parse_args()
-    if options.check and options.measure:
-        parser.error("--check measures nothing")
+    if options.check + options.measure + options.plan > 1:
+        parser.error("--check, --plan and --measure are one or the other")
     return options
+
+
+def names(text):
+    return text.split(",")
+
+
+def positive(text):
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is below 1")
+    return count
+
+
+def check_names(asked, known, flag):
+    unknown = sorted(set(asked or []) - set(known))
+    if unknown:
+        raise facts.BadFacts(f"{flag}: there is no {', '.join(unknown)}; there are {', '.join(known)}")
 
 
 def main():
     options = arguments()
     papers, data = facts.load()
     failures = []
+    check_names(options.settings, data["settings"], "--settings")
+    measured = [*data["workloads"], *(item["id"] for item in data["build"] + data["models"]), *papers, "valid"]
+    check_names(options.workloads, measured, "--workloads")
+    if options.plan:
+        print(measure.Measurer(options).plan_text(papers, data))
+        return 0
     if options.measure:
-        unknown = set(options.settings or []) - set(data["settings"])
-        if unknown:
-            raise facts.BadFacts(f"--settings: there is no {', '.join(sorted(unknown))}; there are {', '.join(data['settings'])}")
-        failures = measure.Measurer(options).all(data)
+        failures = measure.Measurer(options).all(papers, data)
     old = options.page.read_text()
     new = page.with_body(old, page.Page(papers, data, options.results.resolve()).text(), options.page)
     if options.check and new != old:

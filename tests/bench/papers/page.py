@@ -1,9 +1,11 @@
 """docs/papers.md from the facts and the raw results; no measuring here, and the same text for the same files."""
 
+import itertools
 import json
 import os
 import textwrap
 
+import cases
 import facts
 import raw
 from samples import geometric_mean, number, percentile
@@ -11,7 +13,7 @@ from samples import geometric_mean, number, percentile
 LATENCY = facts.ROOT / "docs" / "data" / "bert_latency.json"
 BEGIN, END = "<!-- papers: begin; written by tests/bench/papers/make_page.py -->", "<!-- papers: end -->"
 WIDTH = 100
-KINDS = ["select", "op", "counters", "build", "model", "valid"]
+KINDS = ["select", "tuned", "op", "counters", "variants", "build", "model", "peer", "valid"]
 NAMES = {"dyn": "dyn", "vortex": "Vortex", "mikpoly": "MikPoly", "ftuner": "FTuner", "tscompiler": "TSCompiler", "dietcode": "DietCode", "vendor": "oneDNN"}
 UNITS = {"x": "×", "%": " %", "s": " s", "h": " h", "us": " µs", "shapes": " shapes", "programs": " programs", "points": " points"}
 
@@ -118,18 +120,20 @@ class Page:
             lines.append(item(f"{mark}**{reading['where']}.** {reading['doubt']} *Taken:* {reading['taken']} *Why:* {reading['why']}"))
         return "### Doubtful figures\n\n" + "\n".join(lines)
 
+    def choices_row(self, setting, workload, policy, result, mark):
+        sums = raw.PolicySums(result.rows, policy)
+        return [self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result), NAMES[policy] + mark,
+                ratio(geometric_mean(sums.ratios)), ratio(percentile(sums.ratios, 5)), ratio(min(sums.ratios)),
+                f"{percentile(sums.programs, 50):g}", time_text(percentile(sums.choose_ns, 50)), f"{sums.valid} of {len(result.rows)}"]
+
     def choices(self, paper, workloads):
         rows = []
         for setting, workload, result in self.measured("select", workloads):
-            shown = ["dyn", paper["policy"]] + ([] if self.is_predicted(setting) else ["vendor"])
-            for policy in shown:
-                sums = raw.PolicySums(result.rows, policy)
-                if not sums.ratios:
-                    continue
-                rows.append([self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result), NAMES[policy],
-                             ratio(geometric_mean(sums.ratios)), ratio(percentile(sums.ratios, 5)), ratio(min(sums.ratios)),
-                             f"{percentile(sums.programs, 50):g}", time_text(percentile(sums.choose_ns, 50)),
-                             f"{sums.valid} of {len(result.rows)}"])
+            shown = [("dyn", result, ""), (paper["policy"], result, "")] + ([] if self.is_predicted(setting) else [("vendor", result, "")])
+            tuned = self.raw(setting, workload, "tuned")
+            if tuned and tuned.rows:
+                shown.insert(2, (self.workloads[workload]["tuned"], tuned, ", tuned"))
+            rows += [self.choices_row(setting, workload, *one) for one in shown if raw.PolicySums(one[1].rows, one[0]).ratios]
         if not rows:
             return ""
         columns = ["shapes of", "on", "shapes", "policy", "oracle ratio, mean", "5th percentile", "worst", "candidates", "choosing", "valid"]
@@ -163,21 +167,81 @@ class Page:
         columns = ["shapes of", "at", "on", "policy", "predicted, µs", "least by counters, µs", "bound by", "blocks", "multiply", "sectors per touched one"]
         return table(columns, rows, [4, 5, 7, 8, 9])
 
-    def models(self, paper, names):
-        rows = []
+    # (model, setting, results) of one kind, of the models of a table.
+    def of_models(self, kind, names):
+        found = []
         for one in self.data["models"]:
             for setting in one["settings"] if one["id"] in names else []:
-                result = self.raw(setting, one["id"], "model")
-                if not result:
-                    continue
-                shapes = [row["shape"] for row in result.rows]
-                gains = [float(row[f"{paper['policy']}_ms"]) / float(row["dyn_ms"]) for row in result.rows]
-                times = [float(row["dyn_ms"]) for row in result.rows]
-                rows.append([one["title"], self.settings[setting]["title"], f"{shapes[0]} to {shapes[-1].split('=')[1]}, {self.size_of(result)}",
-                             f"{min(times):.1f} to {max(times):.1f} ms", f"{geometric_mean(gains):.3f}", f"{min(gains):.3f}", f"{max(gains):.3f}"])
+                result = self.raw(setting, one["id"], kind)
+                if result and result.rows:
+                    found.append((one, setting, result))
+        return found
+
+    def shapes_text(self, result):
+        return f"{result.rows[0]['shape']} to {result.rows[-1]['shape']}, {self.size_of(result)}"
+
+    def models(self, paper, names):
+        rows = []
+        for one, setting, result in self.of_models("model", names):
+            gains = [float(row[f"{paper['policy']}_ms"]) / float(row["dyn_ms"]) for row in result.rows]
+            times = [float(row["dyn_ms"]) for row in result.rows]
+            rows.append([one["title"], self.settings[setting]["title"], self.shapes_text(result), f"{min(times):.1f} to {max(times):.1f} ms",
+                         f"{geometric_mean(gains):.3f}", f"{min(gains):.3f}", f"{max(gains):.3f}"])
         if not rows:
             return ""
-        return table(["model", "on", "lengths", "policy dyn", f"{NAMES[paper['policy']]}'s time over dyn's, geometric mean", "least", "most"], rows, [3, 4, 5, 6])
+        return table(["model", "on", "shapes", "policy dyn", f"{NAMES[paper['policy']]}'s time over dyn's, geometric mean", "least", "most"], rows, [3, 4, 5, 6])
+
+    def model_peers(self, names):
+        rows = []
+        for one, setting, result in self.of_models("peer", names):
+            for column in filter(lambda name: name.startswith("ratio_"), result.rows[0]):
+                values = [value for value in (number(row, column) for row in result.rows) if value]
+                rows.append([one["title"], self.settings[setting]["title"], self.shapes_text(result), column.removeprefix("ratio_"), f"{sum(values) / len(values):.2f}",
+                             f"{geometric_mean(values):.2f}", f"{min(values):.2f}", f"{max(values):.2f}"])
+        if not rows:
+            return ""
+        return table(["model", "on", "shapes", "baseline", "speed-up of dyn, mean", "geometric mean", "least", "most"], rows, [4, 5, 6, 7])
+
+    # Ranges of sizes and counts of suites, as papers describe their cases.
+    def ranges_of_suites(self, names):
+        whole = {name: cases.all_cases(self.workloads[name]) for name in names}
+        columns = [column for column in next(iter(whole.values()))[0].header.split() if column not in ("TA", "TB")]
+        rows = []
+        for name, all_of in whole.items():
+            of = [dict(case.sizes()) for case in all_of]
+            ends = [(min(values), max(values)) for values in ([int(sizes[column]) for sizes in of] for column in columns)]
+            rows.append([self.workloads[name]["title"]] + [str(least) if least == most else f"{least} to {most}" for least, most in ends] + [len(all_of)])
+        return table(["suite", *columns, "cases"], rows, [len(columns) + 1])
+
+    # The time of another policy over dyn's and the paper's, for ranges of one size.
+    def by_range(self, paper, one):
+        of, rows = one["ranges"], []
+        for setting, workload, result in self.measured("select", one["workloads"]):
+            for above, limit in itertools.pairwise(of["limits"]):
+                inside = [row for row in result.rows if above < int(dict(word.split("=") for word in row["shape"].split())[of["size"]]) <= limit]
+                gains = {policy: [theirs / own for theirs, own in ((number(row, f"{of['over']}_ns"), number(row, f"{policy}_ns")) for row in inside) if theirs and own]
+                         for policy in ("dyn", paper["policy"])}
+                if all(gains.values()):
+                    rows.append([f"{above} to {limit}", self.settings[setting]["title"], len(inside)] + [f"{sum(values) / len(values):.2f}" for values in gains.values()])
+        if not rows:
+            return ""
+        over = NAMES[of["over"]]
+        return table([of["size"], "on", "shapes", f"mean speed-up of dyn over {over}", f"of {paper['name']} over {over}"], rows, [2, 3, 4])
+
+    def variants(self, paper):
+        if "variants" not in paper:
+            return ""
+        rows = []
+        for setting in paper["variants"]["settings"]:
+            result = self.raw(setting, paper["policy"], "variants")
+            for policy in paper["variants"]["policies"] if result and result.rows else []:
+                sums = raw.PolicySums(result.rows, policy)
+                if sums.ratios:
+                    rows.append([policy, self.settings[setting]["title"], self.size_of(result), ratio(geometric_mean(sums.ratios)), ratio(percentile(sums.ratios, 5)),
+                                 f"{percentile(sums.programs, 50):g}", time_text(percentile(sums.choose_ns, 50))])
+        text = paragraph(f"As in {paper['variants']['where']}: policies beside the best of all their own programs, shapes of {self.workloads[paper['variants']['workload']]['title']}.")
+        body = table(["policy", "on", "shapes", "oracle ratio, mean", "5th percentile", "candidates", "choosing"], rows, [2, 3, 4, 5, 6]) if rows else "Not measured."
+        return f"### {paper['name']}: variants by dyn\n\n{text}\n\n{body}"
 
     def build(self, paper):
         rows = []
@@ -228,10 +292,12 @@ class Page:
         parts.append(table(one["columns"], [[figure(cell) for cell in row] for row in one["rows"]], numbers))
         if "beside" in one:
             parts.append(paragraph(one["beside"]))
-        own = [("By dyn:", self.choices(paper, one["workloads"])), ("Beside libraries of today, policy dyn:", self.baselines(one["workloads"])),
+        own = [("The suites of this repository:", self.ranges_of_suites(one["cases"]) if "cases" in one else ""),
+               ("By dyn:", self.choices(paper, one["workloads"])), ("The same by ranges:", self.by_range(paper, one) if "ranges" in one else ""), ("Beside libraries of today, policy dyn:", self.baselines(one["workloads"])),
                ("By counters of the emulator, which give a least time, beside the predicted one:", self.counters(paper, one["workloads"]))]
         if "models" in one:
             own.append(("Whole models with random weights, by policy:", self.models(paper, one["models"])))
+            own.append(("Whole models beside libraries of today, policy dyn:", self.model_peers(one["models"])))
         if one.get("build"):
             own.append(("Builds by dyn, with nothing kept from before:", self.build(paper)))
         if one.get("valid"):
@@ -239,24 +305,21 @@ class Page:
         shown = [part for title, body in own if body for part in (title, body)]
         if "models" in one:
             shown.append("Libraries of today beside policy dyn: [a whole model](#a-whole-model-by-dyn).")
-        missing = self.missing(one["workloads"])
+        missing = self.missing(one["workloads"], one.get("models", []))
         return parts + shown + ([missing] if missing else [])
 
     # What is not there, and why: one line for workloads that lack the same.
-    def missing(self, workloads):
+    def missing(self, workloads, models):
         lacking = {}
-        for name in workloads:
-            workload = self.workloads[name]
-            if "suites" in workload and not facts.suite_files(workload):
-                lacking.setdefault(f"there is no suite {', '.join(workload['suites'])}", []).append(workload["title"])
-                continue
+        wanted = [(name, self.workloads[name], "select") for name in workloads] + [(one["id"], one, "model") for one in self.data["models"] if one["id"] in models]
+        for name, one, kind in wanted:
             reasons = {}
-            for setting in workload["settings"]:
-                result = self.raw(setting, name, "select")
+            for setting in one["settings"]:
+                result = self.raw(setting, name, kind)
                 if result is None or not result.rows:
                     reasons.setdefault(result.head.get("failed", "no results") if result else "not measured", []).append(self.settings[setting]["title"])
             for reason, titles in reasons.items():
-                lacking.setdefault(f"{reason} ({'; '.join(titles)})", []).append(workload["title"])
+                lacking.setdefault(f"{reason} ({'; '.join(titles)})", []).append(one["title"])
         return "Not there:\n\n" + "\n".join(item(f"{'; '.join(titles)}: {reason}.") for reason, titles in lacking.items()) if lacking else ""
 
     def method(self, paper):
@@ -275,15 +338,16 @@ class Page:
                  f"### {paper['name']}: claims", self.claims(paper)]
         for one in paper["tables"]:
             parts += self.table_of(paper, one)
+        parts.append(self.variants(paper))
         parts += [f"### {paper['name']}: method and departures", paragraph(f"{len(paper['method'])} elements: {self.counts(paper)}."), self.method(paper)]
         readings = self.readings(paper)
-        return parts + ([readings.replace("### Doubtful", f"### {paper['name']}: doubtful", 1)] if readings else [])
+        return [part for part in parts if part] + ([readings.replace("### Doubtful", f"### {paper['name']}: doubtful", 1)] if readings else [])
 
     # Who measured what, when, where, how: a line for each file of results.
     def sources(self):
         found = []
         for setting in self.settings:
-            for name in list(self.workloads) + [one["id"] for one in self.data["build"] + self.data["models"]] + ["valid"]:
+            for name in [*self.workloads, *(one["id"] for one in self.data["build"] + self.data["models"]), *self.papers, "valid"]:
                 for kind in KINDS:
                     result = self.raw(setting, name, kind)
                     if result and result.rows and (setting, name, kind) not in {key for key, _ in found}:

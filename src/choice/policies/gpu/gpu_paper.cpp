@@ -133,6 +133,10 @@ std::unique_ptr<const MicroKernels> kernels_for(Policy policy, const GpuMachine&
     case Policy::MikPoly:
     case Policy::MikPolyWave:
     case Policy::MikPolyPipe: return std::make_unique<const LearnedKernels>(machine, tiles, form);
+    case Policy::DietCodePartition:
+      return std::make_unique<const GpuMicroKernels>(
+          machine, tiles, form,
+          [&](std::size_t a, std::size_t b) { return run_together(machine, tiles[a], tiles[b]); });
     default: return std::make_unique<const GpuMicroKernels>(machine, tiles, form);
   }
 }
@@ -144,10 +148,11 @@ bool run_together(const GpuMachine& machine, const GpuTile& a, const GpuTile& b)
 }
 
 GpuPaper::GpuPaper(Policy policy, const GpuMachine& machine, std::vector<GpuTile> tiles,
-                   const GpuShapeFor& form)
+                   const GpuShapeFor& form, std::vector<ProductShape> sampled)
     : tiles_(std::move(tiles)),
       kernels_(kernels_for(policy, machine, tiles_, form)),
-      policy_(make_paper_policy(policy, *kernels_, {Regions::Two, column_unit})) {}
+      policy_(
+          make_paper_policy(policy, *kernels_, {Regions::Two, column_unit, std::move(sampled)})) {}
 
 GpuPaper::~GpuPaper() = default;
 

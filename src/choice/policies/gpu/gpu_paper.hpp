@@ -21,9 +21,9 @@ bool run_together(const GpuMachine& machine, const GpuTile& a, const GpuTile& b)
 class GpuPaper {
  public:
   /// `tiles` that the GPU holds, of policy's space. `form`: the contraction as each tile meets it;
-  /// its sizes do not matter.
+  /// its sizes do not matter. `sampled`: as of PartitionRules.
   GpuPaper(rkernel::Policy policy, const GpuMachine& machine, std::vector<GpuTile> tiles,
-           const GpuShapeFor& form);
+           const GpuShapeFor& form, std::vector<ProductShape> sampled = {});
   ~GpuPaper();
 
   /// Kernels of the policy's programs are indices into these.

@@ -75,12 +75,16 @@ int depth_granule(const GpuKind& kind) {
   return kind.engine == Engine::TensorCores ? mma_depth(kind.operands) : copied_floats;
 }
 
+GpuTile at_stages(GpuTile tile, int stages) {
+  tile.stages = stages;
+  tile.ahead = tile.engine == Engine::TensorCores && stages >= 3;
+  return tile;
+}
+
 std::optional<RatedTile> with_stages(const GpuMachine& machine, GpuTile tile) {
   std::optional<RatedTile> best;
-  for (const int stages : {2, 3, 4}) {
-    tile.stages = stages;
-    // With fewer stages a stage's copies would have less time than one stage takes.
-    tile.ahead = tile.engine == Engine::TensorCores && stages >= 3;
+  for (const int stages : few_stages) {
+    tile = at_stages(tile, stages);
     const int resident =
         occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks;
     if (resident == 0) break;

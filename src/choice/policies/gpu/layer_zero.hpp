@@ -39,13 +39,19 @@ std::vector<GpuTile> warps_by_isa(const GpuKind& kind);
 /// K of one step of the instruction; on CUDA cores, of a copy of 32 bytes.
 int depth_granule(const GpuKind& kind);
 
+/// The tile with so many stages; fragments are loaded ahead where there are enough for it: with
+/// fewer a stage's copies would have less time than one stage takes.
+GpuTile at_stages(GpuTile tile, int stages);
+/// Numbers of stages that the papers' spaces have.
+inline constexpr int few_stages[] = {2, 3, 4};
+
 /// A tile, and its seconds of one stage of a GPU that is full, over the blocks that share it.
 struct RatedTile {
   GpuTile tile;
   double seconds = 0;
 };
-/// The tile with 2, 3 or 4 stages, whichever takes the least time, of equal ones the fewest;
-/// nothing where none fits the GPU. Stages that are there for it load fragments ahead.
+/// The tile with one of few_stages, whichever takes the least time, of equal ones the fewest;
+/// nothing where none fits the GPU.
 std::optional<RatedTile> with_stages(const GpuMachine& machine, GpuTile tile);
 
 }  // namespace dyn::choice

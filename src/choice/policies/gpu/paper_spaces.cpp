@@ -6,32 +6,36 @@
 #include "src/choice/policies/gpu/vortex_tiles.hpp"
 
 namespace dyn::choice {
-namespace {
 
 using rkernel::Policy;
 
-/// Variants of a policy choose from its space.
-Policy maker_of(Policy policy) {
+Policy space_policy(Policy policy) {
   switch (policy) {
     case Policy::MikPolyWave:
     case Policy::MikPolyPipe: return Policy::MikPoly;
     case Policy::VortexAnalytical:
     case Policy::VortexEmpirical: return Policy::Vortex;
     case Policy::VortexFixedAll: return Policy::VortexFixedLowest;
+    case Policy::DietCodePadding:
+    case Policy::DietCodePartition: return Policy::DietCode;
     default: return policy;
   }
 }
-
-}  // namespace
 
 std::vector<GpuTile> GpuPaperSpaces::tiles(Policy policy, const ProductShape& product,
                                            const GpuShapeFor& form) const {
   if (kinds_.empty()) return {};
   if (depends_on_product(policy)) return ftuner_tiles(rates_, product, kinds_.front(), form);
+  if (const TunedTiles* const found = tuned(policy)) return found->tiles;
   const std::lock_guard lock(mutex_);
-  const auto [known, fresh] = made_.try_emplace(maker_of(policy));
+  const auto [known, fresh] = made_.try_emplace(space_policy(policy));
   if (fresh) known->second = made(known->first);
   return known->second;
+}
+
+const TunedTiles* GpuPaperSpaces::tuned(Policy policy) const {
+  const auto found = tuned_.find(space_policy(policy));
+  return found == tuned_.end() ? nullptr : &found->second;
 }
 
 std::vector<GpuTile> GpuPaperSpaces::made(Policy policy) const {

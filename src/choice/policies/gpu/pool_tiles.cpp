@@ -15,7 +15,7 @@ namespace dyn::choice {
 namespace {
 
 constexpr std::size_t most_pool = 40;
-constexpr int most_warps_along = 8, most_pool_warps = 16;
+constexpr int most_warps_along = 8, most_pool_warps = 16, most_random_octaves = 3;
 constexpr std::int64_t synthetic_depth = 1024, most_synthetic = 4096;
 
 bool is_aligned(const GpuTile& warp) {
@@ -47,8 +47,8 @@ std::vector<std::vector<double>> wave_shares(const MicroKernels& kernels) {
 /// Warps, blocks of whole warps, and a multiprocessor.
 class GpuSpace final : public DietCodeSpace {
  public:
-  GpuSpace(const GpuMachine& machine, const GpuKind& kind)
-      : machine_(machine), depth_(depth_granule(kind)), warps_(warps_by_isa(kind)) {}
+  GpuSpace(const GpuMachine& machine, const GpuKind& kind, const GpuTileSpeed& speed)
+      : machine_(machine), speed_(speed), depth_(depth_granule(kind)), warps_(warps_by_isa(kind)) {}
 
   std::optional<GpuTile> tile_of(const DietCodeGene& gene) const {
     const auto [known, fresh] = tiles_.try_emplace(gene);
@@ -69,18 +69,17 @@ class GpuSpace final : public DietCodeSpace {
     if (!tile) return std::nullopt;
     return MicroKernel{tile->block_m, tile->block_n, tile->block_k};
   }
-  double speed(const DietCodeGene& gene) const override {
-    const GpuTile tile = tile_of(gene).value();
-    const GpuWave wave =
-        gpu_wave(machine_, timed_form(tile, round_up(reduction_, tile.block_k)), tile, 1);
-    return static_cast<double>(tile.block_m) * tile.block_n * static_cast<double>(reduction_) /
-           wave.seconds();
+  double speed(const DietCodeGene& gene) const override { return speed_(tile_of(gene).value()); }
+  DietCodeGene gene_of(const GpuTile& tile) const {
+    const auto warp = std::ranges::find(warps_, below_block(tile), below_block) - warps_.begin();
+    return {static_cast<std::size_t>(warp), tile.block_m / tile.warp_m, tile.block_n / tile.warp_n,
+            tile.block_k / depth_};
   }
 
  private:
   const GpuMachine& machine_;
+  const GpuTileSpeed& speed_;
   const int depth_;  ///< of one step
-  const std::int64_t reduction_ = dietcode_depth({});
   const std::vector<GpuTile> warps_;
   mutable std::map<DietCodeGene, std::optional<GpuTile>> tiles_;
 };
@@ -120,13 +119,48 @@ std::vector<GpuTile> tscompiler_tiles(const GpuMachine& machine,
   return tiles;
 }
 
+EvolvedTiles evolved_tiles(const GpuMachine& machine, const GpuKind& kind,
+                           const std::vector<ProductShape>& shapes, const GpuTileSpeed& speed,
+                           const DietCodeSearch& search, const std::vector<GpuTile>& first) {
+  const GpuSpace space(machine, kind, speed);
+  std::vector<DietCodeGene> genes;
+  for (const GpuTile& tile : first) genes.push_back(space.gene_of(tile));
+  const EvolvedGenes found = evolved_genes(space, shapes, search, genes);
+  EvolvedTiles result{{}, found.favourites};
+  for (const DietCodeGene& gene : found.genes) result.tiles.push_back(space.tile_of(gene).value());
+  return result;
+}
+
 std::vector<GpuTile> dietcode_tiles(const GpuMachine& machine, const GpuKind& kind) {
-  const GpuSpace space(machine, kind);
-  std::vector<GpuTile> tiles;
-  const EvolvedGenes found = evolved_genes(space, sampled_shapes());
-  for (std::size_t i = 0; i < found.favourites; ++i)
-    tiles.push_back(space.tile_of(found.genes[i]).value());
-  return tiles;
+  const std::int64_t depth = dietcode_depth({});
+  const GpuTileSpeed speed = [&](const GpuTile& tile) {
+    const GpuWave wave =
+        gpu_wave(machine, timed_form(tile, round_up(depth, tile.block_k)), tile, 1);
+    return static_cast<double>(tile.block_m) * tile.block_n * static_cast<double>(depth) /
+           wave.seconds();
+  };
+  EvolvedTiles found = evolved_tiles(machine, kind, sampled_shapes(), speed);
+  found.tiles.resize(found.favourites);
+  return std::move(found.tiles);
+}
+
+std::optional<GpuTile> random_dietcode_tile(const GpuMachine& machine, const GpuKind& kind,
+                                            std::mt19937_64& random) {
+  // Small ones more often, as large blocks seldom fit.
+  const auto factor = [&](int octaves) {
+    const std::uint64_t most = std::uint64_t{1}
+                               << (random() % (static_cast<std::uint64_t>(octaves) + 1));
+    return 1 + static_cast<int>(random() % most);
+  };
+  const std::vector<GpuTile> warps = warps_by_isa(kind);
+  GpuTile tile = warps[random() % warps.size()];
+  const int rows = factor(most_random_octaves), columns = factor(most_random_octaves);
+  if (rows * columns > most_block_warps) return std::nullopt;
+  tile.block_m = rows * tile.warp_m;
+  tile.block_n = columns * tile.warp_n;
+  tile.block_k = factor(most_random_octaves) * depth_granule(kind);
+  const std::optional<RatedTile> rated = with_stages(machine, tile);
+  return rated ? std::optional(rated->tile) : std::nullopt;
 }
 
 }  // namespace dyn::choice

@@ -1,8 +1,12 @@
 #pragma once
 // The pools of tiles from which TSCompiler and DietCode choose on a GPU.
 
+#include <functional>
+#include <optional>
+#include <random>
 #include <vector>
 
+#include "src/choice/policies/dietcode/search.hpp"
 #include "src/choice/policies/gpu/layer_zero.hpp"
 
 namespace dyn::choice {
@@ -20,5 +24,21 @@ std::vector<GpuTile> tscompiler_tiles(const GpuMachine& machine, const std::vect
 /// which has every multiple of a warp along M and N, and of depth_granule() along K, that the GPU
 /// holds. f_MK is that of one block on a multiprocessor, predicted.
 std::vector<GpuTile> dietcode_tiles(const GpuMachine& machine, const GpuKind& kind);
+
+/// f_MK (equation 3): multiply-adds of a tile's block in a second, in any unit.
+using GpuTileSpeed = std::function<double(const GpuTile& tile)>;
+struct EvolvedTiles {
+  std::vector<GpuTile> tiles;
+  std::size_t favourites = 0;  ///< as of EvolvedGenes
+};
+/// The same search with another f_MK and other shapes. `first`, of the space: the first generation
+/// has them too.
+EvolvedTiles evolved_tiles(const GpuMachine& machine, const GpuKind& kind,
+                           const std::vector<ProductShape>& shapes, const GpuTileSpeed& speed,
+                           const DietCodeSearch& search = {},
+                           const std::vector<GpuTile>& first = {});
+/// A tile of the space, not too large along any axis; nullopt where the draw is none.
+std::optional<GpuTile> random_dietcode_tile(const GpuMachine& machine, const GpuKind& kind,
+                                            std::mt19937_64& random);
 
 }  // namespace dyn::choice

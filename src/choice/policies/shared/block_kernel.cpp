@@ -5,6 +5,15 @@
 
 namespace dyn::choice {
 
+PoolKernel numbers_of(const BlockKernel& block) {
+  return {block.tile_rows, block.tile_columns, block.rows, block.columns, block.depth};
+}
+
+BlockKernel block_of(const PoolKernel& kernel) {
+  return {static_cast<int>(kernel.at(0)), static_cast<int>(kernel.at(1)), kernel.at(2),
+          kernel.at(3), kernel.at(4)};
+}
+
 const MemoryLevel& block_memory(const Machine& machine) {
   return machine.levels[std::min<std::size_t>(1, machine.levels.size() - 1)];
 }

@@ -28,19 +28,35 @@ struct BlockKernel {
 };
 
 /// A block, and the depths of the reduction at which its policy wants it timed.
-struct BlockPlan {
-  BlockKernel block;
+template <class Block>
+struct PlanOf {
+  Block block;
   std::vector<std::int64_t> depths;  ///< ascending; none: it is not timed
-  bool together = false;             ///< also while every thread has one
-  bool operator==(const BlockPlan&) const = default;
+  bool together = false;             ///< also while every unit has as many as it holds
+  bool operator==(const PlanOf&) const = default;
 };
 
 /// The times of a block: seconds at each of its plan's depths; nothing where it has none.
-struct BlockSpeed {
-  BlockPlan plan;
-  std::vector<double> alone = {};     ///< one thread has a block, the others rest
-  std::vector<double> together = {};  ///< every thread has one, where the plan wants it
+template <class Block>
+struct SpeedOf {
+  PlanOf<Block> plan;
+  std::vector<double> alone = {};  ///< one unit has a block, the others rest
+  std::vector<double> together =
+      {};  ///< every unit has as many as it holds, where the plan wants it
 };
+
+using BlockPlan = PlanOf<BlockKernel>;
+using BlockSpeed = SpeedOf<BlockKernel>;
+
+/// A micro-kernel of a tuner's pool as whole numbers, whatever the machine: on a CPU those of a
+/// block (numbers_of()), on a GPU those of a tile (policies/gpu/tuned_tiles.hpp).
+using PoolKernel = std::vector<std::int64_t>;
+using PoolPlan = PlanOf<PoolKernel>;
+using PoolSpeed = SpeedOf<PoolKernel>;
+
+/// `[tile rows, tile columns, rows, columns, depth]`, and back.
+PoolKernel numbers_of(const BlockKernel& block);
+BlockKernel block_of(const PoolKernel& kernel);
 
 /// How the operands of blocks come: what a block moves into its scratch is part of its time.
 struct BlockOperands {

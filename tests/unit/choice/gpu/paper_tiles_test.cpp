@@ -507,3 +507,32 @@ TEST_CASE("each paper's space has tiles that dyn's candidates have not, and is m
     }
   }
 }
+
+TEST_CASE(
+    "dietcode's alternatives have its tiles on a GPU, and partitioning cuts whole blocks off") {
+  const GpuMachine& machine = ptx::described_gpu("a100");
+  const GpuPaperSpaces spaces(machine, {cuda});
+  const GpuShapeFor form = [](const GpuTile& tile) { return timed_form(tile, tile.block_k); };
+  const ProductShape any{1, 300, 300, 300};
+  const std::vector<GpuTile> tiles = spaces.tiles(Policy::DietCode, any, form);
+  CHECK(spaces.tiles(Policy::DietCodePadding, any, form) == tiles);
+  CHECK(spaces.tiles(Policy::DietCodePartition, any, form) == tiles);
+  const GpuPaper paper(Policy::DietCodePartition, machine, tiles, form);
+  int two = 0;
+  for (std::int64_t m = 300; m < 2000; m += 97) {
+    const ProductShape shape{1, m, 768, 768};
+    const KernelProgram program = paper.policy().choose(shape);
+    REQUIRE(!program.regions.empty());
+    REQUIRE(program.regions.size() <= 2);
+    if (program.regions.size() == 1) continue;
+    const KernelRegion &first = program.regions[0], &second = program.regions[1];
+    const GpuTile &a = paper.tiles()[first.kernel], &b = paper.tiles()[second.kernel];
+    CHECK(first.m % a.block_m == 0);
+    CHECK(second.m0 + second.m == m);
+    CHECK(second.n0 + second.n == 768);
+    CHECK(run_together(machine, a, b));
+    ++two;
+  }
+  MESSAGE(two << " programs have two regions");
+  CHECK(two > 0);
+}

@@ -38,11 +38,11 @@ inline double made_up_seconds(const choice::Machine& machine, const choice::Bloc
   return choice::compute_seconds(machine, block, depth, {}) * slow + 0.5e-6;
 }
 
-inline choice::BlockSpeed made_up_speed(const choice::Machine& machine,
-                                        const choice::BlockPlan& plan) {
-  choice::BlockSpeed speed{plan};
+inline choice::PoolSpeed made_up_speed(const choice::Machine& machine,
+                                       const choice::PoolPlan& plan) {
+  choice::PoolSpeed speed{plan};
   for (const std::int64_t depth : plan.depths) {
-    speed.alone.push_back(made_up_seconds(machine, plan.block, depth));
+    speed.alone.push_back(made_up_seconds(machine, choice::block_of(plan.block), depth));
     speed.together.push_back(speed.alone.back() * (1 + 0.1 * (machine.threads - 1)));
   }
   return speed;
@@ -50,7 +50,7 @@ inline choice::BlockSpeed made_up_speed(const choice::Machine& machine,
 
 /// Answers for all, up to a number of measurements.
 inline KernelLedger::Measure made_up_measure(const choice::Machine& machine, std::size_t& left) {
-  return [&machine, &left](const choice::BlockPlan& plan) -> std::optional<choice::BlockSpeed> {
+  return [&machine, &left](const choice::PoolPlan& plan) -> std::optional<choice::PoolSpeed> {
     if (left == 0) return std::nullopt;
     --left;
     return made_up_speed(machine, plan);
