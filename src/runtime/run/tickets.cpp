@@ -14,25 +14,20 @@ void TicketQueue::work(const Stage& stage, int thread, std::uint64_t chunk) {
                  stage.scratch + static_cast<std::size_t>(thread) * stage.scratch_stride);
 }
 
-// The first chunk of a thread's own share, the last one of another's.
-bool TicketQueue::take_from(std::size_t index, int thread) {
-  Share& share = shares_[index];
-  const bool is_own = index == static_cast<std::size_t>(thread);
-  constexpr std::uint64_t next_first = 1, previous_last = std::uint64_t{1} << chunk_bits;
-  std::uint64_t word = share.word.load(std::memory_order_relaxed), left;
+bool TicketQueue::take_from(Share& share, int thread) {
+  std::uint64_t word = share.word.load(std::memory_order_relaxed);
   do {
     if (left_of(word) == 0 || thread >= threads_of(word)) return false;
-    left = is_own ? word + next_first : word - previous_last;
-  } while (!share.word.compare_exchange_weak(word, left, std::memory_order_acquire,
+  } while (!share.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire,
                                              std::memory_order_relaxed));
-  work(share.stage, thread, is_own ? first_of(word) : last_of(word) - 1);
+  work(share.stage, thread, first_of(word));
   return true;
 }
 
 bool TicketQueue::take(int thread) {
   const auto own = static_cast<std::size_t>(thread);
   for (std::size_t i = 0; i < shares_.size(); ++i) {
-    if (take_from((own + i) % shares_.size(), thread)) return true;
+    if (take_from(shares_[(own + i) % shares_.size()], thread)) return true;
   }
   return false;
 }

@@ -23,7 +23,10 @@ struct Stage {
 };
 
 /// Every thread has a share of the chunks, the same from run to run: what it reads and writes is
-/// still in its caches. Who has none left takes the last chunk of another share.
+/// still in its caches. Who has none left takes chunks of the next shares.
+///
+/// Every share is taken from its start, and the caller's is the first: before the caller takes a
+/// chunk, all earlier ones are taken. So a ticket may wait for an earlier one.
 ///
 /// The state of a share is one word: how many threads may take part in the stage, and which chunks
 /// nobody has taken. A chunk belongs to the thread whose compare-and-swap took it, and only then
@@ -66,6 +69,7 @@ class TicketQueue {
 
   static constexpr int chunk_bits = 24;
   static constexpr std::uint64_t most_chunks = (std::uint64_t{1} << chunk_bits) - 1;
+  /// The first chunk that is left has the lowest bits: taking it adds 1.
   static constexpr std::uint64_t make_word(int threads, std::uint64_t first, std::uint64_t last) {
     return static_cast<std::uint64_t>(threads) << (2 * chunk_bits) | last << chunk_bits | first;
   }
@@ -80,7 +84,7 @@ class TicketQueue {
     return static_cast<int>(word >> (2 * chunk_bits));
   }
 
-  bool take_from(std::size_t share, int thread);
+  static bool take_from(Share& share, int thread);
   static void work(const Stage& stage, int thread, std::uint64_t chunk);
   void wait_for(std::uint32_t helped, const Traffic& traffic) const;
 
