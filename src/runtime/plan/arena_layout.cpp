@@ -43,8 +43,9 @@ std::size_t best_gap(std::span<const Extent> taken, std::size_t bytes) {
 std::size_t scratch_stride(std::size_t bytes) {
   if (bytes == 0) return 0;
   const choice::Calibration& fitted = choice::default_calibration();
-  const std::int64_t asked = std::max(
-      {fitted.prefetch_bytes, fitted.prefetch_bytes_of_tall_tiles, fitted.prefetch_bytes_of_codes});
+  const auto of_rows = fitted.prefetch_near_elements * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t asked = std::max({fitted.prefetch_bytes, fitted.prefetch_bytes_of_tall_tiles,
+                                       fitted.prefetch_bytes_of_codes, of_rows});
   return aligned(bytes + static_cast<std::size_t>(asked), arena_alignment);
 }
 

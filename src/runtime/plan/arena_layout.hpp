@@ -12,8 +12,8 @@ inline constexpr std::size_t arena_alignment = 64;
 inline constexpr std::size_t device_alignment = 256;
 
 /// From the scratch of one thread to that of the next, for `bytes` of each. Main loops ask for
-/// lines beyond the panel that they read; such a line in another thread's scratch would leave the
-/// cache of the thread that writes it. 0 where nothing uses scratch.
+/// lines beyond the panel and the rows that they read; such a line in another thread's scratch
+/// would leave the cache of the thread that writes it. 0 where nothing uses scratch.
 std::size_t scratch_stride(std::size_t bytes);
 
 /// The first and last step of the run in which a buffer is in use.

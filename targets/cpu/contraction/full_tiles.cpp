@@ -117,9 +117,9 @@ class FullTilesEmitter {
                                          builder_.CreateMul(tile, argument(share_argument)));
     if (strips_) return {distance, argument(ahead_step_argument)};
     Value* is_only = builder_.CreateICmpEQ(argument(tiles_argument), builder_.getInt64(1));
-    return {
-        distance, argument(ahead_step_argument),
-        rows_ahead(builder_, {tile_rows, argument(a_row_argument), argument(k_argument), is_only})};
+    return {distance, argument(ahead_step_argument),
+            far_rows_ahead(builder_,
+                           {tile_rows, argument(a_row_argument), argument(k_argument), is_only})};
   }
 
   // K in the order of B's rows: one row of taps of all windows of the tile after the other. The

@@ -40,6 +40,16 @@ llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
       static_cast<std::uint64_t>(choice::default_calibration().prefetch_elements_in_rows));
 }
 
+llvm::Value* far_rows_ahead(codegen::Builder& builder, const TileRows& tile) {
+  llvm::Value* elements = builder.CreateMul(tile.rows, tile.k);
+  llvm::Value* tiles = builder.CreateUDiv(builder.getInt64(static_cast<std::uint64_t>(
+                                              choice::default_calibration().prefetch_far_elements)),
+                                          builder.CreateAdd(elements, builder.getInt64(1)));
+  return builder.CreateMul(
+      rows_ahead(builder, tile),
+      builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, tiles, builder.getInt64(1)));
+}
+
 llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) {
   return next_rows(builder, tile, choice::default_calibration().prefetch_near_dot_elements, 0);
 }

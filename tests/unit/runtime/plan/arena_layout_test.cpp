@@ -45,6 +45,7 @@ TEST_CASE("no main loop asks for lines of another thread's scratch") {
     CHECK(between >= static_cast<std::size_t>(fitted.prefetch_bytes));
     CHECK(between >= static_cast<std::size_t>(fitted.prefetch_bytes_of_tall_tiles));
     CHECK(between >= static_cast<std::size_t>(fitted.prefetch_bytes_of_codes));
+    CHECK(between >= 4 * static_cast<std::size_t>(fitted.prefetch_near_elements));
   }
 }
 
