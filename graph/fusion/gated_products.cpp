@@ -10,6 +10,8 @@ namespace {
 
 /// Each product has a tile of sums in the cache beside the others.
 constexpr std::size_t most_products = 4;
+/// Operators between products are looked through up to so many: a group holds no more.
+constexpr std::size_t most_nodes_between = 128;
 
 /// Weights are packed alike where their elements are kept alike.
 bool are_kept_alike(const Module& module, const Value& a, const Value& b) {
@@ -48,25 +50,44 @@ bool multiplies_alike(const FusionGraph& graph, int a, int b) {
                         module.value(graph.root(second.inputs[1])));
 }
 
-/// Element-wise nodes that take the result of `product`, directly or behind others, and have its
-/// dims.
-std::set<int> element_wise_behind(const FusionGraph& graph, int product) {
-  const std::vector<Dim>& dims = graph.dims(graph.node(product).outputs[0]);
-  std::set<int> found;
-  std::vector<int> unvisited{product};
-  while (!unvisited.empty()) {
-    const ValueId result = graph.node(unvisited.back()).outputs[0];
-    unvisited.pop_back();
-    for (const Edge& edge : graph.readers(result)) {
-      if (graph.node(edge.node).op->op_class == OpClass::Elementwise &&
-          graph.group_of(edge.node) == no_group &&
-          same_dims(graph.dims(graph.node(edge.node).outputs[0]), dims) &&
-          found.insert(edge.node).second)
-        unvisited.push_back(edge.node);
+/// Element-wise work of the dims of a product's result: behind it, and what leads there.
+class WorkBehind {
+ public:
+  WorkBehind(const FusionGraph& graph, int product)
+      : graph_(graph), dims_(graph.dims(graph.node(product).outputs[0])), nodes_{product} {
+    seen_.insert(product);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      for (const Edge& edge : graph_.readers(graph_.node(nodes_[i]).outputs[0])) add(edge.node);
     }
   }
-  return found;
-}
+
+  /// Matmuls whose results the work takes, directly or behind more of such work.
+  std::set<int> products() {
+    std::set<int> found;
+    for (std::size_t i = 1; i < nodes_.size(); ++i) {
+      for (const ValueId input : graph_.node(nodes_[i]).inputs) {
+        const int producer = graph_.root_producer(input);
+        if (producer < 0) continue;
+        if (graph_.node(producer).op->id == OpId::Matmul) found.insert(producer);
+        add(producer);
+      }
+    }
+    return found;
+  }
+
+ private:
+  void add(int id) {
+    if (nodes_.size() <= most_nodes_between &&
+        graph_.node(id).op->op_class == OpClass::Elementwise && graph_.group_of(id) == no_group &&
+        same_dims(graph_.dims(graph_.node(id).outputs[0]), dims_) && seen_.insert(id).second)
+      nodes_.push_back(id);
+  }
+
+  const FusionGraph& graph_;
+  const std::vector<Dim>& dims_;
+  std::vector<int> nodes_;  ///< the product first, then the nearest work
+  std::set<int> seen_;
+};
 
 }  // namespace
 
@@ -74,20 +95,12 @@ std::vector<int> gated_products(const FusionGraph& graph, int product, const Fus
   if (options.gated_columns == 0 || !is_gate_product(graph, product, options.gated_columns))
     return {};
   std::vector<int> products;
-  std::set<int> behind;
-  for (const Edge& edge : graph.readers(graph.root(graph.node(product).inputs[0]))) {
-    const int other = edge.node;
-    if (other == product || edge.input != 0 || products.size() + 1 == most_products ||
-        graph.group_of(other) != no_group ||
-        !is_gate_product(graph, other, options.gated_columns) ||
-        !multiplies_alike(graph, product, other))
-      continue;
-    if (behind.empty()) behind = element_wise_behind(graph, product);
-    const std::set<int> of_other = element_wise_behind(graph, other);
-    if (std::ranges::any_of(of_other, [&](int id) { return behind.contains(id); }))
+  for (const int other : WorkBehind(graph, product).products()) {
+    if (other != product && products.size() + 1 < most_products &&
+        graph.group_of(other) == no_group && is_gate_product(graph, other, options.gated_columns) &&
+        multiplies_alike(graph, product, other))
       products.push_back(other);
   }
-  std::ranges::sort(products);
   return products;
 }
 

@@ -128,6 +128,8 @@ struct FuseOptions {
   /// Element-wise work on a factor of a matmul joins it where the product has so many columns for
   /// each operator of that work; 0: never.
   std::int64_t prologue_columns = 0;
+  /// The same work on an image that windows slide over, where it has so many channels; 0: never.
+  std::int64_t image_channels = 0;
   bool columns_apart = false;  ///< a product's columns may be stored in several tensors
   bool share_inputs = false;   ///< element-wise work, and reductions, that read one tensor are one
                                ///< group though neither reads the other

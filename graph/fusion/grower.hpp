@@ -28,6 +28,7 @@ class Grower {
   const Module& module() const noexcept { return module_; }
   Backbone kind() const noexcept { return kind_; }
   const FuseOptions& options() const noexcept { return options_; }
+  const Node& backbone() const { return graph_.node(backbone_); }
   bool is_member(int id) const { return members_.contains(id); }
   /// With the place of the result of each.
   const std::map<int, Coords>& members() const noexcept { return members_; }

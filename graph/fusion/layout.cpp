@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "graph/ops/recurrence.hpp"
+#include "graph/ops/sliding_window.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -52,7 +53,8 @@ class Layouter {
       const std::set<int> members(group.nodes.begin(), group.nodes.end());
       for (const int id : group.nodes) {
         const Node& node = graph_.node(id);
-        if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
+        if (node.op->id == OpId::WindowMatmul)
+          slid_over_.insert(image_in_memory(module_, node, members));
         if (node.op->op_class == OpClass::Contraction && takes_groups(node))
           (node.op->id == OpId::WindowMatmul ? grouped_ : in_runs_).insert(node.inputs[0]);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {

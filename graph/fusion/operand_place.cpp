@@ -37,6 +37,15 @@ std::optional<Coords> place_inside_padding(const Module& module, const Node& pad
   return coords;
 }
 
+/// The place of an element of the image that windows slide over is its channel alone, and that is
+/// counted along K, which follows the axes of the result.
+Coords place_of_channel(const Module& module, const Node& windows) {
+  Coords place(static_cast<std::size_t>(module.value(windows.inputs[0]).type.rank()),
+               fixed_coord(module.dims->constant(0)));
+  place.back() = axis_coord(*module.dims, module.value(windows.outputs[0]).type.rank());
+  return place;
+}
+
 }  // namespace
 
 std::optional<Coords> operand_place(const Module& module, const Node& node, int input,
@@ -46,6 +55,8 @@ std::optional<Coords> operand_place(const Module& module, const Node& node, int 
     return broadcast_coords(type.dims, module.value(node.outputs[0]).type.dims, coords);
   }
   if (node.op->id == OpId::Matmul) return factor_coords(module, node, input);
+  if (node.op->id == OpId::WindowMatmul && input == 0 && !has_groups(module, node))
+    return place_of_channel(module, node);
   if (node.op->id == OpId::Gather) return place_of_indices(module, node, coords);
   if (node.op->id == OpId::Concat) return place_of_part(module, node, input, coords);
   if (node.op->id == OpId::Pad) return place_inside_padding(module, node, coords);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/ops/sliding_window.hpp"
+
 namespace dyn::graph {
 namespace {
 
@@ -27,11 +29,24 @@ bool has_columns_for(const Grower& group, std::int64_t work) {
   return prove_less_equal(columns.table().constant(needed), columns) == true;
 }
 
+bool slides_over(const Node& product) { return product.op->id == OpId::WindowMatmul; }
+
+/// What lies outside of an image is 0 whatever is computed inside of it.
+bool may_compute_image(const Grower& group, const Edge& edge) {
+  const Node& product = group.graph().node(edge.node);
+  const std::int64_t least = group.options().image_channels;
+  const auto channels = group.graph().dims(product.inputs[0]).back().constant();
+  return edge.input == 0 && least > 0 && channels && *channels >= least &&
+         !has_groups(group.module(), product) && attr_integer(product, "value") == 0;
+}
+
 /// Kernels multiply computed factors of f32 alone, in whole matrices.
 bool may_compute(const Grower& group, const Edge& edge) {
   const FusionGraph& graph = group.graph();
   const Node& product = graph.node(edge.node);
-  if (product.op->id != OpId::Matmul || edge.input > 1) return false;
+  if (slides_over(product) ? !may_compute_image(group, edge)
+                           : product.op->id != OpId::Matmul || edge.input > 1)
+    return false;
   const ValueId factor = product.inputs[static_cast<std::size_t>(edge.input)];
   const auto is_f32 = [&](ValueId id) { return group.module().value(id).type.dtype == DType::f32; };
   return is_f32(product.inputs[0]) && is_f32(product.inputs[1]) && !graph.in_state(factor) &&
@@ -40,6 +55,40 @@ bool may_compute(const Grower& group, const Edge& edge) {
 
 std::int64_t work_of(const FusionGraph& graph, int node) {
   return graph.expensive(node) ? work_of_function : 1;
+}
+
+/// How often an element of the factor is computed for a block of results. Windows that overlap
+/// along two axes or more are found in a copy of the image's rows, where each element is once.
+std::int64_t repeats_in_block(const Grower& group) {
+  const Node& product = group.backbone();
+  if (!slides_over(product)) return 1;
+  const std::vector<SlidingWindow> windows = windows_of(group.module(), product);
+  std::int64_t repeats = 1;
+  bool overlap = windows.size() >= 2 && windows.back().dilation == 1;
+  for (const SlidingWindow& window : windows) {
+    overlap = overlap && window.stride <= window.size;
+    repeats *= std::max<std::int64_t>(1, window.size / window.stride);
+  }
+  return overlap ? 1 : repeats;
+}
+
+/// A candidate for work on an image: each of its readers in the group takes its result as it is,
+/// and all that it reads but one image of f32 is of channels.
+bool works_on_image(const Grower& group, int node) {
+  const FusionGraph& graph = group.graph();
+  const Node& work = graph.node(node);
+  const ValueId result = work.outputs[0], image = image_input(group.module(), work);
+  if (image == no_value) return false;
+  const int producer = graph.root_producer(image);
+  const bool is_literal = producer < 0
+                              ? group.module().value(graph.root(image)).kind == ValueKind::Constant
+                              : graph.free(producer);
+  return !is_literal && same_dims(graph.dims(image), graph.dims(result)) &&
+         group.module().value(image).type.dtype == DType::f32 && !graph.in_state(image) &&
+         std::ranges::all_of(graph.readers(result), [&](const Edge& edge) {
+           return !group.is_member(edge.node) ||
+                  graph.node(edge.node).inputs[static_cast<std::size_t>(edge.input)] == result;
+         });
 }
 
 }  // namespace
@@ -60,6 +109,13 @@ std::optional<int> factor_fed_by(const Grower& group, int node) {
 
 bool is_place_of_factor(const Grower& group, int factor, const Coords& place) {
   if (place.empty()) return false;
+  if (slides_over(group.backbone())) {
+    const auto channel = unit_axis(place.back());
+    return channel == lane_axis_of(group, factor) &&
+           std::all_of(place.begin(), place.end() - 1, [](const Coord& coord) {
+             return coord.terms.empty() && coord.offset.constant() == 0;
+           });
+  }
   const auto k = static_cast<int>(group.extents().size()) - 1, m = k - 2;
   std::set<int> axes;
   for (const Coord& coord : place) {
@@ -72,6 +128,7 @@ bool is_place_of_factor(const Grower& group, int factor, const Coords& place) {
 }
 
 bool reads_across(const Grower& group, int factor, int node, const Coords& place) {
+  if (slides_over(group.backbone())) return !works_on_image(group, node);
   const int lane = lane_axis_of(group, factor);
   const auto varies = [&](const Coord& coord) {
     return std::ranges::find(coord.terms, lane, &CoordTerm::axis) != coord.terms.end();
@@ -91,7 +148,8 @@ bool prologue_pays(const Grower& group, int factor, int node) {
   for (const auto& [member, of] : group.prologue()) {
     if (of == factor) work += work_of(group.graph(), member);
   }
-  return factor == 1 ? work <= most_work_on_right : has_columns_for(group, work);
+  return factor == 1 ? work <= most_work_on_right
+                     : has_columns_for(group, work * repeats_in_block(group));
 }
 
 bool another_passes_over(const Grower& group, int node) {

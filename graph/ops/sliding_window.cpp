@@ -34,6 +34,31 @@ bool has_groups(const Module& module, const Node& node) {
   return node.op->id == OpId::WindowMatmul && module.value(node.inputs[1]).type.rank() == 3;
 }
 
+ValueId image_input(const Module& module, const Node& elementwise) {
+  ValueId image = no_value;
+  for (const ValueId input : elementwise.inputs) {
+    const std::vector<Dim>& dims = module.value(input).type.dims;
+    const bool is_of_channels =
+        dims.empty() ||
+        std::all_of(dims.begin(), dims.end() - 1, [](Dim dim) { return dim.constant() == 1; });
+    if (is_of_channels) continue;
+    if (image != no_value) return no_value;
+    image = input;
+  }
+  return image;
+}
+
+ValueId image_in_memory(const Module& module, const Node& windows, const std::set<int>& members) {
+  ValueId image = windows.inputs[0];
+  while (members.contains(module.value(image).producer)) {
+    const int producer = module.value(image).producer;
+    const ValueId input = image_input(module, module.nodes[static_cast<std::size_t>(producer)]);
+    if (input == no_value) break;
+    image = input;
+  }
+  return image;
+}
+
 std::vector<int> window_axes(const Module& module, const Node& node) {
   const int rank = module.value(node.inputs[0]).type.rank();
   std::vector<int> axes;

@@ -2,6 +2,7 @@
 // Windows that slide over axes of a tensor: windows, window_matmul, conv and pools share them.
 
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -39,5 +40,13 @@ std::optional<Coords> coords_through_windows(const Module& module, const Node& n
 
 /// True for a window_matmul whose channels stand in groups, each with a matrix of its own.
 bool has_groups(const Module& module, const Node& node);
+
+/// The one input of an element-wise node that may vary along other axes than the channels, which
+/// are the last; no_value: there is none, or more than one.
+ValueId image_input(const Module& module, const Node& elementwise);
+
+/// The image that the windows of a window_matmul slide over, or, where nodes among `members`
+/// compute its elements, that from which they do.
+ValueId image_in_memory(const Module& module, const Node& windows, const std::set<int>& members);
 
 }  // namespace dyn::graph

@@ -476,6 +476,17 @@ void explain_extra_values(const CLI::App& app, std::span<char*> words) {
   fmt::print(stderr, "Each value needs a {} of its own:{}\n", flag, values);
 }
 
+/// "dynrun op ... --device cuda": says which command knows of other devices.
+void explain_device(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining(true);
+  const bool is_asked = std::ranges::any_of(
+      extras, [](const std::string& word) { return word.starts_with("--device"); });
+  if (!is_asked || !app.get_subcommand("op")->parsed()) return;
+  fmt::print(stderr,
+             "dynrun op times operators on the CPU. For a described GPU dynrun select predicts "
+             "times: dynrun select OP TYPES --device cuda --gpu a100\n");
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -485,8 +496,10 @@ int run_command_line(int argc, char** argv) {
     parser.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool is_help = parser.app.exit(error) == 0;
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
       explain_extra_values(parser.app, {argv, static_cast<std::size_t>(argc)});
+      explain_device(parser.app);
+    }
     return is_help ? 0 : usage_error;
   }
   try {

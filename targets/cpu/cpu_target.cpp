@@ -55,6 +55,7 @@ class CpuTarget final : public rkernel::Target {
     return {.place_parts = true,
             .gated_columns = has_scales ? 0 : isa_.panel_f32,
             .prologue_columns = columns_of_prologue,
+            .image_channels = isa_.f32_lanes,
             .columns_apart = true,
             .share_inputs = true};
   }

@@ -22,7 +22,9 @@ expect "threads below 1" 2 "threads" run model.dyn --threads 0
 expect "missing file" 1 "nowhere\.dyn" run nowhere.dyn
 printf 'dyn 1\ngraph broken' >"$scratch/broken.dyn"
 expect "broken model: file, line and column" 1 "broken\.dyn:2:[0-9]+" run "$scratch/broken.dyn"
-expect "dim without a value" 1 "dim 'B'" run model.dyn
+expect "dim without a value" 1 "dim 'B' has no value and no hint; give it one, such as --dims B=3$" run model.dyn
+printf 'dyn 1\ndim A in 0..64 multiple 4\ndim B\ngraph g(x: f32[A, B]) -> (y: f32[A, B]) {\n  y = relu(x)\n  return y\n}\n' >"$scratch/two_dims.dyn"
+expect "dims without a value" 1 "dims 'A', 'B' have no value and no hint; give each one, such as --dims A=4 --dims B=3$" run "$scratch/two_dims.dyn"
 expect "unknown dim" 1 "no dim .X.; it has B, S" run model.dyn --dims B=1 --dims X=3
 expect "dim out of bounds" 1 "65" run model.dyn --dims B=65
 expect "malformed dims" 1 'B=1\.\.' run model.dyn --dims B=1..

@@ -45,6 +45,7 @@ types="f32[M,8] x f32[8,16]"
 expect "op: help" 0 "M=1\.\.512" op --help
 expect "op: no types and no suite" 1 "TYPES" op matmul
 expect "op: nothing at all" 1 "OPERATOR" op
+expect "op: another device" 2 "For a described GPU dynrun select predicts times: dynrun select OP TYPES --device cuda --gpu a100" op matmul "$types" --device cuda
 expect "op: types and a suite" 1 "TYPES" op matmul "$types" --suite x
 expect "op: broken types" 1 'f32\[M,' op matmul "f32[M," --dims M=1
 expect "op: unknown operator" 1 "frobnicate" op frobnicate "f32[M]" --dims M=1

@@ -129,6 +129,64 @@ void check_factor(const ComputedFactor& item, std::int64_t k, std::int64_t n, Ra
   }
 }
 
+/// A convolution of an image t, which is computed of x.
+struct ComputedImage {
+  const char* what;
+  const char* image;   ///< over x: f32[B, H, W, C], p: f32[C], q: f32[1, 1, C]
+  std::int64_t c, n;   ///< channels, filters
+  const char* filter;  ///< the filter's taps
+  const char* windows;
+};
+
+// Filters have the columns that the work asks for: 32 for each operator, and for each window that
+// an element is in where windows do not lie in strips.
+const ComputedImage image_cases[] = {
+    {"normalised rows in strips", "relu(x * p + q)", 64, 96, "3, 3", "before=[1, 1] after=[1, 1]"},
+    {"channels that are no whole vectors", "relu(x * p + q)", 19, 96, "3, 3",
+     "before=[1, 1] after=[1, 1]"},
+    {"one operator, a stride, more padding before", "x + q", 16, 64, "3, 5",
+     "strides=[2, 2] before=[2, 3] after=[1, 1]"},
+    {"every other pixel", "relu(x) + 0.5", 33, 64, "1, 1", "strides=[2, 2]"},
+    {"taps that lie apart", "x - 2.0", 16, 288, "3, 3",
+     "dilations=[2, 2] before=[2, 2] after=[2, 2]"},
+    {"blocks of K", "x + q", 130, 64, "3, 3", "before=[1, 1] after=[1, 1]"},
+};
+
+/// Rows and columns around tiles, and images smaller than the window.
+const Sizes images_of_work[] = {{{"B", 0}, {"H", 4}, {"W", 4}},
+                                {{"B", 1}, {"H", 1}, {"W", 1}},
+                                {{"B", 2}, {"H", 7}, {"W", 5}},
+                                {{"B", 1}, {"H", 2}, {"W", 19}},
+                                {{"B", 3}, {"H", 9}, {"W", 14}}};
+
+std::string image_text(const ComputedImage& item, FactorText form) {
+  const std::string filter = fmt::format("f: f32[{}, {}, {}]", item.filter, item.c, item.n);
+  return fmt::format(
+      "dyn 1\ndim B in 0..9\ndim H in 1..99\ndim W in 1..99\n{0}"
+      "graph g(x: f32[B, H, W, {1}], p: f32[{1}], q: f32[1, 1, {1}]{2}) -> "
+      "(y: f32[_, _, _, _]{3}) {{\n  t = {4}\n  y = tanh(conv(t, f) {5})\n  return y{6}\n}}\n",
+      form.fresh ? "" : fmt::format("weight {} = random 3\n", filter), item.c,
+      form.fresh ? ", " + filter : "",
+      form.stored ? fmt::format(", t: f32[B, H, W, {}]", item.c) : "", item.image, item.windows,
+      form.stored ? ", t" : "");
+}
+
+void check_image(const ComputedImage& item, Random& random, const std::string& isa) {
+  const std::string text = image_text(item, {});
+  CAPTURE(text);
+  const Graph fused = Graph::from_text(text, one_order(isa)),
+              stored = Graph::from_text(image_text(item, {.stored = true}), one_order(isa));
+  const Subject subject(text, isa), by_input(image_text(item, {.fresh = true}), isa);
+  for (const Graph* graph : {&fused, &subject.graph(), &by_input.graph()})
+    CHECK(kernels_of(*graph) == 1);
+  for (const Sizes& sizes : images_of_work) {
+    CAPTURE(sizes.at("H"));
+    const std::vector<Tensor> inputs = subject.make_inputs(sizes, {}, random);
+    CHECK(same_bits(first_output(fused, inputs), first_output(stored, inputs)));
+    check_by_reference(by_input, by_input.make_inputs(sizes, {}, random), sizes);
+  }
+}
+
 TEST_SUITE("fast") {
   TEST_CASE("factors that are computed where they are moved have the bits of those in memory") {
     Random random("computed factors");
@@ -188,6 +246,17 @@ TEST_SUITE("fast") {
           CHECK(same_bits(first_output(fused, inputs), first_output(stored, inputs)));
           if (m <= most_rows_of_reference) check_by_reference(subject, inputs, sizes);
         }
+      }
+    });
+  }
+
+  TEST_CASE(
+      "images that are computed where windows are copied have 0 outside, as those in memory") {
+    Random random("computed images");
+    for_each_isa(1, [&](const codegen::Isa& isa) {
+      for (const ComputedImage& item : image_cases) {
+        CAPTURE(item.what);
+        check_image(item, random, isa.name);
       }
     });
   }

@@ -2,4 +2,4 @@
 # file: targets/cpu/move/window_copy.cpp
 # target: test_cpu
 # test: windows of each form are copied by a function of their own
-s/form.run ? " run" : "", form.segment),/form.run ? " run" : "", 0),/
+s/form.works ? " works" : "", form.segment),/form.works ? " works" : "", 0),/

@@ -43,6 +43,14 @@ double seconds_per_multiply_add(const Machine& machine) {
                          : machine.seconds_per_vector_operation;
 }
 
+int columns_of_sides(const Machine& machine, const ContractionShape& shape,
+                     const rkernel::Strategy& strategy, std::int64_t block_m) {
+  if (shape.right_sides == 1 || strategy.tile_columns != machine.panel) return 0;
+  const int columns = machine.panel * shape.right_sides;
+  const std::int64_t rows = std::min<std::int64_t>(strategy.tile_rows, block_m);
+  return rows <= machine.most_rows(columns) ? columns : 0;
+}
+
 const BlockSizes& BlockSizer::of(const rkernel::Strategy& strategy) {
   const bool same_tiles =
       strategy.tile_rows == last_.tile_rows && strategy.tile_columns == last_.tile_columns;
@@ -63,16 +71,20 @@ void BlockSizer::set_rows(const rkernel::Strategy& strategy) {
   sizes_.block_m = static_cast<double>(block_m);
   sizes_.rows = rkernel::tiling_of(block_m, strategy.tile_rows);
   sizes_.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes_.rows.tiles()));
+  sizes_.loop_calls = 1;
   if (strategy.lanes == rkernel::LaneAxis::K) {
     wide_ = dot_seconds_per_k(machine_, sizes_, static_cast<double>(shape_.n));
     return;
   }
-  wide_ = seconds_per_k(machine_, sizes_.rows, strategy.tile_columns, shape_.factors());
+  const int together = columns_of_sides(machine_, shape_, strategy, block_m);
+  sizes_.loop_calls = together > 0 ? 1 : shape_.right_sides;
+  wide_ = seconds_per_k(machine_, sizes_.rows, together > 0 ? together : strategy.tile_columns,
+                        shape_.factors());
   narrow_ = ends_narrow(machine_, shape_, strategy)
                 ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.factors())
                 : wide_;
-  wide_ *= shape_.right_sides;
-  narrow_ *= shape_.right_sides;
+  wide_ *= sizes_.loop_calls;
+  narrow_ *= sizes_.loop_calls;
 }
 
 void BlockSizer::set_columns(const rkernel::Strategy& strategy) {

@@ -14,6 +14,7 @@ struct BlockSizes {
   double m_blocks, n_blocks, slices;
   double seconds_per_k;        ///< one step of K of one tile, the mean over all blocks
   double whole_seconds_per_k;  ///< the same in blocks that do not end in a narrow tile
+  int loop_calls;              ///< main loops of a tile: one, or one for each right side
 };
 
 /// Seconds of one vector's multiply-add, at the speed of the tallest tile of a panel.
@@ -22,6 +23,12 @@ double seconds_per_multiply_add(const Machine& machine);
 /// Seconds of one step of K of row tiles with so many columns, their mean; 0 without tiles.
 double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns,
                      const rkernel::Factors& factors);
+
+/// Several right sides whose tiles of a panel fit into the registers together, for so many rows of
+/// a block, are multiplied by one main loop: its columns, a panel of each side. 0: each has its own
+/// loop, or there is one side.
+int columns_of_sides(const Machine& machine, const ContractionShape& shape,
+                     const rkernel::Strategy& strategy, std::int64_t block_m);
 
 /// BlockSizes of strategies of one shape. What depends on tiles and blocks along M and N alone is
 /// kept from one strategy to the next where that has the same.

@@ -31,7 +31,8 @@ double windows_seconds(const Machine& machine, const ContractionShape& shape,
       machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
   return first_time + write_seconds(machine, bytes, active, any_depth) +
          runs * (any_depth || is_whole(sizes) ? machine.fitted.seconds_per_run_of_whole
-                                              : machine.fitted.seconds_per_window_run);
+                                              : machine.fitted.seconds_per_window_run) +
+         computing_seconds(machine, rows * sizes.block_k, shape.a_operations);
 }
 
 // Bytes of the tensor's rows in which so many windows lie. Where the windows do not fill a row,
@@ -50,7 +51,8 @@ double strip_seconds(const Machine& machine, const ContractionShape& shape, doub
   const double bytes = strip_bytes(shape.a_strips, count);
   return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active) +
          write_seconds(machine, bytes, active, false) +
-         count * machine.fitted.seconds_per_strip_window;
+         count * machine.fitted.seconds_per_strip_window +
+         computing_seconds(machine, bytes / float_bytes, shape.a_operations);
 }
 
 }  // namespace
@@ -60,6 +62,11 @@ double block_move_seconds(const Machine& machine, double elements, DType dtype, 
   const double bytes = elements * (static_cast<double>(size_of(dtype)) + float_bytes);
   return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, level), active) +
          (packs ? elements * machine.seconds_per_vector_operation : 0);
+}
+
+double computing_seconds(const Machine& machine, double elements, float operations) {
+  return elements * static_cast<double>(operations) / machine.vector_width *
+         machine.seconds_per_vector_operation;
 }
 
 bool reads_strip(const Machine& machine, const ContractionShape& shape,

@@ -15,11 +15,6 @@ namespace {
 
 constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
-double computing_seconds(const Machine& machine, double elements, float operations) {
-  return elements * static_cast<double>(operations) / machine.vector_width *
-         machine.seconds_per_vector_operation;
-}
-
 // Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not
 // as deep.
 double move_seconds(const Machine& machine, const ContractionShape& shape,

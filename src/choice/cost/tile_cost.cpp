@@ -91,7 +91,7 @@ double call_seconds(const Machine& machine, const ContractionShape& shape,
                        strategy.tile_columns == machine.panel &&
                        sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
-  return machine.seconds_per_call * shape.right_sides *
+  return machine.seconds_per_call * sizes.loop_calls *
          (1 - full + full * machine.fitted.inlined_share_of_call);
 }
 
@@ -169,7 +169,7 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
                                  : first_level > 1 ? machine.fitted.seconds_per_shared_run
                                                    : 0;
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
-  const int panels = strategy.tile_columns / machine.panel;
+  const int panels = strategy.tile_columns / machine.panel * shape.right_sides / sizes.loop_calls;
   const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1
                              ? 1 + machine.fitted.share_of_stream * (panels - 1)
                              : 1;

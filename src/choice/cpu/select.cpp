@@ -59,6 +59,14 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
     if (tile.tile_columns == machine.panel && shape.inlined_rows > 0)
       tile.tile_rows = shape.inlined_rows;
     tiles.push_back(tile);
+    // A lower tile may compute the panels of all right sides at once.
+    if (shape.right_sides > 1 && tile.tile_columns == machine.panel) {
+      rkernel::Strategy together = tile;
+      together.tile_rows = machine.most_rows(machine.panel * shape.right_sides);
+      if (together.tile_rows > 0 &&
+          together.tile_rows < std::min<std::int64_t>(tile.tile_rows, shape.m))
+        tiles.push_back(together);
+    }
     // A lower tile may do without a copy of A.
     const auto lower = static_cast<int>(rows_without_conflicts(machine));
     if (lower >= tile.tile_rows || shape.m <= lower || shape.must_copy_a ||

@@ -80,7 +80,7 @@ std::vector<std::vector<std::int64_t>> requested_shapes(
   }
   std::vector<DimValues> dims;
   for (const std::string& text : arguments.dims) dims.push_back(parse_dim_values(text));
-  for (const auto& combination : product(dims)) shapes.push_back(model.bind_dims(combination));
+  for (const auto& combination : product(dims)) shapes.push_back(bind_named(model, combination));
   return shapes;
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "src/base/rounding.hpp"
 #include "src/cli/input/ranges.hpp"
 
 namespace dyn::cli {
@@ -51,7 +53,32 @@ void collect_dims(const graph::Module& module, const std::string& input, const S
   }
 }
 
+/// A size that the dim may have.
+std::int64_t example_size(const graph::SymbolInfo& info) {
+  constexpr std::int64_t usual = 3;
+  const std::int64_t least = round_up(std::max(info.low, usual), info.divisor);
+  return least <= info.high ? least : info.low;
+}
+
 }  // namespace
+
+std::vector<std::int64_t> bind_named(const runtime::Model& model,
+                                     const std::map<std::string, std::int64_t>& dims) {
+  const std::vector<std::string> missing = model.dims_without_value(dims);
+  if (missing.empty()) return model.bind_dims(dims);
+  const graph::DimTable& table = *model.module().dims;
+  std::string flags;
+  for (const std::string& name : missing) {
+    const int symbol = table.find_symbol(name).value().symbol().value();
+    flags += fmt::format(" --dims {}={}", name, example_size(table.info(symbol)));
+  }
+  throw Error(ErrorKind::user,
+              missing.size() == 1
+                  ? fmt::format("dim '{}' has no value and no hint; give it one, such as{}",
+                                missing.front(), flags)
+                  : fmt::format("dims '{}' have no value and no hint; give each one, such as{}",
+                                fmt::join(missing, "', '"), flags));
+}
 
 runtime::NamedShapes parse_shapes(std::string_view text) {
   runtime::NamedShapes shapes;
@@ -74,7 +101,7 @@ std::vector<std::int64_t> bind_partial(const runtime::Model& model,
                                        const runtime::NamedShapes& shapes) {
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, shape] : shapes) collect_dims(model.module(), name, shape, dims);
-  std::vector<std::int64_t> symbols = model.bind_dims(dims);
+  std::vector<std::int64_t> symbols = bind_named(model, dims);
   const runtime::NamedShapes bound = model.input_shapes(symbols);
   for (const auto& [name, shape] : shapes) {
     const auto same_name = [&](const auto& entry) { return entry.first == name; };

@@ -18,6 +18,11 @@ namespace dyn::cli {
 /// quotes the text.
 runtime::NamedShapes parse_shapes(std::string_view text);
 
+/// The value of every symbol, from those of dims by name; other dims take their hints. Throws
+/// Error(user), which says how the command line gives the dims that have neither.
+std::vector<std::int64_t> bind_named(const runtime::Model& model,
+                                     const std::map<std::string, std::int64_t>& dims);
+
 /// The value of every symbol, from shapes of some or all inputs. Other dims take their hints.
 /// Throws Error(user) for an unknown input, a wrong rank or size, and a dim that gets two values.
 std::vector<std::int64_t> bind_partial(const runtime::Model& model,

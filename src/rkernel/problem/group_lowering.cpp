@@ -135,8 +135,7 @@ void GroupLowering::make_axes() {
 }
 
 /// The left operand of a window_matmul: rows of the result are windows of x.
-Operand GroupLowering::windowed_operand(const Node& node) const {
-  const ValueId x = node.inputs[0];
+Operand GroupLowering::windowed_operand(const Node& node, ValueId x) const {
   const auto& dims = dims_of(x);
   const auto& view = fusion_.views[static_cast<std::size_t>(x)];
   Coords coords(dims.size(), graph::fixed_coord(module_.dims->constant(0)));
@@ -169,11 +168,34 @@ void GroupLowering::make_window_contraction(const Node& node) {
   Coords coords;
   for (const int axis : grouped ? std::vector{n - 1, k, n} : std::vector{k, n})
     coords.push_back(graph::axis_coord(*module_.dims, axis));
-  problem_.operands.push_back(windowed_operand(node));
+  const ValueId image = graph::image_in_memory(module_, node, members_);
+  const int a_value = image == node.inputs[0] ? -1 : make_image(node, image, k);
+  if (a_value < 0) problem_.operands.push_back(windowed_operand(node, image));
   problem_.operands.push_back(operand_at(node.inputs[1], coords));
+  exchange_operands(1, problem_.operands.size() - 1);
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
   problem_.contraction =
       Contraction{0, 1, axis(m), axis(n), axis(k), Group::None, graph::attr_integer(node, "zero")};
+  problem_.contraction->a_value = a_value;
+}
+
+/// Makes the windows of `image` operand 0, and returns the expression of the elements that the
+/// group computes of it, each at its channel along axis `k` of the group.
+int GroupLowering::make_image(const Node& node, ValueId image, int k) {
+  Coords place(dims_of(image).size(), graph::fixed_coord(module_.dims->constant(0)));
+  place.back() = graph::axis_coord(*module_.dims, k);
+  const int expr = value(node.inputs[0], place, {});
+  const Operand element = operand_at(image, place);
+  const auto found = std::ranges::find_if(problem_.operands, [&](const Operand& operand) {
+    return operand.buffer == element.buffer && operand.offset == element.offset &&
+           operand.strides == element.strides;
+  });
+  if (found == problem_.operands.end())
+    throw Error(ErrorKind::internal, fmt::format("{} computes no element of {}", group_.name,
+                                                 module_.value(image).name));
+  exchange_operands(0, static_cast<std::size_t>(found - problem_.operands.begin()));
+  problem_.operands.front() = windowed_operand(node, image);
+  return expr;
 }
 
 /// The problem has one axis, which counts the elements of the first result.

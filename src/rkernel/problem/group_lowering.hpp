@@ -37,7 +37,8 @@ class GroupLowering {
   void make_host_call();
   HostPart host_part(graph::ValueId id, bool written);
   void make_window_contraction(const graph::Node& node);
-  Operand windowed_operand(const graph::Node& node) const;
+  Operand windowed_operand(const graph::Node& node, graph::ValueId image) const;
+  int make_image(const graph::Node& node, graph::ValueId image, int k);
   void make_attention();
   void make_recurrence();
   bool is_part(graph::ValueId id) const;

@@ -19,7 +19,9 @@ namespace dyn::rkernel {
 /// contiguous along k; and behind groups of bytes the sums of all columns of each panel, i32, or of
 /// codes f32. With a coding a panel is one block of K after the other: the scales of all columns,
 /// their zero points where they have such, and row by row the words of all columns, each of
-/// codes_of_word elements along k as the group takes them (bit_of_code).
+/// codes_of_word elements along k as the group takes them (bit_of_code). With several sides panels
+/// of as many matrices of one size and dtype take turns: panel i of each, then panel i + 1; nothing
+/// lies behind them.
 struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;
@@ -28,6 +30,7 @@ struct PackedLayout {
   Group group = Group::None;  ///< of what contracts it; then there are neither scales nor rows
   bool sums = false;          ///< of columns, behind the panels; Group::Bytes only
   Coding coding = {};         ///< whose scales lie in its blocks
+  int sides = 1;              ///< so many matrices, of which this is one
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
   bool has_scales() const noexcept { return dtype == DType::i8 && group == Group::None && !coding; }
@@ -38,6 +41,8 @@ struct PackedLayout {
   std::int64_t panel_bytes() const noexcept {
     return panels() == 0 ? 0 : element_bytes() / panels();
   }
+  /// Bytes from one panel to the next of the same matrix.
+  std::int64_t panel_step() const noexcept { return sides * panel_bytes(); }
   std::int64_t elements() const noexcept { return panels() * panel * depth(); }
   /// Bytes from the start of the panels to the scales, rows or sums; aligned to a cache line.
   std::int64_t scales_offset_bytes() const noexcept { return whole_lines(element_bytes()); }

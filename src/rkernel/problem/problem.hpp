@@ -130,8 +130,10 @@ struct Contraction {
   /// Then the operand's strides count its elements; else, as the axis does, groups.
   graph::Dim depth = {};
   /// Expressions of the elements of a and b; -1: those of operands[a] and operands[b]. A factor
-  /// that is computed has neither group nor windows, its operand is one that its expression loads,
-  /// and b is not packed.
+  /// that is computed has no group, its operand is one that its expression loads, and b is not
+  /// packed. Where rows of a are windows, a_value is that of an element of the tensor: the load of
+  /// operands[a] gives the element, and an index along k counts channels for other operands. What
+  /// lies outside of the tensor stays WindowRows::outside.
   int a_value = -1, b_value = -1;
   std::vector<int> others = {};  ///< operands: more constant right sides, which lie as b does;
                                  ///< none with a group

@@ -83,6 +83,11 @@ std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
   return binder.bind(in_model_order(inputs));
 }
 
+std::vector<std::string> Model::dims_without_value(
+    const std::map<std::string, std::int64_t>& dims) const {
+  return executable_->binder().dims_without_value(dims);
+}
+
 std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const {
   return executable_->binder().bind_dims(dims);
 }

@@ -93,6 +93,9 @@ class Model {
   /// Throws Error(user) for a name that is not a dim, a value out of bounds, a dim without a value
   /// (the hint stands in where there is one; a session's length without either is 0).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
+  /// The dims for which bind_dims() would have neither a value nor a hint.
+  std::vector<std::string> dims_without_value(
+      const std::map<std::string, std::int64_t>& dims) const;
   /// The shape of every input at these values.
   NamedShapes input_shapes(std::span<const std::int64_t> symbols) const;
   NamedShapes output_shapes(std::span<const std::int64_t> symbols) const;

@@ -307,6 +307,21 @@ std::string Binder::known_dims() const {
   return names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", "));
 }
 
+bool Binder::is_needed(std::size_t symbol) const {
+  const int id = static_cast<int>(symbol);
+  return used_[symbol] && !defined_[symbol] && (!is_length(id) || module_.dims->info(id).hint);
+}
+
+std::vector<std::string> Binder::dims_without_value(
+    const std::map<std::string, std::int64_t>& dims) const {
+  std::vector<std::string> names;
+  for (std::size_t s = 0; s < used_.size(); ++s) {
+    const graph::SymbolInfo& info = module_.dims->info(static_cast<int>(s));
+    if (is_needed(s) && !info.hint && !dims.contains(info.name)) names.push_back(info.name);
+  }
+  return names;
+}
+
 std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int64_t>& dims) const {
   std::vector<std::int64_t> symbols(used_.size());
   for (const auto& [name, value] : dims) {
@@ -318,7 +333,7 @@ std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int
     const auto given = dims.find(info.name);
     if (given != dims.end()) {
       symbols[s] = given->second;
-    } else if (used_[s] && !defined_[s] && !(is_length(static_cast<int>(s)) && !info.hint)) {
+    } else if (is_needed(s)) {
       if (!info.hint)
         user_error(fmt::format("dim '{}' has no value and no hint; give it one", info.name));
       symbols[s] = *info.hint;

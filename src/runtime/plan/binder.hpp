@@ -46,6 +46,11 @@ class Binder {
   /// and a session's length without a hint is 0. Throws Error(user).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
 
+  /// Those that bind_dims() would miss: dims that it needs, and that have neither a value in `dims`
+  /// nor a hint.
+  std::vector<std::string> dims_without_value(
+      const std::map<std::string, std::int64_t>& dims) const;
+
   /// "it has B, S": for messages.
   std::string known_dims() const;
 
@@ -72,6 +77,8 @@ class Binder {
   Binder(const graph::Module& module, bool all_given);
   void find_rules();
   bool is_given(std::size_t symbol) const { return in_session_[symbol] || defined_[symbol]; }
+  /// Whether bind_dims() needs a value or a hint for it.
+  bool is_needed(std::size_t symbol) const;
   bool is_length(int symbol) const {
     return module_.length.valid() && module_.length.symbol() == symbol;
   }

@@ -34,7 +34,8 @@ bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
   return operand.gathers && operand.form == rkernel::Form::Packed &&
          operand.buffer == view.weight && operand.dtype == view.dtype &&
          view.group == rkernel::Group::None && operand.gather_extent.constant() == view.n &&
-         operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
+         operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty() &&
+         view.sides.empty();
 }
 
 namespace {
@@ -74,6 +75,13 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   }
   PackedView view;
   view.weight = source.buffer;
+  if (problem.contraction && !problem.contraction->others.empty()) {
+    for (const int side : problem.contraction->right_sides()) {
+      const rkernel::Operand& right_side = problem.operands[static_cast<std::size_t>(side)];
+      if (static_cast<std::size_t>(side) == operand) view.side = view.sides.size();
+      view.sides.push_back({right_side.buffer, constant(right_side.offset)});
+    }
+  }
   view.dtype = source.dtype;
   view.group = rkernel::group_of(problem);
   view.coding = source.coding;

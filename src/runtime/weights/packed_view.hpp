@@ -25,6 +25,15 @@ struct PackedView {
   bool is_of_codes = false;  ///< the weight's own, which are packed as they are
   std::int64_t offset = 0, k = 0, n = 0, k_stride = 0, n_stride = 0;
   std::vector<Batch> batch;
+  /// All right sides of its contraction, where there are several, by what each reads first: their
+  /// panels take turns (rkernel::PackedLayout::sides), and this is that of number `side`.
+  struct Side {
+    graph::ValueId weight;
+    std::int64_t offset;
+    auto operator<=>(const Side&) const = default;
+  };
+  std::vector<Side> sides;
+  std::size_t side = 0;
   auto operator<=>(const PackedView&) const = default;
 
   std::int64_t batch_count() const;

@@ -1,5 +1,6 @@
 #include "src/runtime/weights/weight_layout.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ WeightLayout::WeightLayout(const graph::Module& module,
         if (packed && operand.gathers) continue;  // from panels that a contraction's operand has
         if (operand.form == rkernel::Form::Scales) continue;  // behind those panels
         if (packed) {
-          place_packed(packed_view(problem, i));
+          place_packed(problem, i);
         } else {
           place_plain(module, operand.buffer);
         }
@@ -57,9 +58,24 @@ void WeightLayout::place_plain(const graph::Module& module, graph::ValueId value
   if (!plain_.contains(value)) plain_[value] = place(plain_bytes(module.value(value)));
 }
 
-void WeightLayout::place_packed(const PackedView& view) {
+// All sides whose panels take turns are placed when the first of them is met.
+void WeightLayout::place_packed(const rkernel::Problem& problem, std::size_t operand) {
+  const PackedView view = packed_view(problem, operand);
   if (packed_.contains(view)) return;
-  packed_[view] = place(static_cast<std::size_t>(layout_of(view).bytes() * view.batch_count()));
+  const rkernel::PackedLayout layout = layout_of(view);
+  const std::size_t at =
+      place(static_cast<std::size_t>(layout.sides * layout.bytes() * view.batch_count()));
+  if (view.sides.empty()) {
+    packed_[view] = at;
+    return;
+  }
+  for (const int right_side : problem.contraction->right_sides()) {
+    const PackedView side = packed_view(problem, static_cast<std::size_t>(right_side));
+    if (layout_of(side).panel_bytes() != layout.panel_bytes() || side.batch_count() != 1)
+      throw Error(ErrorKind::internal,
+                  fmt::format("the right sides of '{}' are packed differently", problem.name));
+    packed_[side] = at + side.side * static_cast<std::size_t>(layout.panel_bytes());
+  }
 }
 
 rkernel::PackedLayout WeightLayout::layout_of(const PackedView& view) const {
@@ -69,8 +85,9 @@ rkernel::PackedLayout WeightLayout::layout_of(const PackedView& view) const {
                                .n = view.n,
                                .group = view.group,
                                .sums = view.sums,
-                               .coding = view.coding};
-  if (view.group == rkernel::Group::None)
+                               .coding = view.coding,
+                               .sides = std::max(1, static_cast<int>(view.sides.size()))};
+  if (view.group == rkernel::Group::None && view.sides.empty())
     layout.rows = target_->packed_rows(view.dtype, view.k, view.n);
   return layout;
 }
@@ -115,6 +132,7 @@ std::string WeightLayout::describe(const graph::Module& module,
     lines += fmt::format(" panels {} rows {} of {}{}{} ", layout.panel, layout.rows,
                          rkernel::elements_of(layout.group), layout.sums ? " with sums" : "",
                          layout.coding ? " as " + rkernel::Factors(layout.coding).name() : "");
+    if (layout.sides > 1) lines += fmt::format("side {} of {} ", view.side + 1, layout.sides);
     add_source(add_source, view.weight);
   }
   return lines;

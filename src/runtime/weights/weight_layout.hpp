@@ -55,7 +55,7 @@ class WeightLayout {
  private:
   std::size_t place(std::size_t bytes);
   void place_plain(const graph::Module& module, graph::ValueId value);
-  void place_packed(const PackedView& view);
+  void place_packed(const rkernel::Problem& problem, std::size_t operand);
   std::size_t panels_of(const rkernel::Operand& gathering) const;
 
   const rkernel::Target* target_ = nullptr;

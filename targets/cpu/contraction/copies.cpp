@@ -23,7 +23,7 @@ WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, 
   // What the parts after this one leave of the index along each batch axis.
   std::map<int, llvm::Value*> left;
   WindowBlock block;
-  block.form = window_form(rows, contraction.m);
+  block.form = window_form(rows, contraction.m, contraction.a_value >= 0);
   block.channels = code.slot(slots.channels);
   block.channel_step = code.slot(slots.channel_step);
   block.outside = code.slot(slots.outside);
@@ -46,6 +46,8 @@ WindowBlock window_block(const ContractionFunction& code, const Ticket& ticket, 
   block.rows = ticket.rows.rows.size;
   block.k0 = k0;
   block.k_size = k_size;
+  block.work = code.slot(code.source().strategy.image_work);
+  block.kernel_args = builder.CreatePtrToInt(code.kernel_args(), builder.getInt64Ty());
   return block;
 }
 
@@ -118,8 +120,8 @@ void compute_a_block(const ContractionFunction& code, const Ticket& ticket, cons
 // A's rows.
 void copy_a_block(const ContractionFunction& code, const Ticket& ticket, const BlockOfK& block) {
   const ContractionSource& source = code.source();
-  if (source.contraction().a_value >= 0) return compute_a_block(code, ticket, block);
   if (source.a().window) return copy_window_block(code, ticket, block);
+  if (source.contraction().a_value >= 0) return compute_a_block(code, ticket, block);
   if (source.contraction().is_ragged()) return copy_ragged_block(code, ticket, block);
   codegen::Builder& builder = code.builder();
   const bool unit = source.shape_class.a_unit;

@@ -37,6 +37,7 @@ struct StrategySlots {
   int a_move;             ///< address of the function that copies A's rows: a Move, or, where they
                           ///< are windows, what window_copy_source() gives, or, where they are
                           ///< computed, as B's panels may be, what computed_factor_source() gives
+  int image_work;         ///< address of what image_work_source() gives; 0: none
   int b_move, rest_move;  ///< addresses of Moves: of B's panels, or its rows where all lanes run
                           ///< along K; of the rest of its columns
   int epilogue;  ///< address of the function that follows a tile's sums (epilogue_source())
@@ -61,6 +62,7 @@ struct StrategySlots {
   int wide_table;    ///< address of the main loops by rows, for tile_panels panels
   int narrow_table;  ///< the same for one panel
   int half_table;    ///< the same for one vector: the last panel where no more of it exists
+  int sides_table;   ///< the same for a panel of each of several right sides; 0: each has a loop
   int a_row;         ///< elements between rows of A's copy
   int a_scratch, b_scratch;  ///< byte offsets in scratch; tiles lie at 0
   int reads_strip;           ///< 0 or 1: full tiles read A's windows in a strip (Strip)

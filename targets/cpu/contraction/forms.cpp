@@ -7,6 +7,7 @@
 #include "targets/cpu/contraction/epilogue_function.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/move/computed_factor.hpp"
+#include "targets/cpu/move/image_work.hpp"
 #include "targets/cpu/move/move_functions.hpp"
 #include "targets/cpu/move/window_copy.hpp"
 #include "targets/llvm/jit/listing.hpp"
@@ -68,6 +69,9 @@ void ContractionForms::add_sources(BoundForm& bound) {
   }
   std::array<codegen::KernelSource, 3> moves = moves_of(bound.form);
   for (std::size_t i = 0; i < moves.size(); ++i) bound.moves[i] = add(std::move(moves[i]));
+  const rkernel::Contraction& contraction = *bound.form.problem.contraction;
+  if (contraction.a_value >= 0 && problem.operands[static_cast<std::size_t>(contraction.a)].window)
+    bound.image_work = add(image_work_source(bound.form.problem, isa_, slots_.table));
 }
 
 // In the order of BoundForm::moves.
@@ -84,8 +88,9 @@ std::array<codegen::KernelSource, 3> ContractionForms::moves_of(const Contractio
   const auto computed = [&](Factor factor) {
     return computed_factor_source(form.problem, factor, isa_, slots_.table);
   };
-  return {contraction.a_value >= 0 ? computed(Factor::Left)
-          : a.window               ? window_copy_source(isa, window_form(*a.window, contraction.m))
+  const bool computes_a = contraction.a_value >= 0;
+  return {a.window     ? window_copy_source(isa, window_form(*a.window, contraction.m, computes_a))
+          : computes_a ? computed(Factor::Left)
           : contraction.is_ragged()
               ? move_source(isa, MoveKind::GroupRows, a.dtype, contraction.group)
               : move_source(isa, MoveKind::RowCopy, grouped ? DType::f32 : a.dtype),
@@ -105,6 +110,7 @@ void ContractionForms::set_functions(const BoundForm& bound, std::span<const std
         function ? reinterpret_cast<std::intptr_t>(functions_.at(*function)) : 0;
   };
   set(strategy.a_move, bound.moves[0]);
+  set(strategy.image_work, bound.image_work);
   set(strategy.b_move, bound.moves[1]);
   set(strategy.rest_move, bound.moves[2]);
   set(strategy.epilogue, functions.epilogue);

@@ -26,8 +26,9 @@ struct BoundForm {
   ContractionForm form;
   rkernel::Problem factors;
   bool splits = false;
-  std::vector<Functions> classes;    ///< of each of the form's
-  std::array<std::size_t, 3> moves;  ///< of A, B and the rest of B's columns
+  std::vector<Functions> classes;              ///< of each of the form's
+  std::array<std::size_t, 3> moves;            ///< of A, B and the rest of B's columns
+  std::optional<std::size_t> image_work = {};  ///< where elements of A's windows are computed
 };
 
 /// Immutable once its kernel has its code; thread-safe. The sources refer to it.

@@ -5,6 +5,7 @@
 #include "dyn/error.hpp"
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/cost/block_sizes.hpp"
 #include "src/choice/cost/copy_cost.hpp"
 #include "src/choice/cost/rest_columns.hpp"
 
@@ -131,7 +132,7 @@ class RegionWriter {
   void write(const Region& region) {
     const Blocks blocks = blocks_of(context_.isa(), shape_, region);
     write_blocks(region, blocks);
-    write_tables(region.strategy);
+    write_tables(region.strategy, blocks.block_m);
     const std::int64_t rest = rest_of(context_.machine(), shape_, region);
     write_rest(rest);
     write_scratch(region, blocks, rest);
@@ -177,13 +178,15 @@ class RegionWriter {
     set(slots_.direct_b, strategy.direct_b ? 1 : 0);
   }
 
-  void write_tables(const Strategy& strategy) {
+  void write_tables(const Strategy& strategy, std::int64_t block_m) {
     const codegen::Isa& isa = context_.isa();
     const bool dot = strategy.lanes == LaneAxis::K;
     set(slots_.wide_table, dot ? context_.dot_table(static_cast<int>(shape_.n))
                                : context_.table(strategy.tile_columns, shape_.factors()));
     set(slots_.narrow_table, context_.table(isa.panel_f32, shape_.factors()));
     set(slots_.half_table, context_.table(isa.f32_lanes, shape_.factors()));
+    const int together = choice::columns_of_sides(context_.machine(), shape_, strategy, block_m);
+    set(slots_.sides_table, together > 0 ? context_.table(together, shape_.factors()) : 0);
   }
 
   void write_rest(std::int64_t rest) {
@@ -232,30 +235,30 @@ class RegionWriter {
 
 namespace {
 
-constexpr int slots_of_program = 12;
+constexpr int slots_of_program = 13;
 
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
   int reserved = slots.first_reserved();
-  for (int* slot :
-       {&strategy.regions, &strategy.regions_begin, &strategy.slices, &strategy.sums_row,
-        &strategy.merge_rows, &strategy.a_move, &strategy.b_move, &strategy.rest_move,
-        &strategy.epilogue, &strategy.full_panel, &strategy.full_vector, &strategy.full_rows})
+  for (int* slot : {&strategy.regions, &strategy.regions_begin, &strategy.slices,
+                    &strategy.sums_row, &strategy.merge_rows, &strategy.a_move,
+                    &strategy.image_work, &strategy.b_move, &strategy.rest_move, &strategy.epilogue,
+                    &strategy.full_panel, &strategy.full_vector, &strategy.full_rows})
     *slot = reserved++;
   // Those of one region stand together, and last: KernelArgs::ints ends with one such group for
   // each region.
   strategy.first_of_region = slots.size();
   const auto add = [&] { return slots.add_strategy_slot() - strategy.first_of_region; };
-  for (int* slot : {&strategy.first_ticket,   &strategy.m_begin,       &strategy.m_size,
-                    &strategy.first_panel,    &strategy.panels,        &strategy.k_slices,
-                    &strategy.m_blocks,       &strategy.n_blocks,      &strategy.tile_rows,
-                    &strategy.tile_panels,    &strategy.block_k,       &strategy.k_blocks,
-                    &strategy.copy_a,         &strategy.ask_ahead,     &strategy.direct_b,
-                    &strategy.wide_table,     &strategy.narrow_table,  &strategy.half_table,
-                    &strategy.a_row,          &strategy.a_scratch,     &strategy.b_scratch,
-                    &strategy.reads_strip,    &strategy.strip_scratch, &strategy.offsets_scratch,
-                    &strategy.turned_scratch, &strategy.rest_columns,  &strategy.rest_place,
-                    &strategy.rest_row}) {
+  for (int* slot : {&strategy.first_ticket,    &strategy.m_begin,        &strategy.m_size,
+                    &strategy.first_panel,     &strategy.panels,         &strategy.k_slices,
+                    &strategy.m_blocks,        &strategy.n_blocks,       &strategy.tile_rows,
+                    &strategy.tile_panels,     &strategy.block_k,        &strategy.k_blocks,
+                    &strategy.copy_a,          &strategy.ask_ahead,      &strategy.direct_b,
+                    &strategy.wide_table,      &strategy.narrow_table,   &strategy.half_table,
+                    &strategy.sides_table,     &strategy.a_row,          &strategy.a_scratch,
+                    &strategy.b_scratch,       &strategy.reads_strip,    &strategy.strip_scratch,
+                    &strategy.offsets_scratch, &strategy.turned_scratch, &strategy.rest_columns,
+                    &strategy.rest_place,      &strategy.rest_row}) {
     *slot = add();
   }
   for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {

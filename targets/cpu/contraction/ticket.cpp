@@ -20,11 +20,7 @@ ContractionFunction::ContractionFunction(const ContractionSource& source, codege
       extents_(load_extents()),
       sums_row_(slot(source.strategy.sums_row)),
       a_base_(load_base(args.pointers, source.contraction().a)),
-      b_base_(load_base(args.pointers, source.contraction().b)),
-      right_sides_{b_base_} {
-  for (const int other : source.contraction().others)
-    right_sides_.push_back(load_base(args.pointers, other));
-}
+      b_base_(load_base(args.pointers, source.contraction().b)) {}
 
 std::vector<llvm::Value*> ContractionFunction::load_extents() const {
   std::vector<llvm::Value*> extents;
@@ -105,7 +101,8 @@ RegionValues load_region(const ContractionFunction& code, llvm::Value* region) {
       .direct_b = shape_class.b_unit ? load_flag(strategy.direct_b) : builder.getFalse(),
       .a_scratch = code.scratch(load(strategy.a_scratch)),
       .b_scratch = code.scratch(load(strategy.b_scratch)),
-      .rest_columns = shape_class.may_have_dots() ? load(strategy.rest_columns) : code.number(0)};
+      .rest_columns = shape_class.may_have_dots() ? load(strategy.rest_columns) : code.number(0),
+      .sides_table = load_pointer(strategy.sides_table)};
 }
 
 // The ticket's place among those of its region, as an index along each axis of the threads layer.

@@ -36,6 +36,8 @@ struct ContractionSource {
   DType a_element() const { return contraction().is_ragged() ? a().dtype : DType::f32; }
   rkernel::Factors factors() const { return rkernel::factors_of(problem()); }
   bool grouped() const { return contraction().group != rkernel::Group::None; }
+  /// Right sides, each with sums of its own: panels of as many take turns.
+  std::int64_t sides() const { return static_cast<std::int64_t>(contraction().others.size()) + 1; }
   bool a_packed() const { return a().form == rkernel::Form::Packed; }
   bool b_packed() const { return b().form == rkernel::Form::Packed; }
   /// Lanes run along the rows of the problem as it came.
@@ -49,6 +51,7 @@ struct RegionValues {
   llvm::Value *copy_a, *ask_ahead, *a_row, *wide_table, *narrow_table, *half_table, *direct_b;
   llvm::Value *a_scratch, *b_scratch;  ///< pointers
   llvm::Value* rest_columns;
+  llvm::Value* sides_table;
 };
 
 /// The columns of a ticket's block, in panels.
@@ -99,8 +102,6 @@ class ContractionFunction {
   llvm::Value* base(int operand) const {
     return operand == source_.contraction().a ? a_base_ : b_base_;
   }
-  /// Of each of the right sides, which lie in panels where there are several.
-  const std::vector<llvm::Value*>& right_sides() const { return right_sides_; }
 
   llvm::ConstantInt* number(std::int64_t value) const {
     return builder_.getInt64(static_cast<std::uint64_t>(value));
@@ -141,7 +142,6 @@ class ContractionFunction {
   llvm::Value *ints_, *shared_;
   std::vector<llvm::Value*> extents_;
   llvm::Value *sums_row_, *a_base_, *b_base_;
-  std::vector<llvm::Value*> right_sides_;
 };
 
 /// Finds the ticket's region, and its block of each axis of the threads layer: the last loop's runs

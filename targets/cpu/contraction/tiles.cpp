@@ -13,10 +13,6 @@ using codegen::Part;
 
 namespace {
 
-std::int64_t sums_per_output(const ContractionSource& source) {
-  return static_cast<std::int64_t>(source.contraction().others.size()) + 1;
-}
-
 // Lanes run along K: all columns are one tile, whose rows lie a vector apart.
 ColumnTile dot_columns(const ContractionFunction& code, const Ticket& ticket, llvm::Value* index) {
   llvm::Value* no = code.builder().getFalse();
@@ -51,13 +47,17 @@ TileOfB locate_b_tile(const ContractionFunction& code, const Ticket& ticket, con
   llvm::Value* width = code.number(source.isa.panel_f32);
   llvm::Value* direct = ticket.region.direct_b;
   if (source.b_packed()) {
-    llvm::Value* panel_stride = builder.CreateMul(depth_of_panels(code), width);
+    llvm::Value* panel = builder.CreateMul(depth_of_panels(code), width);
+    llvm::Value* panel_stride = builder.CreateMul(panel, code.number(source.sides()));
     llvm::Value* offset = builder.CreateAdd(builder.CreateMul(range.first_panel, panel_stride),
                                             builder.CreateMul(block.start, width));
     TileOfB tile{element_of(builder, source.factors(), block.factors.b, offset), width,
                  panel_stride};
-    for (std::size_t i = 1; i < code.right_sides().size(); ++i)
-      tile.others.push_back(element_of(builder, source.factors(), code.right_sides()[i], offset));
+    tile.side_stride = panel;
+    for (std::int64_t side = 1; side < source.sides(); ++side) {
+      offset = builder.CreateAdd(offset, panel);
+      tile.others.push_back(element_of(builder, source.factors(), block.factors.b, offset));
+    }
     return tile;
   }
   llvm::Value* panel_stride = builder.CreateMul(block.size, width);
@@ -220,7 +220,7 @@ llvm::Value* TileCode::sums_of_slice(const Part& rows) const {
 }
 
 llvm::Value* TileCode::columns_of_sums() const {
-  return builder_.CreateMul(columns_.columns, code_.number(sums_per_output(source_)));
+  return builder_.CreateMul(columns_.columns, code_.number(source_.sides()));
 }
 
 RowTile TileCode::locate_row_tile(const TileRowsOfA& a, llvm::Value* index) const {
@@ -233,7 +233,7 @@ RowTile TileCode::locate_row_tile(const TileRowsOfA& a, llvm::Value* index) cons
       builder_.CreateAdd(builder_.CreateMul(columns_.index, ticket_.rows.tiles), index);
   llvm::Value* tile_size =
       builder_.CreateMul(builder_.CreateMul(region.tile_rows, region.tile_panels),
-                         code_.number(sums_per_output(source_) * source_.isa.panel_f32));
+                         code_.number(source_.sides() * source_.isa.panel_f32));
   llvm::Value* in_scratch = code_.element(
       code_.tiles(),
       builder_.CreateSelect(keeps, builder_.CreateMul(tile_index, tile_size), code_.number(0)));
@@ -280,40 +280,41 @@ void TileCode::emit_products(const RowTile& tile, llvm::Value* is_last) const {
 
 void TileCode::call_main_loops(const RowTile& tile) const {
   if (columns_.b.others.empty()) {
-    return call_main_loop(tile, columns_.b.start, tile.c,
+    return call_main_loop(tile, columns_.table, columns_.b, tile.c,
                           source_.shape_class.dot ? Ahead{rows_of_next_tile(tile), code_.number(0)}
                                                   : ahead_of_tile(tile.all.next, tile.index));
   }
-  std::vector<llvm::Value*> sides{columns_.b.start};
-  sides.insert(sides.end(), columns_.b.others.begin(), columns_.b.others.end());
-  for (std::size_t i = 0; i < sides.size(); ++i) {
-    llvm::Value* before =
-        builder_.CreateMul(columns_.columns, code_.number(static_cast<std::int64_t>(i)));
-    call_main_loop(tile, sides[i], code_.element(tile.c, before), ahead_of_side(tile, sides, i));
+  llvm::Value* sides_table = ticket_.region.sides_table;
+  Conditional together(builder_, builder_.CreateIsNotNull(sides_table), "sides_together");
+  TileOfB sides = columns_.b;
+  sides.panel_stride = sides.side_stride;
+  call_main_loop(tile, sides_table, sides, tile.c, ahead_of_tile(tile.all.next, tile.index));
+  together.close();
+  Conditional apart(builder_, builder_.CreateIsNull(sides_table), "sides_apart");
+  call_main_loops_of_sides(tile);
+  apart.close();
+}
+
+// The sums of the sides stand side by side. Each loop asks for the next columns of its own.
+void TileCode::call_main_loops_of_sides(const RowTile& tile) const {
+  const Ahead ahead = ahead_of_tile(tile.all.next, tile.index);
+  call_main_loop(tile, columns_.table, columns_.b, tile.c, ahead);
+  llvm::Value* before = columns_.columns;
+  for (llvm::Value* start : columns_.b.others) {
+    TileOfB side = columns_.b;
+    side.start = start;
+    call_main_loop(tile, columns_.table, side, code_.element(tile.c, before), ahead);
+    before = builder_.CreateAdd(before, columns_.columns);
   }
 }
 
-/// Streams of several right sides take turns, so no hardware follows them: the first tile of a
-/// block asks for the columns that come next, those of the next side or the first one's next.
-Ahead TileCode::ahead_of_side(const RowTile& tile, std::span<llvm::Value* const> sides,
-                              std::size_t side) const {
-  llvm::Type* element = codegen::memory_type(builder_.getContext(), source_.factors().step_dtype());
-  const bool is_last = side + 1 == sides.size();
-  llvm::Value* distance =
-      builder_.CreatePtrDiff(element, sides[is_last ? 0 : side + 1], sides[side]);
-  if (is_last) distance = builder_.CreateAdd(distance, elements_to_next_columns());
-  llvm::Value* is_first = builder_.CreateICmpEQ(tile.index, code_.number(0));
-  return {builder_.CreateSelect(is_first, distance, code_.number(0)),
-          code_.number(std::int64_t{source_.isa.panel_f32} * steps_of_ahead)};
-}
-
-void TileCode::call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c,
-                              const Ahead& ahead) const {
-  llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), columns_.table, tile.rows.size);
+void TileCode::call_main_loop(const RowTile& tile, llvm::Value* table, const TileOfB& b,
+                              llvm::Value* c, const Ahead& ahead) const {
+  llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table, tile.rows.size);
   llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
   builder_.CreateCall(main_loop_type(builder_), function,
-                      {tile.a, tile.all.stride, b, columns_.b.k_stride, columns_.b.panel_stride,
-                       block_.size, c, tile.c_row, block_.index, ahead.distance, ahead.step});
+                      {tile.a, tile.all.stride, b.start, b.k_stride, b.panel_stride, block_.size, c,
+                       tile.c_row, block_.index, ahead.distance, ahead.step});
 }
 
 llvm::Value* TileCode::rows_of_next_tile(const RowTile& tile) const {

@@ -15,6 +15,7 @@ namespace dyn::cpu {
 struct TileOfB {
   llvm::Value *start, *k_stride, *panel_stride;
   std::vector<llvm::Value*> others = {};  ///< where the other right sides start
+  llvm::Value* side_stride = nullptr;     ///< elements from one of them to the next
 };
 
 /// One iteration along n: the columns that the tiles of all of the block's rows have.
@@ -89,9 +90,8 @@ class TileCode {
   llvm::Value* elements_to_next_columns() const;
   Ahead ahead_of_tile(const NextColumns& next, llvm::Value* tile) const;
   void call_main_loops(const RowTile& tile) const;
-  Ahead ahead_of_side(const RowTile& tile, std::span<llvm::Value* const> sides,
-                      std::size_t side) const;
-  void call_main_loop(const RowTile& tile, llvm::Value* b, llvm::Value* c,
+  void call_main_loops_of_sides(const RowTile& tile) const;
+  void call_main_loop(const RowTile& tile, llvm::Value* table, const TileOfB& b, llvm::Value* c,
                       const Ahead& ahead) const;
   llvm::Value* columns_of_sums() const;
   llvm::Value* rows_of_next_tile(const RowTile& tile) const;

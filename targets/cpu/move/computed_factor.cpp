@@ -49,17 +49,6 @@ int column_axis(const rkernel::Contraction& of, Factor factor) {
   return factor == Factor::Left ? of.k : of.n;
 }
 
-/// Each operand's along the factor's columns: what strides are in some shapes only decides nothing.
-std::vector<codegen::StrideClass> classes_along(const rkernel::Problem& problem, int axis) {
-  std::vector<codegen::StrideClass> classes;
-  for (const rkernel::Operand& operand : problem.operands) {
-    const auto possible =
-        codegen::possible_classes(operand.strides[static_cast<std::size_t>(axis)]);
-    classes.push_back(possible.size() == 1 ? possible.front() : codegen::StrideClass::Any);
-  }
-  return classes;
-}
-
 class FactorEmitter {
  public:
   FactorEmitter(Builder& builder, const rkernel::Problem& problem, Factor factor,
@@ -196,6 +185,16 @@ void emit_computed_factor(llvm::Module& module, const std::string& symbol, rkern
 }
 
 }  // namespace
+
+std::vector<codegen::StrideClass> classes_along(const rkernel::Problem& problem, int axis) {
+  std::vector<codegen::StrideClass> classes;
+  for (const rkernel::Operand& operand : problem.operands) {
+    const auto possible =
+        codegen::possible_classes(operand.strides[static_cast<std::size_t>(axis)]);
+    classes.push_back(possible.size() == 1 ? possible.front() : codegen::StrideClass::Any);
+  }
+  return classes;
+}
 
 codegen::KernelSource computed_factor_source(const rkernel::Problem& problem, Factor factor,
                                              const codegen::Isa& isa,

@@ -29,6 +29,9 @@ codegen::KernelSource computed_factor_source(const rkernel::Problem& problem, Fa
 /// Vector instructions for one vector of the factor's elements; 0: it is not computed.
 double operations_of_factor(const rkernel::Problem& problem, Factor factor);
 
+/// Each operand's along an axis: what strides are in some shapes only decides nothing.
+std::vector<codegen::StrideClass> classes_along(const rkernel::Problem& problem, int axis);
+
 /// Whether the expressions of one root at least contain each.
 std::vector<bool> reached_exprs(const rkernel::Problem& problem, std::span<const int> roots);
 

@@ -57,7 +57,9 @@ std::map<graph::ValueId, std::optional<View>> common_views(const std::vector<Pro
     for (const int right_side : problem.contraction->right_sides()) {
       const Operand& b = problem.operands[static_cast<std::size_t>(right_side)];
       if (b.form != Form::Packed) continue;
-      const std::optional<View> view = packed_view(problem, b);
+      std::optional<View> view = packed_view(problem, b);
+      // Panels that take turns with others are no matrix.
+      if (!problem.contraction->others.empty()) view.reset();
       const auto [known, is_new] = views.emplace(b.buffer, view);
       if (!is_new && known->second != view) known->second.reset();
     }

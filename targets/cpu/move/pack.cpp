@@ -239,7 +239,7 @@ void pack_panels(const rkernel::PackedLayout& layout, const rkernel::MatrixEleme
                                                       : static_cast<std::size_t>(panel_elements));
   for (std::int64_t i = first_panel; i < last_panel; ++i) {
     const Columns columns{source, layout.k, i * width, std::min(width, layout.n - i * width)};
-    std::byte* to = out + i * layout.panel_bytes();
+    std::byte* to = out + i * layout.panel_step();
     if (layout.dtype == DType::f32) {
       pack_panel(columns, width, layout.k, reinterpret_cast<float*>(to));
       continue;
@@ -396,7 +396,7 @@ void pack_coded_panels(const rkernel::PackedLayout& layout, const rkernel::Coded
   auto* const out = static_cast<std::byte*>(destination);
   for (std::int64_t panel = first_panel; panel < last_panel; ++panel)
     CodedPanel(layout, source, panel, sums_of_panel<float>(layout, panel, out))
-        .pack(out + panel * layout.panel_bytes());
+        .pack(out + panel * layout.panel_step());
 }
 
 }  // namespace dyn::cpu

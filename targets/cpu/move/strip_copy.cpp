@@ -1,7 +1,5 @@
 #include "targets/cpu/move/strip_copy.hpp"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include "targets/llvm/code/loops.hpp"
 
 namespace dyn::cpu {
@@ -88,6 +86,7 @@ void Strip::emit_rows(Value* strip) const {
   fill_elements(builder_, isa_, block_.outside, to, from);
   move_elements(builder_, isa_, element(block_.data, builder_.CreateAdd(offset, from)),
                 element(to, from), builder_.CreateSub(until, from));
+  block_.finish(builder_, element(to, from), number(0), builder_.CreateSub(until, from));
   fill_elements(builder_, isa_, block_.outside, element(to, until),
                 builder_.CreateSub(row_size_, until));
   rows.close();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "targets/cpu/move/image_work.hpp"
 #include "targets/llvm/code/loops.hpp"
 
 namespace dyn::cpu {
@@ -157,6 +158,7 @@ class WindowCopier {
       move_segment(from, to);
     else
       move_channels(from, to, count);
+    block_.finish(builder_, to, number(0), count);
     return element(to, count);
   }
 
@@ -214,6 +216,7 @@ class WindowCopier {
           builder_.CreateAnd(builder_.CreateICmpEQ(from, start), builder_.CreateICmpEQ(until, end));
       Conditional whole(builder_, is_whole, "whole_segment");
       move_segment(element(block_.data, offset), place_of(start));
+      block_.finish(builder_, place_of(start), number(0), number(block_.form.segment));
       whole.close();
       Conditional cut(builder_, builder_.CreateNot(is_whole), "cut_segment");
       copy_cut(low, high, from, until, start, offset);
@@ -232,6 +235,9 @@ class WindowCopier {
                  builder_.CreateAdd(offset, builder_.CreateMul(builder_.CreateSub(from, start),
                                                                block_.channel_step))),
          from, until);
+    // Of each tap, and of each run of them, channel 0 comes first.
+    block_.finish(builder_, place_of(from), builder_.CreateURem(from, block_.channels),
+                  builder_.CreateSub(until, from));
     clear(until, high);
   }
 
@@ -283,6 +289,7 @@ void for_each_value(WindowBlock& block, const Visit& visit) {
   for (Value** value : {&block.first_row, &block.rows, &block.k0, &block.k_size, &block.channels,
                         &block.channel_step, &block.outside})
     visit(*value);
+  if (block.form.works) visit(block.work), visit(block.kernel_args);
   for (std::size_t i = 0; i < block.form.axes.size(); ++i) {
     WindowAxisValues& axis = block.axes[i];
     for (Value** value : {&axis.size, &axis.stride, &axis.dilation, &axis.before, &axis.extent,
@@ -337,8 +344,13 @@ void fill_elements(Builder& builder, const codegen::Isa& isa, Value* value, Valu
   });
 }
 
-WindowForm window_form(const rkernel::WindowRows& rows, int m) {
+void WindowBlock::finish(Builder& builder, Value* copied, Value* channel, Value* count) const {
+  if (form.works) call_image_work(builder, {work, kernel_args, channels}, copied, channel, count);
+}
+
+WindowForm window_form(const rkernel::WindowRows& rows, int m, bool works) {
   WindowForm form;
+  form.works = works;
   form.unit_channels = rows.channel_step.constant() == 1;
   form.run = rkernel::is_run(rows);
   form.segment = rkernel::short_segment(rows);
@@ -351,8 +363,8 @@ codegen::KernelSource window_copy_source(const codegen::Isa& isa, const WindowFo
   std::string axes;
   for (const WindowForm::Axis& axis : form.axes)
     axes += fmt::format(" {}{}", axis.of_m ? "m" : "b", axis.has_taps ? "t" : "");
-  return {fmt::format("window copy{}{}{} segment {}", axes, form.unit_channels ? " unit" : "",
-                      form.run ? " run" : "", form.segment),
+  return {fmt::format("window copy{}{}{}{} segment {}", axes, form.unit_channels ? " unit" : "",
+                      form.run ? " run" : "", form.works ? " works" : "", form.segment),
           [&isa, form](llvm::Module& module, const std::string& symbol) {
             emit_window_copy(module, symbol, isa, form);
           }};

@@ -22,8 +22,10 @@ struct WindowForm {
   bool unit_channels = false;  ///< the channels' step is 1
   bool run = false;            ///< rkernel::is_run
   std::int64_t segment = 0;    ///< rkernel::short_segment
+  bool works = false;          ///< elements of the tensor are computed where they have been copied
 };
-WindowForm window_form(const rkernel::WindowRows& rows, int m);
+/// `works`: as WindowForm has it.
+WindowForm window_form(const rkernel::WindowRows& rows, int m, bool works);
 
 /// One rkernel::WindowAxis.
 struct WindowAxisValues {
@@ -39,8 +41,13 @@ struct WindowBlock {
   llvm::Value *channels = nullptr, *channel_step = nullptr;
   llvm::Value* outside = nullptr;  ///< the bits of an element outside of the tensor, as i64
   llvm::Value* data = nullptr;     ///< of four bytes; element (0, ..., 0) of the batch
-  llvm::Value *first_row = nullptr, *rows = nullptr;  ///< of m
-  llvm::Value *k0 = nullptr, *k_size = nullptr;       ///< of k
+  llvm::Value *first_row = nullptr, *rows = nullptr;    ///< of m
+  llvm::Value *k0 = nullptr, *k_size = nullptr;         ///< of k
+  llvm::Value *work = nullptr, *kernel_args = nullptr;  ///< of ImageWork, where the form works
+
+  /// Does the work on elements that were copied from the tensor, from `channel` on.
+  void finish(codegen::Builder& builder, llvm::Value* copied, llvm::Value* channel,
+              llvm::Value* count) const;
 };
 
 /// to[i] = from[i] and to[i] = value (an i64, whose upper half is not looked at) for all i < count,

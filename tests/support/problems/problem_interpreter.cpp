@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "dyn/error.hpp"
@@ -223,7 +225,25 @@ class Run {
 
   /// An element of a factor: of the operand, where no expression computes it.
   double factor(int operand, int value) {
-    if (value < 0) return read(operands_[static_cast<std::size_t>(operand)]).number;
+    const BoundOperand& bound = operands_[static_cast<std::size_t>(operand)];
+    if (value < 0 || !bound.exists(at_)) return read(bound).number;
+    if (!bound.windows.empty()) return computed_element(bound, value);
+    return computed(value);
+  }
+
+  /// Of the tensor that windows slide over: an index along k is its channel for all other operands.
+  double computed_element(const BoundOperand& image, int value) {
+    const auto k = static_cast<std::size_t>(problem_.contraction->k);
+    element_ = read(image);
+    const std::int64_t channel = at_[k] % image.channels;
+    const std::int64_t at_k = std::exchange(at_[k], channel);
+    const double result = computed(value);
+    at_[k] = at_k;
+    element_.reset();
+    return result;
+  }
+
+  double computed(int value) {
     for (std::size_t i = 0; i <= static_cast<std::size_t>(value); ++i) {
       if (problem_.exprs[i].op != ExprOp::Accumulator) evaluate_all(i);
     }
@@ -320,6 +340,7 @@ class Run {
         return {.number = accumulators_.at(static_cast<std::size_t>(expr.integer))};
       case ExprOp::Load: {
         const auto& operand = operands_[static_cast<std::size_t>(expr.operand)];
+        if (element_ && !operand.windows.empty()) return *element_;
         return read(operand, operand.operand->gathers ? argument(expr, 0, point).integer : 0);
       }
       default: break;
@@ -353,6 +374,7 @@ class Run {
   std::vector<bool> varies_;
   std::vector<std::vector<Scalar>> values_;
   std::vector<double> accumulators_;
+  std::optional<Scalar> element_;  ///< of the image whose work is being computed
 };
 
 }  // namespace

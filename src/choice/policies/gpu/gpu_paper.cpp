@@ -7,6 +7,7 @@
 #include "src/choice/gpu/wave.hpp"
 #include "src/choice/policies/gpu/ftuner_tiles.hpp"
 #include "src/choice/policies/gpu/mikpoly_tiles.hpp"
+#include "src/choice/policies/shared/forwarded_kernels.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -29,7 +30,7 @@ bool fits_with(const GpuMachine& machine, const BlockNeeds& a, const BlockNeeds&
 }
 
 /// GpuMicroKernels whose tasks are as MikPoly has learned them.
-class LearnedKernels final : public MicroKernels {
+class LearnedKernels final : public ForwardedKernels {
  public:
   LearnedKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles,
                  const GpuShapeFor& form)
@@ -39,29 +40,15 @@ class LearnedKernels final : public MicroKernels {
                  }),
         learned_(learned_tasks(kernels_, MikPolyParameters{}.n_pred)) {}
 
-  std::size_t size() const override { return kernels_.size(); }
-  MicroKernel operator[](std::size_t kernel) const override { return kernels_[kernel]; }
-  bool together(std::size_t a, std::size_t b) const override { return kernels_.together(a, b); }
-  int units() const override { return kernels_.units(); }
-  std::int64_t blocks_per_wave(std::size_t kernel) const override {
-    return kernels_.blocks_per_wave(kernel);
-  }
   double task_seconds(std::size_t kernel, std::int64_t k) const override {
     return k > 0 ? learned_[kernel](static_cast<double>(k)) : kernels_.task_seconds(kernel, k);
   }
-  double wave_seconds(std::size_t kernel, std::int64_t k) const override {
-    return kernels_.wave_seconds(kernel, k);
-  }
-  double compute_to_memory(std::size_t kernel, std::int64_t k) const override {
-    return kernels_.compute_to_memory(kernel, k);
-  }
-  double vortex_block_seconds(std::size_t kernel, std::int64_t k) const override {
-    return kernels_.vortex_block_seconds(kernel, k);
-  }
 
  private:
-  GpuMicroKernels kernels_;
-  std::vector<PiecewiseLinear> learned_;
+  const MicroKernels& kernels() const override { return kernels_; }
+
+  const GpuMicroKernels kernels_;
+  const std::vector<PiecewiseLinear> learned_;
 };
 
 /// The answers that FTuner wants of its uKernels, which are made anew for each workload: no wave is

@@ -36,6 +36,7 @@ TEST_CASE("golden problems") {
                        name.starts_with("computed_")
                            ? graph::FuseOptions{.gated_columns = 8,
                                                 .prologue_columns = 8,
+                                                .image_channels = 4,
                                                 .columns_apart = true,
                                                 .share_inputs = true}
                            : graph::FuseOptions{.place_parts = name.starts_with("placed_")});

@@ -47,6 +47,7 @@ TEST_CASE("random graphs agree with the reference") {
     CHECK(check(text, random, {},
                 {.gated_columns = 1,
                  .prologue_columns = 1,
+                 .image_channels = 1,
                  .columns_apart = true,
                  .share_inputs = true}) == "");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "src/choice/policies/shared/forwarded_kernels.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/choice/policies/fake_kernels.hpp"
 
@@ -148,32 +149,16 @@ TEST_CASE("loop partitioning cuts rows where a program may have two regions, not
 namespace {
 
 // As on a GPU: code for two regions is made for some pairs of different kernels.
-class Pairs final : public MicroKernels {
+class Pairs final : public ForwardedKernels {
  public:
   Pairs(const FakeKernels& all, std::size_t a, std::size_t b) : all_(all), a_(a), b_(b) {}
-  std::size_t size() const override { return all_.size(); }
-  MicroKernel operator[](std::size_t kernel) const override { return all_[kernel]; }
   bool together(std::size_t a, std::size_t b) const override {
     return (a == a_ && b == b_) || (a == b_ && b == a_);
   }
-  int units() const override { return all_.units(); }
-  std::int64_t blocks_per_wave(std::size_t kernel) const override {
-    return all_.blocks_per_wave(kernel);
-  }
-  double task_seconds(std::size_t kernel, std::int64_t k) const override {
-    return all_.task_seconds(kernel, k);
-  }
-  double wave_seconds(std::size_t kernel, std::int64_t k) const override {
-    return all_.wave_seconds(kernel, k);
-  }
-  double compute_to_memory(std::size_t kernel, std::int64_t k) const override {
-    return all_.compute_to_memory(kernel, k);
-  }
-  double vortex_block_seconds(std::size_t kernel, std::int64_t k) const override {
-    return all_.vortex_block_seconds(kernel, k);
-  }
 
  private:
+  const MicroKernels& kernels() const override { return all_; }
+
   const FakeKernels& all_;
   std::size_t a_, b_;
 };
