@@ -21,6 +21,7 @@ constexpr std::size_t most_late = 128;
 constexpr double least_late_gain = 2e-6;  ///< of the mean logarithm
 constexpr int most_late_warps = 8, largest_late_block = 256;
 constexpr int multiples_of_warps[] = {1, 2, 3, 4, 6, 8};
+constexpr int rows_of_lanes[] = {1, 2, 3, 4, 6, 8};
 constexpr int multiples_of_steps[] = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr std::size_t most_remembered = 8;
 
@@ -53,9 +54,22 @@ RatedTile with_two_stages(const GpuMachine& machine, GpuTile tile) {
   return {tile, stage_seconds(machine, form, tile, program_occupancy(machine, {&tile, 1}).blocks)};
 }
 
+// Narrow outputs have lanes of few columns too.
+std::vector<GpuTile> late_warps(const GpuKind& kind) {
+  std::vector<GpuTile> warps = warps_by_isa(kind);
+  if (kind.engine == Engine::TensorCores) return warps;
+  for (const int lane_rows : {16, 32}) {
+    for (const int rows : rows_of_lanes) {
+      for (const int columns : {4, 8})
+        if (registers_hold(rows, columns)) warps.push_back(cuda_warp(lane_rows, rows, columns));
+    }
+  }
+  return warps;
+}
+
 std::vector<GpuTile> fastest_of_all(const GpuMachine& machine, const GpuKind& kind) {
   std::map<std::tuple<int, int, int>, FastestWarps> blocks;
-  for (GpuTile tile : warps_by_isa(kind)) {
+  for (GpuTile tile : late_warps(kind)) {
     for (const int rows : multiples_of_warps) {
       for (const int columns : multiples_of_warps) {
         tile.block_m = rows * tile.warp_m;

@@ -156,7 +156,7 @@ TEST_CASE("late tiles are few, new, held by the GPU, and of one kind") {
       CAPTURE(gpu);
       CAPTURE(name_of(dtype));
       CHECK(late->size() >= 30);
-      CHECK(late->size() <= 96);
+      CHECK(late->size() <= 128);
       CHECK(std::set<GpuTile>(late->begin(), late->end()).size() == late->size());
       for (const GpuTile& tile : *late) {
         CAPTURE(tile.to_string());
