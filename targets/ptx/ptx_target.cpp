@@ -188,7 +188,8 @@ class PtxTarget final : public rkernel::Target {
   }
 
   TargetShares shares_of(const Spaces& spaces) const {
-    return {spaces, [this](codegen::KernelSource source) { return later(std::move(source)); }};
+    return {spaces, [this](codegen::KernelSource source) { return later(std::move(source)); },
+            searches_};
   }
 
   /// Code that no prepare() has listed; plans of several threads may ask.
@@ -274,6 +275,7 @@ class PtxTarget final : public rkernel::Target {
   std::vector<choice::GpuTile> byte_tiles_;  ///< of those of integers of 8 bits; never timed
   std::once_flag measured_, spaces_made_;
   Spaces spaces_, byte_spaces_;  ///< of tiles_, and of byte_tiles_
+  std::shared_ptr<TileSearches> searches_ = std::make_shared<TileSearches>();
   mutable std::mutex later_mutex_;
   mutable std::deque<LazyCode> later_;  ///< they stay where they are
   mutable std::unordered_map<std::string, const LazyCode*> later_by_key_;

@@ -164,8 +164,8 @@ class Schedule {
     if (breakdown != nullptr) {
       if (breakdown->layers.empty()) {
         breakdown->register_tile = wave.instruction;
-        breakdown->layers = wave.layers;
-        breakdown->costs = wave.costs;
+        breakdown->layers.assign(wave.layers.begin(), wave.layers.end());
+        breakdown->costs.assign(wave.costs.begin(), wave.costs.end());
       }
       breakdown->layers.push_back(grid);
       breakdown->costs.push_back(cost);
@@ -192,7 +192,7 @@ class Schedule {
     // `follows`: another wave of the same region comes before.
     const auto add_waves = [&](const char* name, const Part& part, std::int64_t count, int resident,
                                bool follows) {
-      GpuWave wave = gpu_wave(machine_, part.region.shape, part.region.tile, resident);
+      const GpuWave wave = gpu_wave(machine_, part.region.shape, part.region.tile, resident);
       LayerTerms grid{.name = name};
       grid.parallel_trips = static_cast<double>(count);
       grid.units = static_cast<double>(machine_.multiprocessors) * resident;
@@ -203,8 +203,8 @@ class Schedule {
       if (breakdown == nullptr) return;
       if (breakdown->layers.empty()) {
         breakdown->register_tile = wave.instruction;
-        breakdown->layers = std::move(wave.layers);
-        breakdown->costs = std::move(wave.costs);
+        breakdown->layers.assign(wave.layers.begin(), wave.layers.end());
+        breakdown->costs.assign(wave.costs.begin(), wave.costs.end());
       }
       breakdown->layers.push_back(grid);
       breakdown->costs.push_back(cost);

@@ -33,6 +33,34 @@ constexpr int register_granule =
 constexpr int shared_reserved_bytes =
     1024;  ///< kept by the system for each block, compute capability 8.0 and later
 
+constexpr int chunk_bytes = 16;
+constexpr int most_straight_copies = 8;  ///< of one thread without a loop (TileCopy)
+constexpr int address_registers = 5;     ///< of a copy that shares none: source, place, what exists
+
+/// The chunks of one operand in a stage, and the threads that copy them.
+struct StageChunks {
+  int rows, in_row, threads;
+
+  int of_thread() const { return (rows * in_row + threads - 1) / threads; }
+  bool share_addresses() const { return of_thread() == 1 || threads % in_row == 0; }
+  /// Those that a thread keeps from stage to stage: copies in a loop compute them each time.
+  int kept_addresses() const {
+    int straight = std::min(of_thread(), most_straight_copies);
+    while (of_thread() % straight != 0) --straight;
+    return share_addresses() || straight < of_thread() ? 0 : straight;
+  }
+  bool compute_addresses() const { return !share_addresses() && kept_addresses() == 0; }
+};
+
+StageChunks a_chunks(const GpuTile& tile) {
+  const int size = static_cast<int>(size_of(tile.operands));
+  return {tile.block_m, std::max(1, tile.block_k * size / chunk_bytes), tile.threads()};
+}
+StageChunks b_chunks(const GpuTile& tile) {
+  const int size = static_cast<int>(size_of(tile.operands));
+  return {tile.block_k, std::max(1, tile.block_n * size / chunk_bytes), tile.threads()};
+}
+
 int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage_alignment)); }
 
 }  // namespace
@@ -45,22 +73,27 @@ double mma_fma(const GpuMachine& machine, DType operands) {
   }
 }
 
+bool GpuTile::computes_a_addresses() const { return a_chunks(*this).compute_addresses(); }
+bool GpuTile::computes_b_addresses() const { return b_chunks(*this).compute_addresses(); }
+
 // Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to
 // that.
 int GpuTile::registers() const {
   const int of_windows =
       window_entry_bytes > 0 ? window_registers + (ahead ? window_ahead_registers : 0) : 0;
+  const int of_addresses =
+      address_registers * (a_chunks(*this).kept_addresses() + b_chunks(*this).kept_addresses());
   if (engine == Engine::CudaCores) {
     // Fragments of A and of B for the steps of K of one access.
     return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
-                                        cuda_core_registers + of_windows);
+                                        cuda_core_registers + of_windows + of_addresses);
   }
   // An instruction holds 4 registers for 16 rows or columns and 2 for 8; the accumulators of a warp
   // are spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
   const int fragments = (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
   return std::min(crowded_registers, accumulators + steps_in_flight * fragments +
-                                         tensor_core_registers + of_windows +
+                                         tensor_core_registers + of_windows + of_addresses +
                                          (overlapped ? overlapped_registers : 0));
 }
 
@@ -122,7 +155,7 @@ std::string origin_of_times(const GpuMachine& machine) {
     return fmt::format("predicted from the description of {}; no layer is measured", product);
   return fmt::format(
       "predicted from the description of {}; layers 0 and 1 of {} tiles are measured on it",
-      product, machine.measured->size());
+      product, machine.measured->tiles.size());
 }
 
 Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int shared_bytes) {

@@ -13,7 +13,7 @@
 
 namespace dyn::choice {
 
-struct GpuStageTime;
+struct GpuStageTimes;
 
 /// Numbers of one GPU: from its makers' documents (a described GPU), or asked from the driver.
 struct GpuMachine {
@@ -37,7 +37,8 @@ struct GpuMachine {
   double launch_seconds = 0;  ///< from the end of one kernel to the start of the next in a stream
   double memory_latency_seconds = 0;
   /// Tiles that were timed on this GPU (with_stage_times()); nullptr: none.
-  std::shared_ptr<const std::vector<GpuStageTime>> measured;
+  std::shared_ptr<const GpuStageTimes> measured;
+  bool operator==(const GpuMachine&) const = default;
 };
 
 /// Where the times of a machine's layers come from, for people: "predicted from the description of
@@ -85,6 +86,11 @@ struct GpuTile {
   /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments,
   /// addresses.
   int registers() const;
+  /// Where a factor is copied as vectors, B with its rows along N: a thread's copies share no
+  /// address, because threads are no multiple of the chunks in a row, and are too many to keep
+  /// their own from stage to stage.
+  bool computes_a_addresses() const;
+  bool computes_b_addresses() const;
   /// Bytes of one stage of A and of B in shared memory, each a multiple of 128. TensorCores: rows
   /// without padding, swizzled. CudaCores: A has block_m rows of block_k + 4 floats, B block_k rows
   /// of block_n + 4 floats.
@@ -145,6 +151,7 @@ struct GpuContraction {
   double a_overlap = 1;  ///< elements of all windows for each element of their tensor
   double epilogue_operations = 1;  ///< instructions for each output
   double epilogue_bytes = 8;       ///< read and written for each output
+  bool operator==(const GpuContraction&) const = default;
 };
 
 /// Layers 0 and 1 of a tile (Vortex, section 5), timed: one stage of its main loop, both operands
@@ -156,10 +163,22 @@ struct GpuStageTime {
       full = 0;      ///< the same with `resident` blocks on each
   double alone_over_predicted = 1, full_over_predicted = 1;  ///< by with_stage_times()
 };
+/// All that were timed on a GPU.
+struct GpuStageTimes {
+  /// The geometric mean of measured over predicted of the tiles of one kind.
+  struct Typical {
+    Engine engine;
+    DType operands;
+    double over_predicted;
+  };
+  std::vector<GpuStageTime> tiles;
+  std::vector<Typical> typical;
+};
 /// Sizes of a block of that form, `k` deep.
 GpuContraction timed_form(const GpuTile& tile, std::int64_t k);
 /// The machine with these figures in place of the predicted ones: gpu_wave() multiplies layers 0
-/// and 1 of a tile in every form by measured over predicted of the timed form.
+/// and 1 of a tile in every form by measured over predicted of the timed form; those of a tile that
+/// was not timed by what is typical of its kind, so that no tile gains by not having been timed.
 GpuMachine with_stage_times(GpuMachine machine, std::vector<GpuStageTime> times);
 /// nullptr: its layers are predicted.
 const GpuStageTime* stage_time(const GpuMachine& machine, const GpuTile& tile);

@@ -63,6 +63,29 @@ std::vector<GpuSplit> splits_of(std::int64_t tiles, std::int64_t steps,
   return splits;
 }
 
+GpuProgram one_region(const GpuChoice& alone, const GpuContraction& sizes) {
+  return {{{static_cast<std::size_t>(alone.tile), 0, sizes.m, 0, sizes.n, {}}}, alone.seconds};
+}
+
+// `one`: of the tile `alone`.
+GpuProgram best_beside_one_region(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                                  const std::vector<GpuTile>& tiles,
+                                  const std::vector<GpuPair>& pairs, bool split,
+                                  const GpuTile& alone, const GpuProgram& one) {
+  GpuProgram best = one;
+  const auto take = [&](const GpuProgram& program, double worth) {
+    if (program.seconds < std::min(best.seconds, worth * one.seconds)) best = program;
+  };
+  for_each_gpu_cut(machine, shape_for, tiles, pairs, alone, [&](const GpuProgram& program) {
+    take(program, default_calibration().gpu_worth_two_regions);
+  });
+  if (!split) return best;
+  for_each_gpu_split(machine, shape_for, tiles, [&](const GpuProgram& program) {
+    take(program, default_calibration().gpu_worth_sharing);
+  });
+  return best;
+}
+
 }  // namespace
 
 double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for,
@@ -132,20 +155,17 @@ GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shap
   const GpuChoice alone = select_gpu_tile(machine, shape_for, tiles);
   if (alone.tile < 0) return {};
   const GpuTile& tile = tiles[static_cast<std::size_t>(alone.tile)];
-  const GpuContraction shape = shape_for(tile);
-  GpuProgram best{{{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n, {}}},
-                  alone.seconds};
-  const auto take = [&](const GpuProgram& program, double worth) {
-    if (program.seconds < std::min(best.seconds, worth * alone.seconds)) best = program;
-  };
-  for_each_gpu_cut(machine, shape_for, tiles, pairs, tile, [&](const GpuProgram& program) {
-    take(program, default_calibration().gpu_worth_two_regions);
-  });
-  if (!split) return best;
-  for_each_gpu_split(machine, shape_for, tiles, [&](const GpuProgram& program) {
-    take(program, default_calibration().gpu_worth_sharing);
-  });
-  return best;
+  return best_beside_one_region(machine, shape_for, tiles, pairs, split, tile,
+                                one_region(alone, shape_for(tile)));
+}
+
+GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                              const GpuTileSearch& search, const GpuContraction& sizes,
+                              const std::vector<GpuPair>& pairs, bool split) {
+  const GpuChoice alone = search.cheapest(sizes);
+  if (alone.tile < 0) return {};
+  return best_beside_one_region(machine, shape_for, search.candidates(), pairs, split,
+                                search.tile(alone), one_region(alone, sizes));
 }
 
 }  // namespace dyn::choice

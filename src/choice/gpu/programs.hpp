@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "src/choice/gpu/gpu.hpp"
+#include "src/choice/gpu/tile_search.hpp"
 
 namespace dyn::choice {
 
@@ -68,5 +68,10 @@ void for_each_gpu_split(const GpuMachine& machine, const GpuShapeFor& shape_for,
 GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
                               const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
                               bool split);
+/// The same with the tile of `search`, whose candidates are `tiles`; a late tile has an index
+/// behind theirs. `shape_for` has the sizes.
+GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                              const GpuTileSearch& search, const GpuContraction& sizes,
+                              const std::vector<GpuPair>& pairs, bool split);
 
 }  // namespace dyn::choice

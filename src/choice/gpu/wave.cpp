@@ -13,6 +13,9 @@ constexpr double vector_bytes = 16;
 constexpr double word_bytes = 4;
 constexpr int mma_columns = 8;       ///< of an instruction whose factors are not swapped
 constexpr double vector_floats = 4;  ///< of one load from shared memory
+/// Elements that one thread loads before it waits for them, where it converts what it copies: 8
+/// loads of 4 neighbours (TileCopy).
+constexpr double loaded_elements = 8 * 4;
 
 struct Sharing {
   double warps;     ///< of the wave, on one multiprocessor
@@ -71,20 +74,28 @@ CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
   return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
 }
 
-// Else what is converted on its way waits in registers, and the block with it; strips are there.
-bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
+// What is converted on its way waits in registers, and the block with it; strips are there. Times
+// that a thread waits for memory in each stage: once, or as often as it has no registers for more.
+double waits_for_memory(const GpuContraction& shape, const GpuTile& tile) {
   const auto waits = [&](const CopiedFactor& factor) {
     return factor.chunk_bytes == 0 &&
            (size_of(tile.operands) != sizeof(float) || factor.element_bytes != sizeof(float));
   };
-  return (shape.a_strips > 0 || !waits(copied_a(shape, tile))) && !waits(copied_b(shape, tile));
+  double elements = 0;
+  if (shape.a_strips == 0 && waits(copied_a(shape, tile))) elements += tile.block_m;
+  if (waits(copied_b(shape, tile))) elements += tile.block_n;
+  if (elements == 0) return 0;
+  return std::max(1.0, elements * tile.block_k / (tile.threads() * loaded_elements));
 }
 
 // Instructions of the whole block to bring one stage to shared memory.
 double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
   const Calibration& counted = default_calibration();
-  const auto of = [&](const CopiedFactor& factor, double elements, bool windows) {
-    const double more = windows ? counted.gpu_window_copy_instructions : 0;
+  const auto of = [&](const CopiedFactor& factor, double elements, bool windows, bool computes) {
+    const double more = windows ? counted.gpu_window_copy_instructions
+                        : computes && factor.chunk_bytes == vector_bytes
+                            ? counted.gpu_address_instructions
+                            : 0;
     if (factor.chunk_bytes == 0) return elements * (counted.gpu_element_copy_instructions + more);
     return elements * factor.element_bytes / factor.chunk_bytes *
            (counted.gpu_vector_copy_instructions + more);
@@ -92,8 +103,9 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
   const double a_elements = static_cast<double>(tile.block_m) * tile.block_k,
                b_elements = static_cast<double>(tile.block_n) * tile.block_k;
   return ((shape.a_strips > 0 ? a_elements * counted.gpu_strip_copy_instructions
-                              : of(copied_a(shape, tile), a_elements, shape.windows)) +
-          of(copied_b(shape, tile), b_elements, false)) /
+                              : of(copied_a(shape, tile), a_elements, shape.windows,
+                                   tile.computes_a_addresses())) +
+          of(copied_b(shape, tile), b_elements, false, tile.computes_b_addresses())) /
          warp_lanes;
 }
 
@@ -161,7 +173,7 @@ LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, c
       ahead ? 0
             : default_calibration().gpu_barrier_latency + default_calibration().gpu_shared_latency;
   const double chain = warp_seconds(machine, tile, alone) + (waits + copies) / machine.clock_hz +
-                       (asynchronous(shape, tile) ? 0 : machine.memory_latency_seconds);
+                       waits_for_memory(shape, tile) * machine.memory_latency_seconds;
   const double issue = resident * issue_cycles(shape, tile) / machine.clock_hz;
   terms.fixed = std::max(0.0, std::max(chain, issue) - warp_seconds(machine, tile, sharing));
   return terms;
@@ -199,31 +211,40 @@ double hidden_seconds(const GpuMachine& machine, const GpuContraction& shape,
   return std::max(0.0, std::min(shared.fixed, shared.store) - barrier);
 }
 
+// Of one block: what it moves for each row, column and output. The epilogue passes through shared
+// memory, so that stores to memory are whole lines.
+GpuBlockRates move_rates(const GpuMachine& machine, const GpuContraction& shape,
+                         const GpuTile& tile, const Sharing& sharing, int resident) {
+  const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;  // of one block
+  // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
+  // (Little's law).
+  const double in_flight = waits_for_memory(shape, tile) == 0 ? std::max(1, tile.stages - 1) : 1;
+  const double through_shared =
+      2 * sizeof(float) * resident / machine.shared_bytes / machine.clock_hz;
+  const double issued = shape.epilogue_operations / warp_lanes / tile.warps() * sharing.per_warp /
+                        partitions / machine.clock_hz;
+  const bool overlapped = tile.overlapped && copies_vectors(shape, tile);
+  return {.row = shape.a_strips > 0 ? 0 : tile.block_k * shape.a_element_bytes / link,
+          .column = tile.block_k * shape.b_element_bytes / link,
+          .least_load =
+              default_calibration().gpu_loaded_latency * machine.memory_latency_seconds / in_flight,
+          .output = through_shared + std::max(shape.epilogue_bytes / link, issued),
+          .bands = overlapped ? band_seconds(machine, tile) : 0,
+          .most_hidden = overlapped ? machine.memory_latency_seconds : 0};
+}
+
 LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                         const Sharing& sharing, int resident) {
   LayerTerms terms{.name = "shared"};
-  const double block_rows = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.m));
-  const double block_columns = static_cast<double>(std::min<std::int64_t>(tile.block_n, shape.n));
-  const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;  // of one block
-  const double a_bytes = shape.a_strips > 0 ? 0 : block_rows * shape.a_element_bytes;
-  const double stage_bytes = tile.block_k * (a_bytes + block_columns * shape.b_element_bytes);
+  const double rows = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.m));
+  const double columns = static_cast<double>(std::min<std::int64_t>(tile.block_n, shape.n));
+  const GpuBlockRates rates = move_rates(machine, shape, tile, sharing, resident);
   terms.reduction_trips = std::ceil(static_cast<double>(shape.k) / tile.block_k);
-  // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
-  // (Little's law).
-  const double in_flight = asynchronous(shape, tile) ? std::max(1, tile.stages - 1) : 1;
-  terms.load = std::max(stage_bytes / link, default_calibration().gpu_loaded_latency *
-                                                machine.memory_latency_seconds / in_flight);
+  terms.load = std::max(rows * rates.row + columns * rates.column, rates.least_load);
   terms.fixed = machine.memory_latency_seconds +
-                strip_seconds(machine, shape, tile, sharing, block_rows, link);
-  // The epilogue passes through shared memory, so that stores to memory are whole lines.
-  const double outputs = block_rows * block_columns;
-  const double through_shared =
-      2 * sizeof(float) * outputs * resident / machine.shared_bytes / machine.clock_hz;
-  const double issued = outputs * shape.epilogue_operations / warp_lanes / tile.warps() *
-                        sharing.per_warp / partitions / machine.clock_hz;
-  const bool overlapped = tile.overlapped && copies_vectors(shape, tile);
-  terms.store = through_shared + std::max(outputs * shape.epilogue_bytes / link, issued) +
-                (overlapped ? band_seconds(machine, tile) : 0);
+                strip_seconds(machine, shape, tile, sharing, rows,
+                              machine.l2_bytes_per_cycle * machine.clock_hz / resident);
+  terms.store = rows * columns * rates.output + rates.bands;
   return terms;
 }
 
@@ -249,11 +270,22 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
   if (tile.overlapped && copies_vectors(shape, tile))
     wave.hidden = hidden_seconds(machine, shape, wave.layers.back());
   double below = wave.instruction;
-  for (const LayerTerms& terms : wave.layers) {
-    below = layer_cost(terms, below, true);
-    wave.costs.push_back(below);
-  }
+  for (std::size_t layer = 0; layer < wave.layers.size(); ++layer)
+    wave.costs[layer] = below = layer_cost(wave.layers[layer], below, true);
   return wave;
+}
+
+GpuBlockRates block_rates(const GpuMachine& machine, const GpuContraction& form,
+                          const GpuTile& tile, int resident) {
+  const Sharing sharing = sharing_of(tile, resident);
+  const double factor = measured_over_predicted(machine, tile, resident);
+  GpuBlockRates rates = move_rates(machine, form, tile, sharing, resident);
+  rates.stage = factor * layer_cost(block_terms(machine, form, tile, sharing, resident),
+                                    warp_seconds(machine, tile, sharing), true);
+  rates.row *= factor;
+  rates.column *= factor;
+  rates.least_load *= factor;
+  return rates;
 }
 
 double shared_step_seconds(const GpuMachine& machine, const GpuTile& tile) {

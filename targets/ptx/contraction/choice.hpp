@@ -13,6 +13,7 @@
 #include "src/choice/policies/gpu/gpu_paper.hpp"
 #include "src/choice/policies/gpu/paper_spaces.hpp"
 #include "src/rkernel/target/policy.hpp"
+#include "targets/ptx/programs/tile_searches.hpp"
 #include "targets/ptx/programs/tile_table.hpp"
 
 namespace dyn::ptx {
@@ -32,18 +33,20 @@ struct ConsideredProgram {
   std::optional<double> seconds;  ///< seconds that the policy predicts, if it predicts time
 };
 
-/// Policies for one contraction: dyn's over its candidates, each paper's over the tiles of its own
-/// space. A program has two regions only where one launch can run its pair of tiles. Vendor and
-/// Oracle choose as Dyn. Thread-safe; a policy is made when it is first asked.
+/// Policies for one contraction: dyn's over its candidates and late tiles, each paper's over the
+/// tiles of its own space. A program has two regions only where one launch can run its pair of
+/// tiles. Vendor and Oracle choose as Dyn. Thread-safe; a policy is made when it is first asked.
 class TilePolicies {
  public:
   /// A space's tile as the problem needs it; nothing where it cannot have it.
   using TileFor = std::function<std::optional<choice::GpuTile>(const choice::GpuTile&)>;
-  /// `tiles` and `pairs`: dyn's, the first of `table`, which must outlive it, and gets the tiles of
-  /// chosen programs.
+  /// `tiles` and `pairs`: dyn's candidates, the first of `table`, which must outlive it, and gets
+  /// the tiles of chosen programs. `searches`: dyn's policy has its late tiles too; nullptr: it
+  /// does not.
   TilePolicies(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles,
                const std::vector<choice::GpuPair>& pairs, TileTable& table,
-               std::shared_ptr<const choice::GpuPaperSpaces> spaces, TileFor tile_for);
+               std::shared_ptr<const choice::GpuPaperSpaces> spaces, TileFor tile_for,
+               std::shared_ptr<TileSearches> searches);
 
   /// The policy that chooses where this one is asked for.
   static rkernel::Policy acting(rkernel::Policy policy);
@@ -64,6 +67,13 @@ class TilePolicies {
   std::vector<choice::GpuRegion> numbered(const choice::GpuPaper& paper,
                                           const choice::KernelProgram& program) const;
   const std::vector<choice::GpuPair>& pairs_for(const MetContraction& met) const;
+  using Search = TileSearches::Search;
+  Search search(const MetContraction& met) const;
+  Search made_search(const MetContraction& met) const;
+  /// The tile of a search by its number in the table.
+  std::size_t numbered(const choice::GpuTileSearch& search, int tile) const;
+  choice::GpuProgram dyns_choice(const MetContraction& met) const;
+  std::vector<ConsideredProgram> dyns_programs(const MetContraction& met) const;
 
   choice::GpuMachine machine_;
   std::vector<choice::GpuTile> tiles_;
@@ -71,8 +81,10 @@ class TilePolicies {
   TileTable& table_;
   std::shared_ptr<const choice::GpuPaperSpaces> spaces_;
   TileFor tile_for_;
+  std::shared_ptr<TileSearches> shared_searches_;
   mutable std::shared_mutex mutex_;
   mutable std::map<std::pair<rkernel::Policy, int>, Paper> papers_;
+  mutable std::map<int, Search> searches_;  ///< of each MetContraction::vectors
 };
 
 }  // namespace dyn::ptx

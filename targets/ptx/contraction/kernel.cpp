@@ -114,9 +114,11 @@ class GpuContractionKernel final : public ContractionKernel {
         pair_grid_(add_pair_slots(pair_slots_, *problem_)),
         tiles_(manifest_.all_tiles()),
         later_(shared.code),
-        policies_(machine, manifest_.tiles(), manifest_.pairs(), tiles_,
-                  shared.spaces ? shared.spaces : own_spaces(machine, manifest_.tiles()),
-                  [this](const GpuTile& tile) { return tile_for(tile, *problem_, machine_); }) {
+        policies_(
+            machine, manifest_.tiles(), manifest_.pairs(), tiles_,
+            shared.spaces ? shared.spaces : own_spaces(machine, manifest_.tiles()),
+            [this](const GpuTile& tile) { return tile_for(tile, *problem_, machine_); },
+            shared.searches) {
     const rkernel::Contraction& contraction = *problem_->contraction;
     const int a = contraction.a, b = contraction.b, m = contraction.m, n = contraction.n;
     epilogue_operations_ = 2;  // the tile is read, the result stored

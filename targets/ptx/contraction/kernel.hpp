@@ -13,6 +13,7 @@
 #include "targets/llvm/problem/kernel_draft.hpp"
 #include "targets/ptx/lowering/device_kernel.hpp"
 #include "targets/ptx/programs/later_code.hpp"
+#include "targets/ptx/programs/tile_searches.hpp"
 
 namespace dyn::ptx {
 
@@ -27,6 +28,8 @@ struct TargetShares {
   std::shared_ptr<const choice::GpuPaperSpaces> spaces;
   /// For tiles that are no candidates.
   CodeOnDemand code;
+  /// Policy Dyn has late tiles (late_gpu_tiles()) beside the candidates; nullptr: it has not.
+  std::shared_ptr<TileSearches> searches = nullptr;
 };
 
 class ContractionKernel : public DeviceKernel {

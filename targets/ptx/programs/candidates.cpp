@@ -12,8 +12,6 @@ using choice::GpuMachine;
 using choice::GpuTile;
 using rkernel::Problem;
 
-namespace {
-
 // Threads walk down columns of windows: a row's elements, or chunks of 4 or 16 bytes, are divided
 // among them, or they among these.
 bool copies_windows(const GpuTile& tile) {
@@ -22,8 +20,6 @@ bool copies_windows(const GpuTile& tile) {
     return units > 0 && (tile.threads() % units == 0 || units % tile.threads() == 0);
   });
 }
-
-}  // namespace
 
 std::optional<GpuTile> tile_for(const GpuTile& tile, const Problem& problem,
                                 const GpuMachine& machine) {

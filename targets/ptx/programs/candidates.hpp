@@ -15,6 +15,9 @@ struct Candidates {
   std::vector<choice::GpuPair> pairs;  ///< indices into `tiles`
 };
 
+/// The threads of a tile can share the copies of windows evenly.
+bool copies_windows(const choice::GpuTile& tile);
+
 /// A tile as the problem needs it: where rows are windows, blocks need memory for them. Nothing
 /// where the GPU does not have that, or threads cannot share the copies of windows evenly.
 std::optional<choice::GpuTile> tile_for(const choice::GpuTile& tile,

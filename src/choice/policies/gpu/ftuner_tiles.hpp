@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/policies/ftuner/ukernels.hpp"
-#include "src/choice/policies/gpu/layer_zero.hpp"
 #include "src/choice/policies/gpu/tile_rates.hpp"
 
 namespace dyn::choice {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "src/choice/policies/gpu/layer_zero.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/policies/gpu/tile_rates.hpp"
 #include "src/choice/policies/gpu/tuned_tiles.hpp"
 #include "src/choice/policies/shared/micro_kernels.hpp"

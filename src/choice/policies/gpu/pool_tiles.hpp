@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/policies/dietcode/search.hpp"
-#include "src/choice/policies/gpu/layer_zero.hpp"
 
 namespace dyn::choice {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "src/choice/policies/gpu/layer_zero.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 
 namespace dyn::choice {
 

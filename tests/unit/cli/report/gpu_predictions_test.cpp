@@ -7,6 +7,7 @@
 
 #include "dyn/graph.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/gpu/late_tiles.hpp"
 #include "src/choice/gpu/programs.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/suite.hpp"
@@ -31,19 +32,22 @@ namespace {
 
 constexpr const char* page = DYN_SOURCE_DIR "/docs/gpu_predictions.md";
 
-/// What a kernel is made with: the tiles of a GPU in one precision, and the pairs of them.
+/// What a kernel is made with: the tiles of a GPU in one precision, the pairs of them, and late
+/// tiles.
 struct Candidates {
   Candidates(const GpuMachine& gpu, std::string precision_name)
       : machine(gpu),
         precision(std::move(precision_name)),
         operands(precision == "bf16" ? DType::bf16 : DType::f32),
         tiles(choice::gpu_tiles(gpu, operands, precision == "tf32")),
-        pairs(choice::gpu_pairs(gpu, tiles)) {}
+        pairs(choice::gpu_pairs(gpu, tiles)),
+        late(choice::late_gpu_tiles(gpu, tiles)) {}
   const GpuMachine& machine;
   std::string precision;
   DType operands;
   std::vector<GpuTile> tiles;
   std::vector<GpuPair> pairs;
+  std::shared_ptr<const std::vector<GpuTile>> late;
 };
 
 /// The predictions of a suite, summed up.
@@ -52,17 +56,20 @@ struct SuiteSums {
   double seconds = 0, of_one_tile = 0, log_of_limit = 0, saved_by_regions = 0, saved_by_sharing = 0;
 };
 
-void add_shape(SuiteSums& sums, const Candidates& of, const SuiteShape& line) {
+/// `late`: the line's late tiles.
+void add_shape(SuiteSums& sums, const Candidates& of, const SuiteShape& line,
+               const std::vector<GpuTile>& late) {
+  const choice::GpuTileSearch search(of.machine, line.tiles, late, line.shape_for);
+  const GpuContraction shape = line.shape_for(line.tiles.front());
   const auto select = [&](const std::vector<GpuPair>& pairs, bool split) {
-    return select_gpu_program(of.machine, line.shape_for, line.tiles, pairs, split);
+    return select_gpu_program(of.machine, line.shape_for, search, shape, pairs, split);
   };
   const GpuProgram one = select({}, false), whole = select(of.pairs, false),
                    chosen = select(of.pairs, true);
   REQUIRE(!chosen.regions.empty());
   CHECK(chosen.seconds <= whole.seconds);
   CHECK(whole.seconds <= one.seconds);
-  const GpuTile& tile = line.tiles[one.regions.front().tile];
-  const GpuContraction shape = line.shape_for(tile);
+  const GpuTile& tile = search.tile({static_cast<int>(one.regions.front().tile), 0});
   const double limit = cli::limit_seconds(of.machine, of.precision, line.flops, line.bytes);
   CHECK(chosen.seconds > limit);
   ++sums.shapes;
@@ -118,7 +125,8 @@ std::string suite_rows(const std::string& name, const std::vector<OpCase>& suite
       SuiteSums sums;
       for (const OpCase& line : suite) {
         INFO(name << " in " << precision << " on " << gpu.name << ": " << cli::describe_dims(line));
-        add_shape(sums, candidates, shape_of(line, candidates.operands, candidates.tiles));
+        add_shape(sums, candidates, shape_of(line, candidates.operands, candidates.tiles),
+                  shape_of(line, candidates.operands, *candidates.late).tiles);
       }
       rows += suite_row(name, candidates, sums);
     }

@@ -13,6 +13,7 @@
 #include "graph/dims/dim.hpp"
 #include "src/rkernel/problem/problem.hpp"
 #include "targets/ptx/copies/vector_copies.hpp"
+#include "targets/ptx/programs/candidates.hpp"
 #include "targets/ptx/tile/strip_layout.hpp"
 
 namespace dyn::testing {
@@ -164,6 +165,7 @@ SuiteShape conv_shape(const OpCase& line, DType operands, const std::vector<GpuT
                                       static_cast<double>(conv.elements()));
   const auto dims = std::make_shared<graph::DimTable>();
   const rkernel::Problem problem = problem_of(conv, operands, *dims);
+  std::erase_if(result.tiles, [](const GpuTile& tile) { return !ptx::copies_windows(tile); });
   for (GpuTile& tile : result.tiles) tile = ptx::with_windows(tile, problem);
   const rkernel::Operand& a = problem.operands.front();
   const bool strips = ptx::provably_strips(a) == true;

@@ -22,8 +22,8 @@ SuiteShape matmul_shape(const cli::OpCase& line, DType operands,
                         const std::vector<choice::GpuTile>& tiles);
 
 /// Of a convolution whose channels are innermost; the line has a value for the batch. Groups are
-/// the contraction's batch. Tiles have the memory that windows take; windows of few channels come
-/// from strips where they can.
+/// the contraction's batch. Tiles have the memory that windows take, and are those that can
+/// copy windows; windows of few channels come from strips where they can.
 SuiteShape conv_shape(const cli::OpCase& line, DType operands,
                       const std::vector<choice::GpuTile>& tiles);
 

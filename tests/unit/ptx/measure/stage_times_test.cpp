@@ -112,6 +112,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a tile that nobody timed takes as many times its prediction as timed ones of its kind") {
+  Setting setting;
+  constexpr double factor = 3;
+  std::vector<GpuStageTime> times;
+  for (const GpuTile& tile : setting.tiles) {
+    Clock clock(setting.machine, tile, factor);
+    const auto one = ptx::time_stages(setting.machine, {tile}, clock).value();
+    times.push_back(one.front());
+    // CUDA cores are as fast as predicted.
+    if (tile.engine == Engine::CudaCores) times.back().alone /= factor, times.back().full /= factor;
+  }
+  const GpuMachine measured = with_stage_times(setting.machine, times);
+  for (GpuTile tile : setting.tiles) {
+    tile.block_k *= 3;
+    REQUIRE(stage_time(measured, tile) == nullptr);
+    CHECK(measured_over_predicted(measured, tile, 1) ==
+          relative(tile.engine == Engine::CudaCores ? 1 : factor).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("the origin of times says what is measured and what is not") {
   Setting setting;
   Clock clock(setting.machine, setting.chosen, 2);

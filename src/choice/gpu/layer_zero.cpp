@@ -1,4 +1,4 @@
-#include "src/choice/policies/gpu/layer_zero.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,10 +8,10 @@
 namespace dyn::choice {
 namespace {
 
-constexpr int mma_rows = 16, mma_columns = 8, warp_columns = 16;
-constexpr int most_accumulators = 128;  ///< of one thread: half of its registers
+constexpr int instruction_rows = 16, instruction_columns = 8, columns_of_fragments = 16;
+constexpr int most_warp_accumulators = 128;  ///< of one thread: half of its registers
 constexpr int most_thread_outputs = 64;
-constexpr int vector_columns = 4, copied_floats = 8;
+constexpr int lane_columns = 4, copied_floats = 8;
 constexpr int small_multiples[] = {1, 2, 3, 4, 6, 8};
 
 }  // namespace
@@ -35,14 +35,14 @@ GpuTile cuda_warp(int lane_rows, int rows, int columns) {
 }
 
 std::optional<GpuTile> tensor_warp(DType operands, int rows, int columns) {
-  if (columns < warp_columns || !std::has_single_bit(static_cast<unsigned>(columns)) ||
-      rows * columns / warp_lanes > most_accumulators)
+  if (columns < columns_of_fragments || !std::has_single_bit(static_cast<unsigned>(columns)) ||
+      rows * columns / warp_lanes > most_warp_accumulators)
     return std::nullopt;
   GpuTile tile;
   tile.engine = Engine::TensorCores;
   tile.operands = operands;
-  tile.thread_m = mma_rows;
-  tile.thread_n = mma_columns;
+  tile.thread_m = instruction_rows;
+  tile.thread_n = instruction_columns;
   tile.warp_m = rows;
   tile.warp_n = columns;
   return tile;
@@ -54,8 +54,8 @@ std::vector<GpuTile> warps_by_isa(const GpuKind& kind) {
   std::vector<GpuTile> warps;
   if (kind.engine == Engine::TensorCores) {
     for (const int rows : small_multiples) {
-      for (int columns = warp_columns; columns <= 8 * warp_columns; columns *= 2) {
-        if (const auto warp = tensor_warp(kind.operands, rows * mma_rows, columns))
+      for (int columns = columns_of_fragments; columns <= 8 * columns_of_fragments; columns *= 2) {
+        if (const auto warp = tensor_warp(kind.operands, rows * instruction_rows, columns))
           warps.push_back(*warp);
       }
     }
@@ -63,7 +63,7 @@ std::vector<GpuTile> warps_by_isa(const GpuKind& kind) {
   }
   for (int lane_rows = 1; lane_rows <= 8; lane_rows *= 2) {
     for (const int rows : small_multiples) {
-      for (const int columns : {vector_columns, 2 * vector_columns}) {
+      for (const int columns : {lane_columns, 2 * lane_columns}) {
         if (registers_hold(rows, columns)) warps.push_back(cuda_warp(lane_rows, rows, columns));
       }
     }
