@@ -9,7 +9,7 @@
 #include "dyn/options.hpp"
 #include "graph/passes/pipeline.hpp"
 #include "src/base/dump.hpp"
-#include "src/choice/policies/gpu/layer_zero.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::runtime {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "src/choice/gpu/gpu.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/policies/dietcode/search.hpp"
-#include "src/choice/policies/gpu/layer_zero.hpp"
 #include "src/choice/policies/shared/block_kernel.hpp"
 #include "src/choice/policies/shared/micro_kernels.hpp"
 #include "src/tune/space.hpp"

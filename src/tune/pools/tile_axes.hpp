@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "src/choice/policies/gpu/layer_zero.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/tune/space.hpp"
 
 namespace dyn::tune {

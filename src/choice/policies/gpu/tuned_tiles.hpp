@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/choice/policies/gpu/layer_zero.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/policies/shared/block_kernel.hpp"
 #include "src/choice/policies/shared/micro_kernels.hpp"
 #include "src/rkernel/target/tuning.hpp"
