@@ -31,7 +31,7 @@ bool has_columns_for(const Grower& group, std::int64_t work) {
 
 bool slides_over(const Node& product) { return product.op->id == OpId::WindowMatmul; }
 
-/// What lies outside of an image is 0 whatever is computed inside of it.
+/// The places outside of an image are 0, whatever is computed inside of it.
 bool may_compute_image(const Grower& group, const Edge& edge) {
   const Node& product = group.graph().node(edge.node);
   const std::int64_t least = group.options().image_channels;

@@ -12,7 +12,7 @@ namespace dyn::choice {
 double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level,
                           bool packs, int active);
 
-/// What it takes to compute so many elements of a factor, at vector instructions for one vector of
+/// The time to compute so many elements of a factor, at vector instructions for one vector of
 /// them (ContractionShape::a_operations, b_operations).
 double computing_seconds(const Machine& machine, double elements, float operations);
 

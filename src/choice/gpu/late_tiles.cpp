@@ -25,7 +25,7 @@ constexpr int rows_of_lanes[] = {1, 2, 3, 4, 6, 8};
 constexpr int multiples_of_steps[] = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr std::size_t most_remembered = 8;
 
-/// Of one block and depth: which of its warps are fastest alone on a multiprocessor, which where
+/// For one block and depth: which of its warps are fastest alone on a multiprocessor, which where
 /// they fill it, and which where they do and copy by element.
 struct FastestWarps {
   static constexpr RatedTile none{{}, std::numeric_limits<double>::infinity()};
@@ -36,7 +36,7 @@ void keep_faster(RatedTile& kept, const RatedTile& other) {
   if (other.seconds < kept.seconds) kept = other;
 }
 
-/// Of a stage, over the blocks that share it.
+/// The seconds of a stage, over the blocks that share it.
 double stage_seconds(const GpuMachine& machine, const GpuContraction& form, const GpuTile& tile,
                      int resident) {
   const GpuBlockRates rates = block_rates(machine, form, tile, resident);

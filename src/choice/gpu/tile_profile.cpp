@@ -18,7 +18,7 @@ struct BlockWork {
   double hidden(const GpuBlockRates& rates) const {
     return std::min(rates.most_hidden, store(rates));
   }
-  /// Of a wave that follows no other.
+  /// The time of a wave that follows no other.
   double seconds(const GpuBlockRates& rates, double latency) const {
     if (steps <= 0) return latency + store(rates);
     const double load = std::max(rows * rates.row + columns * rates.column, rates.least_load);

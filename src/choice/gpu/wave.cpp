@@ -74,8 +74,9 @@ CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
   return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
 }
 
-// What is converted on its way waits in registers, and the block with it; strips are there. Times
-// that a thread waits for memory in each stage: once, or as often as it has no registers for more.
+// Times that a thread waits for memory in each stage: once, or as often as it has no registers for
+// more. A factor that is converted on its way waits in registers, and the block with it; strips are
+// there.
 double waits_for_memory(const GpuContraction& shape, const GpuTile& tile) {
   const auto waits = [&](const CopiedFactor& factor) {
     return factor.chunk_bytes == 0 &&
@@ -211,7 +212,7 @@ double hidden_seconds(const GpuMachine& machine, const GpuContraction& shape,
   return std::max(0.0, std::min(shared.fixed, shared.store) - barrier);
 }
 
-// Of one block: what it moves for each row, column and output. The epilogue passes through shared
+// How much one block moves for each row, column and output. The epilogue passes through shared
 // memory, so that stores to memory are whole lines.
 GpuBlockRates move_rates(const GpuMachine& machine, const GpuContraction& shape,
                          const GpuTile& tile, const Sharing& sharing, int resident) {

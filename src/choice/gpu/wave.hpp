@@ -27,11 +27,11 @@ struct GpuWave {
 GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
                  int resident);
 
-/// What a block of a wave takes for each unit of its work, whatever the contraction's sizes: its
-/// gpu_wave() takes latency + load + (steps - 1) * max(load, stage) + stage + store for `steps`
-/// stages, load = max(rows * row + columns * column, least_load), store = outputs * output + bands;
-/// strips come before it. A wave that follows one of the same tile spares min(most_hidden, store)
-/// or less.
+/// The times that a block of a wave takes for each unit of its work, whatever the contraction's
+/// sizes: its gpu_wave() takes latency + load + (steps - 1) * max(load, stage) + stage + store for
+/// `steps` stages, load = max(rows * row + columns * column, least_load), store = outputs * output
+/// + bands; strips come before it. A wave that follows one of the same tile spares min(most_hidden,
+/// store) or less.
 struct GpuBlockRates {
   double stage = 0;            ///< multiply-adds of a stage, waits, and the issue of copies
   double row = 0, column = 0;  ///< of a stage's factors, from L2

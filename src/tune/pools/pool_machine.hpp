@@ -34,7 +34,7 @@ class PoolMachine {
   virtual std::int64_t blocks_per_wave(const Kernel& kernel) const = 0;
   /// Seconds that each wave takes beside its blocks.
   virtual double seconds_per_wave() const = 0;
-  /// Of all units, by the fastest tile.
+  /// The speed of all units, by the fastest tile.
   virtual double most_multiply_adds_per_second() const = 0;
 
   /// TSCompiler (section 5.1): the space of macro-kernels, with these as its seeds. The machine

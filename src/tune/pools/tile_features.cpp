@@ -22,7 +22,8 @@ std::vector<float> tile_features(const choice::GpuMachine& machine, const choice
       static_cast<double>(tile.stages),
       accumulators,
       static_cast<double>(tile.registers()) / machine.registers_per_thread,
-      // What a warp reads of shared memory for each multiply-add, and a block of global memory.
+      // Reads of a warp from shared memory for each multiply-add, and of a block from global
+      // memory.
       1 / warp_rows + 1 / warp_columns,
       1 / rows + 1 / columns,
       std::log2(rows * columns * depth),

@@ -235,7 +235,7 @@ class WindowCopier {
                  builder_.CreateAdd(offset, builder_.CreateMul(builder_.CreateSub(from, start),
                                                                block_.channel_step))),
          from, until);
-    // Of each tap, and of each run of them, channel 0 comes first.
+    // Channel 0 comes first in each tap, and in each run of them.
     block_.finish(builder_, place_of(from), builder_.CreateURem(from, block_.channels),
                   builder_.CreateSub(until, from));
     clear(until, high);

@@ -56,7 +56,7 @@ class Draws {
   std::mt19937_64 random_;
 };
 
-/// What GpuTileSearch::cheapest() promises, by all costs.
+/// The choice that GpuTileSearch::cheapest() promises, by all costs.
 GpuChoice cheapest_of_all(const GpuMachine& machine, const GpuContraction& shape,
                           const std::vector<GpuTile>& candidates,
                           const std::vector<GpuTile>& late) {

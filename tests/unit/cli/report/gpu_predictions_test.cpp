@@ -32,7 +32,7 @@ namespace {
 
 constexpr const char* page = DYN_SOURCE_DIR "/docs/gpu_predictions.md";
 
-/// What a kernel is made with: the tiles of a GPU in one precision, the pairs of them, and late
+/// A kernel is made with these: the tiles of a GPU in one precision, the pairs of them, and late
 /// tiles.
 struct Candidates {
   Candidates(const GpuMachine& gpu, std::string precision_name)
