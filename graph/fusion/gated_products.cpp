@@ -8,9 +8,6 @@
 namespace dyn::graph {
 namespace {
 
-/// Each product has a tile of sums in the cache beside the others.
-constexpr std::size_t most_products = 4;
-
 /// Weights are packed alike where their elements are kept alike.
 bool are_kept_alike(const Module& module, const Value& a, const Value& b) {
   using Kind = WeightSource::Kind;
@@ -77,7 +74,7 @@ std::vector<int> gated_products(const FusionGraph& graph, int product, const Fus
   std::set<int> behind;
   for (const Edge& edge : graph.readers(graph.root(graph.node(product).inputs[0]))) {
     const int other = edge.node;
-    if (other == product || edge.input != 0 || products.size() + 1 == most_products ||
+    if (other == product || edge.input != 0 || products.size() + 1 == options.most_gated_products ||
         graph.group_of(other) != no_group ||
         !is_gate_product(graph, other, options.gated_columns) ||
         !multiplies_alike(graph, product, other))

@@ -32,7 +32,8 @@ GpuMachine with_stage_times(GpuMachine machine, std::vector<GpuStageTime> times)
 const GpuStageTime* stage_time(const GpuMachine& machine, const GpuTile& tile) {
   if (machine.measured == nullptr) return nullptr;
   GpuTile plain = tile;
-  plain.window_entry_bytes = plain.strip_bytes = 0;
+  plain.window_entry_bytes = plain.strip_bytes = plain.factor_registers = 0;
+  plain.sides = 1;
   const auto found = std::ranges::find(*machine.measured, plain, &GpuStageTime::tile);
   return found == machine.measured->end() ? nullptr : &*found;
 }

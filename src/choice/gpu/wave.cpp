@@ -50,7 +50,8 @@ bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
   return possible && element_bytes == static_cast<double>(size_of(tile.operands));
 }
 bool copies_vectors(const GpuContraction& shape, const GpuTile& tile) {
-  return copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
+  return shape.a_operations == 0 && shape.b_operations == 0 &&
+         copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
          copies_vectors(shape.b_vectors, shape.b_element_bytes, tile);
 }
 
@@ -71,13 +72,19 @@ CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
   return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
 }
 
+// What a factor is computed from is loaded while the block multiplies, and computed after that.
+bool computes(const GpuContraction& shape) {
+  return shape.a_operations > 0 || shape.b_operations > 0;
+}
+
 // Else what is converted on its way waits in registers, and the block with it; strips are there.
 bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
   const auto waits = [&](const CopiedFactor& factor) {
     return factor.chunk_bytes == 0 &&
            (size_of(tile.operands) != sizeof(float) || factor.element_bytes != sizeof(float));
   };
-  return (shape.a_strips > 0 || !waits(copied_a(shape, tile))) && !waits(copied_b(shape, tile));
+  return (shape.a_strips > 0 || shape.a_operations > 0 || !waits(copied_a(shape, tile))) &&
+         (shape.b_operations > 0 || !waits(copied_b(shape, tile)));
 }
 
 // Instructions of the whole block to bring one stage to shared memory.
@@ -91,10 +98,12 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
   };
   const double a_elements = static_cast<double>(tile.block_m) * tile.block_k,
                b_elements = static_cast<double>(tile.block_n) * tile.block_k;
-  return ((shape.a_strips > 0 ? a_elements * counted.gpu_strip_copy_instructions
-                              : of(copied_a(shape, tile), a_elements, shape.windows)) +
-          of(copied_b(shape, tile), b_elements, false)) /
-         warp_lanes;
+  const double of_a = shape.a_operations > 0 ? a_elements * shape.a_operations
+                      : shape.a_strips > 0   ? a_elements * counted.gpu_strip_copy_instructions
+                                             : of(copied_a(shape, tile), a_elements, shape.windows);
+  const double of_b = shape.b_operations > 0 ? b_elements * shape.b_operations
+                                             : of(copied_b(shape, tile), b_elements, false);
+  return (of_a + of_b) / warp_lanes;
 }
 
 LayerTerms warp_terms(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing) {
@@ -160,8 +169,10 @@ LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, c
   const double waits =
       ahead ? 0
             : default_calibration().gpu_barrier_latency + default_calibration().gpu_shared_latency;
-  const double chain = warp_seconds(machine, tile, alone) + (waits + copies) / machine.clock_hz +
-                       (asynchronous(shape, tile) ? 0 : machine.memory_latency_seconds);
+  const double latency = machine.memory_latency_seconds;
+  const double multiplies = warp_seconds(machine, tile, alone) + waits / machine.clock_hz;
+  const double chain = (computes(shape) ? std::max(multiplies, latency) : multiplies) +
+                       copies / machine.clock_hz + (asynchronous(shape, tile) ? 0 : latency);
   const double issue = resident * issue_cycles(shape, tile) / machine.clock_hz;
   terms.fixed = std::max(0.0, std::max(chain, issue) - warp_seconds(machine, tile, sharing));
   return terms;
@@ -210,7 +221,8 @@ LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, 
   terms.reduction_trips = std::ceil(static_cast<double>(shape.k) / tile.block_k);
   // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
   // (Little's law).
-  const double in_flight = asynchronous(shape, tile) ? std::max(1, tile.stages - 1) : 1;
+  const bool runs_ahead = asynchronous(shape, tile) && !computes(shape);
+  const double in_flight = runs_ahead ? std::max(1, tile.stages - 1) : 1;
   terms.load = std::max(stage_bytes / link, default_calibration().gpu_loaded_latency *
                                                 machine.memory_latency_seconds / in_flight);
   terms.fixed = machine.memory_latency_seconds +

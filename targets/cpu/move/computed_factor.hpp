@@ -29,9 +29,6 @@ codegen::KernelSource computed_factor_source(const rkernel::Problem& problem, Fa
 /// Vector instructions for one vector of the factor's elements; 0: it is not computed.
 double operations_of_factor(const rkernel::Problem& problem, Factor factor);
 
-/// Whether the expressions of one root at least contain each.
-std::vector<bool> reached_exprs(const rkernel::Problem& problem, std::span<const int> roots);
-
 /// A block of a factor: A's rows and steps of K, or B's steps of K and columns.
 struct FactorBlock {
   llvm::Value *first_row, *rows, *first_column, *columns;
