@@ -219,14 +219,16 @@ llvm::Value* ComputedCopy::load_group(const Source& source, llvm::Value* tile, l
 /// The same, one by one; those that do not exist are the tile's first one, which does.
 llvm::Value* ComputedCopy::load_elements(const Source& source, llvm::Value* tile,
                                          const Group& group, const Extents& extents) const {
+  llvm::Value* row = builder_.CreateAdd(group.row, extents.zero);
+  llvm::Value* first = builder_.CreateAdd(group.column, extents.zero);
   const auto element = [&](int index) {
-    llvm::Value* column = builder_.CreateAdd(group.column, number(builder_, index));
+    llvm::Value* column = builder_.CreateAdd(first, number(builder_, index));
     llvm::Value* exists = builder_.getTrue();
-    if (source.of.along_rows) exists = builder_.CreateICmpSLT(group.row, extents.rows);
+    if (source.of.along_rows) exists = builder_.CreateICmpSLT(row, extents.rows);
     if (source.of.along_columns)
       exists = builder_.CreateAnd(exists, builder_.CreateICmpSLT(column, extents.columns));
     if (group.inside != nullptr) exists = builder_.CreateAnd(exists, group.inside);
-    llvm::Value* from = at_byte(builder_, tile, distance(source, group.row, column));
+    llvm::Value* from = at_byte(builder_, tile, distance(source, row, column));
     return builder_.CreateAlignedLoad(
         element_type(source), builder_.CreateSelect(exists, from, tile),
         llvm::Align(static_cast<std::uint64_t>(element_bytes(source))));
@@ -271,7 +273,10 @@ ComputedCopy::Values ComputedCopy::load(Builder& builder, const Position& positi
                                         llvm::Value* step) const {
   const auto whole = [&] { return load_all(position, nullptr); };
   const auto part = [&] {
-    const Extents extents = existing(step);
+    Extents extents = existing(step);
+    // 0, which an assembler cannot know: it would keep the distances of all elements in registers
+    // from step to step.
+    extents.zero = builder.CreateLShr(step, number(builder, 31));
     return load_all(position, &extents);
   };
   return codegen::chosen(builder, builder.CreateICmpSLT(step, whole_steps_), "load_factor", whole,

@@ -46,6 +46,7 @@ class ComputedCopy final : public OperandCopy {
   /// The existing part of a tile, i32.
   struct Extents {
     llvm::Value *rows, *columns;
+    llvm::Value* zero = nullptr;  ///< i32
   };
   /// Strides are bytes.
   struct Source {

@@ -37,9 +37,7 @@ double best_seconds(const GpuMachine& machine, const std::vector<GpuTile>& tiles
     };
     add(tile.block_m, shape.a_operations);
     add(tile.block_n, shape.b_operations);
-    if (tile.factor_registers > 0 &&
-        tile.sums_of_thread() + tile.factor_registers > most_kept_registers)
-      continue;
+    if (tile.factor_registers > 0 && !can_compute_factors(tile)) continue;
     if (choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
         0)
       best = std::min(best, choice::gpu_contraction_cost(machine, shape, tile));

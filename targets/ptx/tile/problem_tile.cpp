@@ -9,6 +9,8 @@ namespace {
 
 /// Columns of a right side that a block's copies bring as whole vectors of every dtype.
 constexpr int least_side_columns = 8;
+constexpr int most_kept_registers = 120;
+constexpr int least_warps_of_cuda_cores = 4;
 }  // namespace
 
 choice::GpuTile for_problem(choice::GpuTile tile, const rkernel::Problem& problem) {
@@ -26,11 +28,16 @@ choice::GpuTile for_problem(choice::GpuTile tile, const rkernel::Problem& proble
   return tile;
 }
 
+bool can_compute_factors(const choice::GpuTile& tile) {
+  return tile.sums_of_thread() + tile.factor_registers <= most_kept_registers &&
+         (tile.engine == choice::Engine::TensorCores || tile.warps() >= least_warps_of_cuda_cores);
+}
+
 bool can_have(const rkernel::Problem& problem, const choice::GpuTile& tile) {
   const bool computes = left_factor(problem).is_computed() || right_factor(problem).is_computed();
   return (tile.sides == 1 ||
           (tile.block_n % tile.sides == 0 && tile.output_columns() % least_side_columns == 0)) &&
-         (!computes || tile.sums_of_thread() + tile.factor_registers <= most_kept_registers);
+         (!computes || can_compute_factors(tile));
 }
 
 }  // namespace dyn::ptx

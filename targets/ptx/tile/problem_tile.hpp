@@ -10,9 +10,10 @@ namespace dyn::ptx {
 /// columns where there are several right sides, registers where factors are computed.
 choice::GpuTile for_problem(choice::GpuTile tile, const rkernel::Problem& problem);
 
-/// A thread keeps sums, and what it has loaded to compute factors from, beside one step's fragments
-/// and addresses: more would spill.
-inline constexpr int most_kept_registers = 160;
+/// True where a thread has registers for what factors are computed from (factor_registers), beside
+/// its sums, one step's fragments and addresses: more would spill. Blocks of few threads on CUDA
+/// cores have their registers full of the many copies that each makes.
+bool can_compute_factors(const choice::GpuTile& tile);
 
 /// False where the problem cannot have the tile: its columns are no equal parts for all right
 /// sides, or a thread has no registers for what it computes factors from.

@@ -120,7 +120,7 @@ bool check(const std::string& text, const Sizes& sizes, const GpuTile& tile,
   CAPTURE(at);
   CAPTURE(tile.to_string());
   CHECK(same_bits(*together, expected.value()));
-  const double tolerance = tile.engine == choice::Engine::CudaCores ? 1e-5 : 3e-2;
+  const double tolerance = tile.engine == choice::Engine::CudaCores ? 1e-5 : 6e-2;
   CHECK(error_of(one, symbols, *together, buffers) < tolerance);
   return true;
 }
@@ -196,7 +196,8 @@ TEST_SUITE("fast") {
     for (auto& [id, floats] : buffers) {
       if (graph.module->value(id).name == "x") floats.front() = 1e30f;
     }
-    for (const GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
+    for (const GpuTile& tile :
+         {candidate_tiles({DType::f32}).at(4), small_tensor_tile(DType::bf16)}) {
       const Floats y = run(graph, symbols, tile, buffers).value();
       for (std::size_t i = 24; i < y.size(); ++i) CHECK(std::isfinite(y[i]));
     }
