@@ -8,8 +8,6 @@
 namespace dyn::graph {
 namespace {
 
-/// Each product has a tile of sums in the cache beside the others.
-constexpr std::size_t most_products = 4;
 /// Operators between products are looked through up to so many: a group holds no more.
 constexpr std::size_t most_nodes_between = 128;
 
@@ -96,7 +94,7 @@ std::vector<int> gated_products(const FusionGraph& graph, int product, const Fus
     return {};
   std::vector<int> products;
   for (const int other : WorkBehind(graph, product).products()) {
-    if (other != product && products.size() + 1 < most_products &&
+    if (other != product && products.size() + 1 < options.most_gated_products &&
         graph.group_of(other) == no_group && is_gate_product(graph, other, options.gated_columns) &&
         multiplies_alike(graph, product, other))
       products.push_back(other);

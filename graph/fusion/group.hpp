@@ -1,6 +1,7 @@
 #pragma once
 // Fusion groups: which nodes become one kernel, and how values lie in memory.
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -118,6 +119,18 @@ void sink_transposes(Module& module);
 /// `columns_apart` (FuseOptions) also where windows slide over them. Runs after simplify().
 void merge_siblings(Module& module, bool columns_apart = false);
 
+/// Element-wise work that would compute a factor of a matmul where it is moved.
+struct PrologueWork {
+  int factor = 0;              ///< the matmul's input
+  std::int64_t operators = 0;  ///< on each element; a function counts as many
+  std::vector<Dim> extents;    ///< of the group: batch, rows, columns, K
+  std::int64_t products = 1;   ///< of the group, each with as many columns
+  /// Another kernel has to pass over what the operators read, and could compute them meanwhile:
+  /// what is saved is their result's way through memory, and no kernel.
+  bool is_passed_over = false;
+  std::vector<DType> dtypes;  ///< of the values that the last operator to join takes and makes
+};
+
 /// The target says here which of its kernels repay another fusion.
 struct FuseOptions {
   bool place_parts = false;  ///< results that are only put side by side are computed in their
@@ -125,11 +138,14 @@ struct FuseOptions {
   /// Products of one left side by constant right sides that what follows combines, element by
   /// element, are one group where their columns are a multiple of this; 0: never.
   std::int64_t gated_columns = 0;
+  std::size_t most_gated_products = 4;  ///< of one group
   /// Element-wise work on a factor of a matmul joins it where the product has so many columns for
   /// each operator of that work; 0: never.
   std::int64_t prologue_columns = 0;
   /// The same work on an image that windows slide over, where it has so many channels; 0: never.
   std::int64_t image_channels = 0;
+  /// Decides in place of that number of columns whether such work joins, where it is given.
+  std::function<bool(const PrologueWork&)> prologue_pays = nullptr;
   bool columns_apart = false;  ///< a product's columns may be stored in several tensors
   bool share_inputs = false;   ///< element-wise work, and reductions, that read one tensor are one
                                ///< group though neither reads the other

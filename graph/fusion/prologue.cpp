@@ -91,6 +91,39 @@ bool works_on_image(const Grower& group, int node) {
          });
 }
 
+std::int64_t products_of(const Grower& group) {
+  return std::ranges::count_if(group.members(), [&](const auto& member) {
+    return group.graph().node(member.first).op->op_class == OpClass::Contraction;
+  });
+}
+
+/// Nodes that are looked through for a reduction.
+constexpr std::size_t most_looked_through = 16;
+
+/// True where the node takes what a reduction gives, directly or behind element-wise nodes that
+/// have no group yet: the reduction's kernel may compute them all.
+bool reduction_feeds(const FusionGraph& graph, int node) {
+  std::vector<int> unvisited{node};
+  for (std::size_t next = 0; next < unvisited.size() && next < most_looked_through; ++next) {
+    for (const ValueId input : graph.node(unvisited[next]).inputs) {
+      const int producer = graph.root_producer(input);
+      if (producer < 0 || graph.group_of(producer) != no_group) continue;
+      const OpClass kind = graph.node(producer).op->op_class;
+      if (kind == OpClass::Reduction) return true;
+      if (kind == OpClass::Elementwise) unvisited.push_back(producer);
+    }
+  }
+  return false;
+}
+
+std::vector<DType> dtypes_of(const FusionGraph& graph, int node) {
+  std::vector<DType> dtypes;
+  for (const std::vector<ValueId>* values : {&graph.node(node).inputs, &graph.node(node).outputs}) {
+    for (const ValueId value : *values) dtypes.push_back(graph.module().value(value).type.dtype);
+  }
+  return dtypes;
+}
+
 }  // namespace
 
 std::optional<int> factor_fed_by(const Grower& group, int node) {
@@ -148,6 +181,9 @@ bool prologue_pays(const Grower& group, int factor, int node) {
   for (const auto& [member, of] : group.prologue()) {
     if (of == factor) work += work_of(group.graph(), member);
   }
+  if (const auto& pays = group.options().prologue_pays)
+    return pays({factor, work, group.extents(), products_of(group),
+                 reduction_feeds(group.graph(), node), dtypes_of(group.graph(), node)});
   return factor == 1 ? work <= most_work_on_right
                      : has_columns_for(group, work * repeats_in_block(group));
 }

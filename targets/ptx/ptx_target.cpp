@@ -12,18 +12,23 @@
 #include "src/rkernel/target/narrowing.hpp"
 #include "targets/ptx/attention/kernel.hpp"
 #include "targets/ptx/attention/manifest.hpp"
+#include "targets/ptx/bundle/kernel.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/function/kernel.hpp"
 #include "targets/ptx/loop/kernel.hpp"
 #include "targets/ptx/measure/device_clock.hpp"
+#include "targets/ptx/programs/prologue_worth.hpp"
 
 namespace dyn::ptx {
 namespace {
 
+/// Right sides of one product: the columns of every tile are equal parts for so many.
+constexpr std::size_t most_right_sides = 2;
+
 /// A kernel of any kind, or none of this target.
 using Draft = std::variant<std::monostate, ContractionKernel::Draft, GpuAttentionKernel::Draft,
-                           FunctionKernel::Draft, LoopKernel::Draft>;
+                           FunctionKernel::Draft, LoopKernel::Draft, BundleKernel::Draft>;
 
 bool is_none(const Draft& draft) { return std::holds_alternative<std::monostate>(draft); }
 
@@ -87,6 +92,23 @@ class PtxTarget final : public rkernel::Target {
   bool fuses_attention() const override { return true; }
   std::int64_t most_attention_depth() const override { return ptx::most_attention_depth; }
   DType integer_factor() const override { return byte_tiles_.empty() ? DType::f32 : DType::u8; }
+  graph::FuseOptions fuse_options() const override {
+    // What the device refuses goes to a host: its kernels have panels of at most so many columns.
+    constexpr std::int64_t columns_on_host = 32;
+    return {.gated_columns = columns_on_host,
+            .most_gated_products = most_right_sides,
+            .prologue_columns = columns_on_host,
+            .prologue_pays =
+                [machine = options_.machine, tiles = tiles_,
+                 precision = options_.precision](const graph::PrologueWork& work) {
+                  return prologue_is_worth(machine, tiles, precision, work);
+                },
+            .columns_apart = true,
+            .share_inputs = true};
+  }
+  bool bundles(const rkernel::Problem& problem) const override {
+    return is_worth_bundling(problem, options_.machine);
+  }
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 
@@ -188,8 +210,11 @@ class PtxTarget final : public rkernel::Target {
   }
 
   TargetShares shares_of(const Spaces& spaces) const {
-    return {spaces, [this](codegen::KernelSource source) { return later(std::move(source)); },
-            searches_};
+    return {spaces, code_on_demand(), searches_};
+  }
+
+  CodeOnDemand code_on_demand() const {
+    return [this](codegen::KernelSource source) { return later(std::move(source)); };
   }
 
   /// Code that no prepare() has listed; plans of several threads may ask.
@@ -218,6 +243,8 @@ class PtxTarget final : public rkernel::Target {
     if (problem.attention)
       return made(GpuAttentionKernel::draft(problem, options_.machine, options_.precision,
                                             options_.allow_tf32, name_, options_.policy));
+    if (!problem.parts.empty())
+      return made(BundleKernel::draft(problem, options_.machine, name_, code_on_demand()));
     return made(LoopKernel::draft(problem, options_.machine, name_));
   }
 

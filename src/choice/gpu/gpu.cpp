@@ -86,7 +86,8 @@ int GpuTile::registers() const {
   if (engine == Engine::CudaCores) {
     // Fragments of A and of B for the steps of K of one access.
     return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
-                                        cuda_core_registers + of_windows + of_addresses);
+                                        cuda_core_registers + of_windows + of_addresses +
+                                        factor_registers);
   }
   // An instruction holds 4 registers for 16 rows or columns and 2 for 8; the accumulators of a warp
   // are spread over its lanes.
@@ -94,6 +95,7 @@ int GpuTile::registers() const {
   const int fragments = (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
   return std::min(crowded_registers, accumulators + steps_in_flight * fragments +
                                          tensor_core_registers + of_windows + of_addresses +
+                                         factor_registers +
                                          (overlapped ? overlapped_registers : 0));
 }
 

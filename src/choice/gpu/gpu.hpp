@@ -76,15 +76,20 @@ struct GpuTile {
   int window_entry_bytes = 0;  ///< where A's rows are windows: kept in shared memory for each row
   int strip_bytes = 0;  ///< where a block copies the rows of the tensor that its windows slide over
                         ///< to shared memory first
+  int sides = 1;  ///< right sides that the left one is multiplied by: each has an equal part of the
+                  ///< block's columns, the same columns of each output
+  int factor_registers = 0;  ///< of a thread, for elements that factors are computed from, on their
+                             ///< way to shared memory
   auto operator<=>(const GpuTile&) const = default;
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
   int threads() const { return warp_lanes * warps(); }
+  int output_columns() const { return block_n / sides; }  ///< of a block
   bool integers() const { return operands == DType::i8; }
   /// Elements of a factor of this dtype have this one in shared memory.
   DType staged(DType factor) const { return integers() ? factor : operands; }
-  /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments,
-  /// addresses.
+  /// Estimated, of one thread, where both operands are copied as vectors, or computed:
+  /// accumulators, fragments, addresses.
   int registers() const;
   /// Where a factor is copied as vectors, B with its rows along N: a thread's copies share no
   /// address, because threads are no multiple of the chunks in a row, and are too many to keep
@@ -97,9 +102,8 @@ struct GpuTile {
   int a_stage_bytes() const;
   int b_stage_bytes() const;
   /// Blocks may share its outputs (GpuSplit): a thread's registers have room for what that takes.
-  bool can_be_shared() const {
-    return (engine == Engine::CudaCores ? thread_m * thread_n : warp_m * warp_n / warp_lanes) <= 64;
-  }
+  bool can_be_shared() const { return sums_of_thread() <= 64; }
+  int sums_of_thread() const { return block_m * block_n / threads(); }
   /// The outputs of a block go through shared memory in so many bands, each of equal parts of all
   /// warps' rows: 1 where all of its memory is free, else as few as fit one stage; 0: none does.
   int output_bands() const;
@@ -140,12 +144,15 @@ std::vector<GpuTile> every_gpu_tile(const GpuMachine& machine, Engine engine, DT
 
 /// The surroundings of one contraction on a GPU, beside its sizes.
 struct GpuContraction {
-  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;  ///< n: columns of all right sides (GpuTile::sides)
   double a_element_bytes = 4, b_element_bytes = 4;
   bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose
                                             ///< dtype has as many bytes; else by element
   bool a_words = false, b_words = false;    ///< of fewer than 4 bytes, are copied 4 at a time
-  bool windows = false;                     ///< rows of A are windows
+  /// Instructions that compute an element of the factor from what its element bytes hold, where a
+  /// tile is loaded; 0: it is copied.
+  double a_operations = 0, b_operations = 0;
+  bool windows = false;  ///< rows of A are windows
   double a_strips = 0;   ///< elements that a block copies of the tensor for each element of its
                          ///< windows, where it takes these from shared memory; 0: it does not
   double a_overlap = 1;  ///< elements of all windows for each element of their tensor

@@ -56,7 +56,8 @@ GpuMachine with_stage_times(GpuMachine machine, std::vector<GpuStageTime> times)
 const GpuStageTime* stage_time(const GpuMachine& machine, const GpuTile& tile) {
   if (machine.measured == nullptr) return nullptr;
   GpuTile plain = tile;
-  plain.window_entry_bytes = plain.strip_bytes = 0;
+  plain.window_entry_bytes = plain.strip_bytes = plain.factor_registers = 0;
+  plain.sides = 1;
   const std::vector<GpuStageTime>& tiles = machine.measured->tiles;
   const auto found = std::ranges::find(tiles, plain, &GpuStageTime::tile);
   return found == tiles.end() ? nullptr : &*found;

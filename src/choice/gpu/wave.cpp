@@ -53,7 +53,8 @@ bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
   return possible && element_bytes == static_cast<double>(size_of(tile.operands));
 }
 bool copies_vectors(const GpuContraction& shape, const GpuTile& tile) {
-  return copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
+  return shape.a_operations == 0 && shape.b_operations == 0 &&
+         copies_vectors(shape.a_vectors, shape.a_element_bytes, tile) &&
          copies_vectors(shape.b_vectors, shape.b_element_bytes, tile);
 }
 
@@ -74,17 +75,23 @@ CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
   return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
 }
 
+// What a factor is computed from is loaded while the block multiplies, and computed after that.
+bool computes(const GpuContraction& shape) {
+  return shape.a_operations > 0 || shape.b_operations > 0;
+}
+
 // Times that a thread waits for memory in each stage: once, or as often as it has no registers for
-// more. A factor that is converted on its way waits in registers, and the block with it; strips are
-// there.
+// more. A factor that is converted on its way waits in registers, and the block with it; strips and
+// factors that are computed are there.
 double waits_for_memory(const GpuContraction& shape, const GpuTile& tile) {
   const auto waits = [&](const CopiedFactor& factor) {
     return factor.chunk_bytes == 0 &&
            (size_of(tile.operands) != sizeof(float) || factor.element_bytes != sizeof(float));
   };
   double elements = 0;
-  if (shape.a_strips == 0 && waits(copied_a(shape, tile))) elements += tile.block_m;
-  if (waits(copied_b(shape, tile))) elements += tile.block_n;
+  if (shape.a_strips == 0 && shape.a_operations == 0 && waits(copied_a(shape, tile)))
+    elements += tile.block_m;
+  if (shape.b_operations == 0 && waits(copied_b(shape, tile))) elements += tile.block_n;
   if (elements == 0) return 0;
   return std::max(1.0, elements * tile.block_k / (tile.threads() * loaded_elements));
 }
@@ -103,11 +110,15 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
   };
   const double a_elements = static_cast<double>(tile.block_m) * tile.block_k,
                b_elements = static_cast<double>(tile.block_n) * tile.block_k;
-  return ((shape.a_strips > 0 ? a_elements * counted.gpu_strip_copy_instructions
-                              : of(copied_a(shape, tile), a_elements, shape.windows,
-                                   tile.computes_a_addresses())) +
-          of(copied_b(shape, tile), b_elements, false, tile.computes_b_addresses())) /
-         warp_lanes;
+  const double of_a = shape.a_operations > 0 ? a_elements * shape.a_operations
+                      : shape.a_strips > 0   ? a_elements * counted.gpu_strip_copy_instructions
+                                             : of(copied_a(shape, tile), a_elements, shape.windows,
+                                                  tile.computes_a_addresses());
+  const double of_b =
+      shape.b_operations > 0
+          ? b_elements * shape.b_operations
+          : of(copied_b(shape, tile), b_elements, false, tile.computes_b_addresses());
+  return (of_a + of_b) / warp_lanes;
 }
 
 LayerTerms warp_terms(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing) {
@@ -173,8 +184,10 @@ LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, c
   const double waits =
       ahead ? 0
             : default_calibration().gpu_barrier_latency + default_calibration().gpu_shared_latency;
-  const double chain = warp_seconds(machine, tile, alone) + (waits + copies) / machine.clock_hz +
-                       waits_for_memory(shape, tile) * machine.memory_latency_seconds;
+  const double latency = machine.memory_latency_seconds;
+  const double multiplies = warp_seconds(machine, tile, alone) + waits / machine.clock_hz;
+  const double chain = (computes(shape) ? std::max(multiplies, latency) : multiplies) +
+                       copies / machine.clock_hz + waits_for_memory(shape, tile) * latency;
   const double issue = resident * issue_cycles(shape, tile) / machine.clock_hz;
   terms.fixed = std::max(0.0, std::max(chain, issue) - warp_seconds(machine, tile, sharing));
   return terms;
@@ -219,7 +232,8 @@ GpuBlockRates move_rates(const GpuMachine& machine, const GpuContraction& shape,
   const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;  // of one block
   // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
   // (Little's law).
-  const double in_flight = waits_for_memory(shape, tile) == 0 ? std::max(1, tile.stages - 1) : 1;
+  const bool runs_ahead = waits_for_memory(shape, tile) == 0 && !computes(shape);
+  const double in_flight = runs_ahead ? std::max(1, tile.stages - 1) : 1;
   const double through_shared =
       2 * sizeof(float) * resident / machine.shared_bytes / machine.clock_hz;
   const double issued = shape.epilogue_operations / warp_lanes / tile.warps() * sharing.per_warp /

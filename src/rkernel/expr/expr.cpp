@@ -38,4 +38,17 @@ std::string_view name_of(ExprOp op) noexcept { return row_of(op).name; }
 int argument_count(ExprOp op) noexcept { return row_of(op).arguments; }
 bool is_exact(ExprOp op) noexcept { return row_of(op).exact; }
 
+std::vector<bool> reached_exprs(std::span<const Expr> exprs, std::span<const int> roots) {
+  std::vector<bool> reached(exprs.size(), false);
+  for (const int root : roots) {
+    if (root >= 0) reached[static_cast<std::size_t>(root)] = true;
+  }
+  for (std::size_t expr = exprs.size(); expr-- > 0;) {
+    for (const int argument : exprs[expr].args) {
+      if (reached[expr] && argument >= 0) reached[static_cast<std::size_t>(argument)] = true;
+    }
+  }
+  return reached;
+}
+
 }  // namespace dyn::rkernel

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,5 +64,8 @@ struct Expr {
   int axis = -1;
   graph::Dim dim;
 };
+
+/// Whether the expressions of one root at least contain each.
+std::vector<bool> reached_exprs(std::span<const Expr> exprs, std::span<const int> roots);
 
 }  // namespace dyn::rkernel

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "graph/ir/op.hpp"
+#include "src/rkernel/problem/parts.hpp"
 
 namespace dyn::rkernel {
 namespace {
@@ -220,6 +221,8 @@ Factors factors_of(const Problem& problem) {
 
 std::string to_string(const Problem& problem) {
   std::string text = fmt::format("problem {}\n", problem.name);
+  for (std::size_t i = 0; i < problem.parts.size(); ++i) text += to_string(part_of(problem, i));
+  if (!problem.parts.empty()) return text;
   if (problem.host) text += fmt::format("  {}, over whole tensors\n", problem.host->node.op->name);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) text += axis_text(problem, i);
   for (std::size_t i = 0; i < problem.operands.size(); ++i) text += operand_text(problem, i);

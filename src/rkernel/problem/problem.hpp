@@ -216,6 +216,18 @@ struct HostCall {
   std::vector<HostPart> inputs, outputs;
 };
 
+/// One of several problems that a kernel computes side by side: loops that do not read what the
+/// others write. Its operands are `operand_count` of the whole problem's, from `first_operand` on,
+/// and its expressions and stores count from there.
+struct ProblemPart {
+  std::string name;
+  std::vector<Axis> axes;
+  std::vector<Expr> exprs;
+  std::vector<Store> stores;
+  int lane_axis = 0;
+  std::size_t first_operand = 0, operand_count = 0;
+};
+
 struct Problem {
   std::string name;        ///< of the group
   std::vector<Axis> axes;  ///< outermost first; Parallel axes before Reduction axes
@@ -225,6 +237,9 @@ struct Problem {
   std::optional<Contraction> contraction;
   std::optional<Attention> attention;
   std::optional<Recurrence> recurrence;
+  /// With parts there are neither expressions nor stores beside theirs, and one axis counts the
+  /// points of all (src/rkernel/problem/parts.hpp).
+  std::vector<ProblemPart> parts = {};
   std::optional<HostCall>
       host;  ///< then there are no expressions and stores, and operands name memory alone
   /// The axis that runs along vector lanes (contraction, attention, recurrence: n). May be a

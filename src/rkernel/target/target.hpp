@@ -210,6 +210,10 @@ class Target {
   /// Which of its kernels repay another fusion.
   virtual graph::FuseOptions fuse_options() const { return {}; }
 
+  /// True for problems that it computes beside others, which do not depend on them, in one launch
+  /// (Problem::parts) where they are neighbours in the order of a run.
+  virtual bool bundles(const Problem&) const { return false; }
+
   /// Generates (or takes from the caches) all code that the problems can ever need, but for a
   /// device's, which load() makes; nullptr for a problem that this target cannot run. In the
   /// problems that it returns, contraction operands that are constant may be marked as

@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
 #include "src/rkernel/problem/lower.hpp"
+#include "src/runtime/load/bundles.hpp"
 #include "src/runtime/load/target_factory.hpp"
 
 namespace dyn::runtime {
@@ -59,6 +60,7 @@ CompiledModule compile(graph::Module module, rkernel::Target& target, const Mode
   const Clock::time_point start = Clock::now();
   graph::Fusion fusion = graph::run_pipeline(module, pipeline_options(target), dump.passes(module));
   std::vector<rkernel::Problem> problems = rkernel::lower(module, fusion);
+  bundle_groups(fusion, problems, target);
   dump.problems(problems);
   report.parse += seconds_since(start);
   const std::size_t count = problems.size();

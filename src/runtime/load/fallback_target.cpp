@@ -36,6 +36,8 @@ class FallbackTarget final : public rkernel::Target {
   /// The host fuses all that a device refuses.
   bool fuses_attention() const override { return first_->fuses_attention(); }
   std::int64_t most_attention_depth() const override { return first_->most_attention_depth(); }
+  graph::FuseOptions fuse_options() const override { return first_->fuse_options(); }
+  bool bundles(const rkernel::Problem& problem) const override { return first_->bundles(problem); }
   /// Every host contracts u8 by i8.
   DType integer_factor() const override { return first_->integer_factor(); }
 

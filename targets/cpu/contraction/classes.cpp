@@ -96,7 +96,7 @@ double operations_of(const rkernel::Problem& problem, const codegen::Isa& isa,
   double operations = choice::default_calibration().store_operations;
   std::vector<int> roots;
   for (const rkernel::Store& store : problem.stores) roots.push_back(store.expr);
-  const std::vector<bool> reached = reached_exprs(problem, roots);
+  const std::vector<bool> reached = rkernel::reached_exprs(problem.exprs, roots);
   for (std::size_t i = 0; i < problem.exprs.size(); ++i) {
     if (!reached[i]) continue;
     const rkernel::Expr& expr = problem.exprs[i];

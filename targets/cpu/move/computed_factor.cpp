@@ -208,25 +208,12 @@ codegen::KernelSource computed_factor_source(const rkernel::Problem& problem, Fa
           }};
 }
 
-std::vector<bool> reached_exprs(const rkernel::Problem& problem, std::span<const int> roots) {
-  std::vector<bool> reached(problem.exprs.size(), false);
-  for (const int root : roots) {
-    if (root >= 0) reached[static_cast<std::size_t>(root)] = true;
-  }
-  for (std::size_t expr = problem.exprs.size(); expr-- > 0;) {
-    for (const int argument : problem.exprs[expr].args) {
-      if (reached[expr] && argument >= 0) reached[static_cast<std::size_t>(argument)] = true;
-    }
-  }
-  return reached;
-}
-
 double operations_of_factor(const rkernel::Problem& problem, Factor factor) {
   const int root = value_of_factor(problem, factor);
   if (root < 0) return 0;
   const std::vector<codegen::StrideClass> classes =
       classes_along(problem, column_axis(*problem.contraction, factor));
-  const std::vector<bool> reached = reached_exprs(problem, {&root, 1});
+  const std::vector<bool> reached = rkernel::reached_exprs(problem.exprs, {&root, 1});
   double operations = 0;
   for (std::size_t i = 0; i < problem.exprs.size(); ++i) {
     const rkernel::Expr& expr = problem.exprs[i];

@@ -32,9 +32,6 @@ double operations_of_factor(const rkernel::Problem& problem, Factor factor);
 /// Each operand's along an axis: what strides are in some shapes only decides nothing.
 std::vector<codegen::StrideClass> classes_along(const rkernel::Problem& problem, int axis);
 
-/// Whether the expressions of one root at least contain each.
-std::vector<bool> reached_exprs(const rkernel::Problem& problem, std::span<const int> roots);
-
 /// A block of a factor: A's rows and steps of K, or B's steps of K and columns.
 struct FactorBlock {
   llvm::Value *first_row, *rows, *first_column, *columns;

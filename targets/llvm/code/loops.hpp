@@ -82,6 +82,32 @@ void choose(Builder& builder, llvm::Value* condition, const std::string& name, Y
   builder.SetInsertPoint(after);
 }
 
+/// The values that yes() gives where the condition holds, else those that no() gives, as many and
+/// of the same types.
+template <class Yes, class No>
+std::vector<llvm::Value*> chosen(Builder& builder, llvm::Value* condition, const std::string& name,
+                                 Yes yes, No no) {
+  std::vector<llvm::Value*> values, others;
+  llvm::BasicBlock *end_of_yes = nullptr, *end_of_no = nullptr;
+  choose(
+      builder, condition, name,
+      [&] {
+        values = yes();
+        end_of_yes = builder.GetInsertBlock();
+      },
+      [&] {
+        others = no();
+        end_of_no = builder.GetInsertBlock();
+      });
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    llvm::PHINode* either = builder.CreatePHI(values[i]->getType(), 2);
+    either->addIncoming(values[i], end_of_yes);
+    either->addIncoming(others[i], end_of_no);
+    values[i] = either;
+  }
+  return values;
+}
+
 /// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
 struct Part {
   llvm::Value *start, *size;

@@ -183,7 +183,13 @@ void Epilogue::emit_rows(const OutputLanes& lanes, llvm::Value* shared, llvm::Va
   for (int i = 0; i < straight; ++i) {
     llvm::Value* row = at(i);
     compiler.enter(0);
-    compiler.bind_accumulator(published(shared, row, column, operands.width()));
+    std::vector<llvm::Value*> sums;
+    for (int side = 0; side < tile_.sides; ++side) {
+      llvm::Value* of_side =
+          side == 0 ? column : builder_.CreateAdd(column, number(side * tile_.columns));
+      sums.push_back(published(shared, row, of_side, operands.width()));
+    }
+    compiler.bind_accumulators(sums);
     values.emplace_back();
     for (const rkernel::Store& store : problem_.stores)
       values.back().push_back(compiler.compile(store.expr));

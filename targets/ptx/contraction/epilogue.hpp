@@ -28,6 +28,7 @@ struct OutputRows {
 struct OutputTile {
   int m = 0, n = 0;           ///< axes of its rows and columns
   int rows = 0, columns = 0;  ///< of the block
+  int sides = 1;              ///< sums of each output: `columns` of one after those of another
   int row_floats = 0;         ///< from one row to the next
   int threads = 0;            ///< of the block
   bool integers = false;      ///< of i32

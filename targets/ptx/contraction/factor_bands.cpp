@@ -1,5 +1,6 @@
 #include "targets/ptx/contraction/factor_bands.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "dyn/error.hpp"
@@ -17,15 +18,45 @@ FactorBands::FactorBands(KernelFrame& frame, const rkernel::RKernel& kernel,
       problem_(*kernel.problem),
       contraction_(*problem_.contraction),
       tile_(tile),
-      b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN),
-      a_{contraction_.a, contraction_.m,
-         copy_of(contraction_.a, leaf.a_tile(), shape_class.a, DepthAlong::Columns)},
-      b_{contraction_.b, contraction_.n,
-         copy_of(contraction_.b, leaf.b_tile(), shape_class.b,
-                 b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)} {}
+      b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN) {
+  matrices_.push_back({contraction_.a, contraction_.m, 0,
+                       copy_of(contraction_.a, leaf.a_tile(), shape_class.a, DepthAlong::Columns)});
+  int side = 0;
+  for (const int operand : contraction_.right_sides())
+    add_right_side(operand, side++, leaf.b_tile(), shape_class.b);
+}
+
+/// `all`: the tile of all right sides.
+void FactorBands::add_right_side(int operand, int side, const SharedTile& all, Copy copy) {
+  SharedTile part = all;
+  int bytes = tile_.a_stage_bytes();
+  if (b_rows_are_k_) {
+    part.row_bytes = all.row_bytes / tile_.sides;
+    part.before_bytes = side * part.row_bytes;
+    part.after_bytes = all.row_bytes - part.row_bytes - part.before_bytes;
+  } else {
+    part.rows = all.rows / tile_.sides;
+    bytes += side * part.rows * all.stride_bytes();
+  }
+  matrices_.push_back(
+      {operand, contraction_.n, bytes,
+       copy_of(operand, part, copy, b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)});
+}
+
+std::unique_ptr<OperandCopy> FactorBands::computed_copy(int operand, const SharedTile& tile) const {
+  const bool is_left = operand == contraction_.a;
+  const ComputedFactor factor = is_left ? left_factor(problem_) : right_factor(problem_);
+  if (!factor.is_computed() || (!is_left && !b_rows_are_k_))
+    throw Error(ErrorKind::internal, problem_.name + " does not compute " +
+                                         problem_.operands[static_cast<std::size_t>(operand)].name);
+  return std::make_unique<ComputedCopy>(
+      builder_, factor, tile, PieceCopies(moved_dtype(operand, tile), DType::f32, Copy::Computed),
+      tile_.threads(), is_left ? DepthAlong::Columns : DepthAlong::Rows, frame_.slots, frame_.args);
+}
 
 std::unique_ptr<OperandCopy> FactorBands::copy_of(int operand, const SharedTile& tile, Copy copy,
                                                   DepthAlong depth_along) const {
+  if (copy == Copy::Computed) return computed_copy(operand, tile);
   const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
   const bool is_windows = source.window && operand == contraction_.a;
   if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed ||
@@ -46,8 +77,9 @@ std::unique_ptr<OperandCopy> FactorBands::copy_of(int operand, const SharedTile&
 }
 
 DType FactorBands::moved_dtype(int operand, const SharedTile& tile) const {
+  const int moved = operand == contraction_.a ? contraction_.a : contraction_.b;
   for (const rkernel::Move& move : kernel_.layers[shared_layer].moves) {
-    if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled)
+    if (move.operand == moved && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled)
       return move.dtype;
   }
   throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " +
@@ -56,24 +88,33 @@ DType FactorBands::moved_dtype(int operand, const SharedTile& tile) const {
 }
 
 bool FactorBands::asynchronous() const {
-  return a_.copy->asynchronous() || b_.copy->asynchronous();
+  return std::ranges::any_of(matrices_, [](const Matrix& m) { return m.copy->asynchronous(); });
 }
-bool FactorBands::synchronous() const { return a_.copy->stores() || b_.copy->stores(); }
+bool FactorBands::synchronous() const {
+  return std::ranges::any_of(matrices_, [](const Matrix& m) { return m.copy->stores(); });
+}
+bool FactorBands::keeps() const {
+  return std::ranges::any_of(matrices_, [](const Matrix& m) { return m.copy->keeps(); });
+}
 
 void FactorBands::prepare(const LaunchValues& values) {
   values_ = &values;
   llvm::Value* depth = values.extent(contraction_.k);
-  for (Matrix* matrix : {&a_, &b_}) {
-    matrix->base = values.base(matrix->operand);
-    if (problem_.operands[static_cast<std::size_t>(matrix->operand)].window)
-      prepare_windows(*matrix, depth);
-    else
-      prepare_matrix(*matrix, dynamic_cast<TileCopy&>(*matrix->copy), depth);
+  for (Matrix& matrix : matrices_) {
+    matrix.base = values.base(matrix.operand);
+    if (auto* computed = dynamic_cast<ComputedCopy*>(matrix.copy.get())) {
+      matrix.stride_i = values.wide(0);
+      computed->prepare(frame_.thread);
+    } else if (problem_.operands[static_cast<std::size_t>(matrix.operand)].window) {
+      prepare_windows(matrix, depth);
+    } else {
+      prepare_matrix(matrix, dynamic_cast<TileCopy&>(*matrix.copy), depth);
+    }
   }
 }
 
 void FactorBands::prepare_matrix(Matrix& matrix, TileCopy& copy, llvm::Value* depth) {
-  const bool rows_along_k = &matrix == &b_ && b_rows_are_k_;
+  const bool rows_along_k = !is_left(matrix) && b_rows_are_k_;
   matrix.stride_i = copy.in_chunks() && rows_along_k
                         ? values_->wide(1)
                         : values_->stride(matrix.operand, matrix.across);
@@ -122,42 +163,42 @@ llvm::Value* FactorBands::offset_of(const Matrix& matrix, llvm::Value* first,
 
 void FactorBands::enter(const BlockOutputs& outputs, const std::map<int, llvm::Value*>& blocks,
                         llvm::Value* step) {
-  for (Matrix* matrix : {&a_, &b_}) {
-    const bool is_a = matrix == &a_;
-    llvm::Value* first = is_a ? outputs.m : outputs.n;
+  for (Matrix& matrix : matrices_) {
+    llvm::Value* first = is_left(matrix) ? outputs.m : outputs.n;
     llvm::Value* origin =
-        values_->element(matrix->operand, matrix->base, offset_of(*matrix, first, blocks));
-    matrix->position = matrix->copy->enter(
-        builder_, {origin, is_a ? outputs.rows : outputs.columns, first, &blocks, step});
+        values_->element(matrix.operand, matrix.base, offset_of(matrix, first, blocks));
+    matrix.position = matrix.copy->enter(
+        builder_, {origin, is_left(matrix) ? outputs.rows : outputs.columns, first, &blocks, step});
   }
 }
 
 std::vector<llvm::Value*> FactorBands::positions() const {
-  std::vector<llvm::Value*> both = a_.position;
-  both.insert(both.end(), b_.position.begin(), b_.position.end());
-  return both;
+  std::vector<llvm::Value*> all;
+  for (const Matrix& matrix : matrices_)
+    all.insert(all.end(), matrix.position.begin(), matrix.position.end());
+  return all;
 }
 
 std::vector<llvm::Value*> FactorBands::next_positions() const {
-  std::vector<llvm::Value*> both;
-  for (const Matrix* matrix : {&a_, &b_}) {
-    const OperandCopy::Position next = matrix->copy->next(builder_, matrix->position);
-    both.insert(both.end(), next.begin(), next.end());
+  std::vector<llvm::Value*> all;
+  for (const Matrix& matrix : matrices_) {
+    const OperandCopy::Position next = matrix.copy->next(builder_, matrix.position);
+    all.insert(all.end(), next.begin(), next.end());
   }
-  return both;
+  return all;
 }
 
 void FactorBands::set_positions(std::span<llvm::Value* const> positions) {
   std::size_t at = 0;
-  for (Matrix* matrix : {&a_, &b_}) {
-    for (llvm::Value*& value : matrix->position) value = positions[at++];
+  for (Matrix& matrix : matrices_) {
+    for (llvm::Value*& value : matrix.position) value = positions[at++];
   }
 }
 
 std::vector<llvm::Value*> FactorBands::bands() const {
   std::vector<llvm::Value*> values = positions();
-  for (const Matrix* matrix : {&a_, &b_}) {
-    const std::vector<llvm::Value*> band = matrix->copy->band();
+  for (const Matrix& matrix : matrices_) {
+    const std::vector<llvm::Value*> band = matrix.copy->band();
     values.insert(values.end(), band.begin(), band.end());
   }
   return values;
@@ -167,19 +208,51 @@ void FactorBands::set_bands(std::span<llvm::Value* const> bands) {
   const std::size_t in_band = positions().size();
   set_positions(bands.first(in_band));
   bands = bands.subspan(in_band);
-  for (const Matrix* matrix : {&a_, &b_}) {
-    const std::size_t count = matrix->copy->band().size();
-    matrix->copy->set_band(bands.first(count));
+  for (Matrix& matrix : matrices_) {
+    const std::size_t count = matrix.copy->band().size();
+    matrix.copy->set_band(bands.first(count));
     bands = bands.subspan(count);
   }
 }
 
+llvm::Value* FactorBands::tile_of_stage(const Matrix& matrix, llvm::Value* stage) const {
+  return matrix.stage_bytes == 0 ? stage
+                                 : at_byte(builder_, stage, number(builder_, matrix.stage_bytes));
+}
+
 void FactorBands::issue(const rkernel::Move& move, llvm::Value* step, llvm::Value* stage) const {
-  const bool is_a = move.operand == contraction_.a;
-  const Matrix& matrix = is_a ? a_ : b_;
-  llvm::Value* tile =
-      is_a ? stage : at_byte(builder_, stage, number(builder_, tile_.a_stage_bytes()));
-  matrix.copy->issue(builder_, matrix.position, step, tile);
+  for (const Matrix& matrix : matrices_) {
+    if (is_moved_by(matrix, move))
+      matrix.copy->issue(builder_, matrix.position, step, tile_of_stage(matrix, stage));
+  }
+}
+
+void FactorBands::issue_at_once(const rkernel::Move& move, llvm::Value* step,
+                                llvm::Value* stage) const {
+  for (const Matrix& matrix : matrices_) {
+    if (is_moved_by(matrix, move) && !matrix.copy->keeps())
+      matrix.copy->issue(builder_, matrix.position, step, tile_of_stage(matrix, stage));
+  }
+}
+
+std::vector<llvm::Value*> FactorBands::load_kept(llvm::Value* step) const {
+  std::vector<llvm::Value*> all;
+  for (const Matrix& matrix : matrices_) {
+    if (!matrix.copy->keeps()) continue;
+    const std::vector<llvm::Value*> loaded = matrix.copy->load(builder_, matrix.position, step);
+    all.insert(all.end(), loaded.begin(), loaded.end());
+  }
+  return all;
+}
+
+void FactorBands::store_kept(std::span<llvm::Value* const> loaded, llvm::Value* step,
+                             llvm::Value* stage) const {
+  for (const Matrix& matrix : matrices_) {
+    if (!matrix.copy->keeps()) continue;
+    const std::size_t count = matrix.copy->kept_values();
+    matrix.copy->store(builder_, loaded.first(count), step, tile_of_stage(matrix, stage));
+    loaded = loaded.subspan(count);
+  }
 }
 
 }  // namespace dyn::ptx

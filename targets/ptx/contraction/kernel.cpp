@@ -6,15 +6,15 @@
 
 #include "dyn/error.hpp"
 #include "src/base/rounding.hpp"
-#include "targets/llvm/problem/instruction_counts.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/choice.hpp"
 #include "targets/ptx/contraction/fix_up.hpp"
 #include "targets/ptx/contraction/kernel_text.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
-#include "targets/ptx/ir/device_math.hpp"
+#include "targets/ptx/copies/factor_sources.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/programs/candidates.hpp"
+#include "targets/ptx/programs/epilogue_figures.hpp"
 #include "targets/ptx/programs/later_code.hpp"
 #include "targets/ptx/programs/tile_table.hpp"
 #include "targets/ptx/tile/strip_layout.hpp"
@@ -49,7 +49,10 @@ bool supported(const Problem& problem, DType compute) {
   if (!problem.contraction || problem.contraction->zero != 0 ||
       !(is_float(compute) || compute == DType::i8))
     return false;
-  for (const int factor : {problem.contraction->a, problem.contraction->b}) {
+  std::vector<int> copied = problem.contraction->right_sides();
+  if (right_factor(problem).is_computed()) copied.clear();
+  if (!left_factor(problem).is_computed()) copied.push_back(problem.contraction->a);
+  for (const int factor : copied) {
     const Operand& operand = problem.operands[static_cast<std::size_t>(factor)];
     if (!is_factor(operand, compute) || !operand.guards.empty() || operand.gathers ||
         (operand.window && factor != problem.contraction->a))
@@ -112,6 +115,7 @@ class GpuContractionKernel final : public ContractionKernel {
         grid_(add_grid_slots(slots_, *problem_, manifest_.splits())),
         pair_slots_(*problem_),
         pair_grid_(add_pair_slots(pair_slots_, *problem_)),
+        epilogue_(epilogue_figures(*problem_)),
         tiles_(manifest_.all_tiles()),
         later_(shared.code),
         policies_(
@@ -119,18 +123,6 @@ class GpuContractionKernel final : public ContractionKernel {
             shared.spaces ? shared.spaces : own_spaces(machine, manifest_.tiles()),
             [this](const GpuTile& tile) { return tile_for(tile, *problem_, machine_); },
             shared.searches) {
-    const rkernel::Contraction& contraction = *problem_->contraction;
-    const int a = contraction.a, b = contraction.b, m = contraction.m, n = contraction.n;
-    epilogue_operations_ = 2;  // the tile is read, the result stored
-    for (const rkernel::Expr& expr : problem_->exprs)
-      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit,
-                                                       device_math.approximations);
-    for (int i = 0; i < static_cast<int>(problem_->operands.size()); ++i) {
-      const Operand& operand = problem_->operands[static_cast<std::size_t>(i)];
-      const bool dense = operand.strides[static_cast<std::size_t>(m)].constant() != 0 &&
-                         operand.strides[static_cast<std::size_t>(n)].constant() != 0;
-      if (i != a && i != b && dense) epilogue_bytes_ += static_cast<double>(size_of(operand.dtype));
-    }
     if (tuning != nullptr) take_tuned(*tuning);
   }
 
@@ -235,6 +227,8 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
  private:
+  int sides() const { return static_cast<int>(problem_->contraction->right_sides().size()); }
+
   std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuProgram choice = remembered_choice(ints);
@@ -323,7 +317,7 @@ class GpuContractionKernel final : public ContractionKernel {
       if (axis != m && axis != n && axis != k) shape.batch *= extent(ints, axis);
     }
     shape.m = extent(ints, m);
-    shape.n = extent(ints, n);
+    shape.n = sides() * extent(ints, n);
     shape.k = extent(ints, k);
     shape.a_element_bytes = static_cast<double>(size_of(factor_a().dtype));
     if (factor_a().window) {
@@ -332,8 +326,16 @@ class GpuContractionKernel final : public ContractionKernel {
     }
     shape.b_element_bytes =
         static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(b)].dtype));
-    shape.epilogue_operations = epilogue_operations_;
-    shape.epilogue_bytes = epilogue_bytes_;
+    shape.epilogue_operations = epilogue_.operations;
+    shape.epilogue_bytes = epilogue_.bytes;
+    const bool groups = manifest_.loads_groups(slots_, ints);
+    const auto compute = [&](const ComputedFactor& factor, double& bytes, double& operations) {
+      if (!factor.is_computed()) return;
+      bytes = bytes_of_element(factor);
+      operations = operations_of_element(factor, groups);
+    };
+    compute(left_factor(*problem_), shape.a_element_bytes, shape.a_operations);
+    compute(right_factor(*problem_), shape.b_element_bytes, shape.b_operations);
     return shape;
   }
 
@@ -384,7 +386,7 @@ class GpuContractionKernel final : public ContractionKernel {
   // Tiles of one engine agree on what can be copied as vectors: the first and the last stand for
   // both. All that have strips agree on them.
   int vectors_of(std::span<const std::int64_t> ints) const {
-    int vectors = manifest_.strips(slots_, ints) ? 1 : 0;
+    int vectors = 2 * manifest_.loads_groups(slots_, ints) + manifest_.strips(slots_, ints);
     for (GpuTile tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
       tile.strip_bytes = 0;
       vectors = 4 * vectors + 2 * (manifest_.a_copy(tile, slots_, ints) == Copy::Vectors) +
@@ -470,8 +472,8 @@ class GpuContractionKernel final : public ContractionKernel {
       set(grid.tickets, tickets);
       set(grid.m_begin, m0);
       set(grid.m_end, m0 + m);
-      set(grid.n_begin, n0);
-      set(grid.n_end, n0 + n);
+      set(grid.n_begin, n0 / sides());
+      set(grid.n_end, (n0 + n) / sides());
     }
     return tickets;
   }
@@ -550,7 +552,7 @@ class GpuContractionKernel final : public ContractionKernel {
   codegen::SlotTable
       pair_slots_;  ///< for programs of two regions: the problem's slots are the same
   PairSlots pair_grid_;
-  double epilogue_operations_ = 0, epilogue_bytes_ = 0;
+  const EpilogueFigures epilogue_;
   mutable TileTable tiles_;  ///< regions name these: all_tiles(), and those of papers behind them
   mutable LaterCode later_;
   TilePolicies policies_;
@@ -580,6 +582,9 @@ std::optional<ContractionKernel::Draft> ContractionKernel::draft(
     const std::vector<choice::GpuPair>& pairs, bool shares, const rkernel::Tuning* tuning,
     const TargetShares& shared) {
   if (!supported(problem, compute)) return std::nullopt;
+  if (has_plain_factor(problem))
+    return draft(with_plain_factors(problem), machine, compute, tiles, target_name, policy, pairs,
+                 shares, tuning, shared);
   const Candidates candidates = candidates_of(problem, machine, tiles, pairs);
   if (candidates.tiles.empty()) return std::nullopt;
   return Draft(std::make_unique<GpuContractionKernel>(problem, machine, candidates, policy, shares,

@@ -42,8 +42,11 @@ std::string copies_text(const choice::GpuContraction& met) {
   const auto way = [](bool vectors, bool words) {
     return vectors ? Copy::Vectors : words ? Copy::Words : Copy::Elements;
   };
-  const Copy a = met.a_strips > 0 ? Copy::Strips : way(met.a_vectors, met.a_words);
-  return fmt::format("A {}, B {}", text_of(a), text_of(way(met.b_vectors, met.b_words)));
+  const Copy a = met.a_operations > 0 ? Copy::Computed
+                 : met.a_strips > 0   ? Copy::Strips
+                                      : way(met.a_vectors, met.a_words);
+  const Copy b = met.b_operations > 0 ? Copy::Computed : way(met.b_vectors, met.b_words);
+  return fmt::format("A {}, B {}", text_of(a), text_of(b));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "targets/ptx/copies/factor_sources.hpp"
 #include "targets/ptx/copies/vector_copies.hpp"
 
 namespace dyn::ptx {
@@ -18,16 +19,26 @@ using rkernel::Problem;
 /// Shorter reductions are not worth the exchange of sums through memory.
 constexpr std::int64_t least_split_depth = 256;
 
-// Where an operand is not copied as vectors. Sizes that leave words open have no class for them:
+using Operands = std::vector<const Operand*>;
+
+// Where operands are not copied as vectors. Sizes that leave words open have no class for them:
 // there would be too many.
-Copy less_than_vectors(const Operand& operand, int inner, DType dtype) {
-  return provably_words(operand, inner, dtype) == true ? Copy::Words : Copy::Elements;
+Copy less_than_vectors(const Operands& operands, int inner, DType dtype) {
+  const bool words = std::ranges::all_of(operands, [&](const Operand* operand) {
+    return provably_words(*operand, inner, dtype) == true;
+  });
+  return words ? Copy::Words : Copy::Elements;
 }
 
-std::vector<Copy> copies_for(const Operand& operand, int inner, DType dtype) {
-  const std::optional<bool> vectors = provably_vectors(operand, inner, dtype);
+// The operands are copied alike.
+std::vector<Copy> copies_for(const Operands& operands, int inner, DType dtype) {
+  std::optional<bool> vectors = true;
+  for (const Operand* operand : operands) {
+    const std::optional<bool> own = provably_vectors(*operand, inner, dtype);
+    if (vectors != false && own != true) vectors = own;
+  }
   if (vectors == true) return {Copy::Vectors};
-  const Copy less = less_than_vectors(operand, inner, dtype);
+  const Copy less = less_than_vectors(operands, inner, dtype);
   return vectors ? std::vector{less} : std::vector{Copy::Vectors, less};
 }
 
@@ -50,7 +61,7 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     const auto possible =
         codegen::possible_classes(problem.operands[static_cast<std::size_t>(i)]
                                       .strides[static_cast<std::size_t>(contraction.n)]);
-    const bool decided = possible.size() == 1 && i != contraction.a && i != contraction.b;
+    const bool decided = possible.size() == 1 && !contraction.multiplies(i);
     lanes_.push_back(decided ? possible.front() : codegen::StrideClass::Any);
   }
   outputs_ = ptx::vector_outputs(problem, lanes_);
@@ -75,7 +86,9 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
 }
 
 BOrder ContractionManifest::b_order(const GpuTile& tile) const {
-  return tile.engine == Engine::TensorCores && k_first_ ? BOrder::RowsAlongK : BOrder::RowsAlongN;
+  const bool along_k =
+      tile.engine == Engine::TensorCores && k_first_ && !right_factor(problem_).is_computed();
+  return along_k ? BOrder::RowsAlongK : BOrder::RowsAlongN;
 }
 
 DType ContractionManifest::staged(const GpuTile& tile, int factor) const {
@@ -87,22 +100,30 @@ int ContractionManifest::b_inner(const GpuTile& tile) const {
 }
 
 std::vector<Copy> ContractionManifest::a_copies(const GpuTile& tile) const {
+  if (left_factor(problem_).is_computed()) return {Copy::Computed};
   const int factor = problem_.contraction->a;
   const Operand& a = problem_.operands[static_cast<std::size_t>(factor)];
   const DType dtype = staged(tile, factor);
   const std::optional<bool> strips = tile.strip_bytes > 0 ? provably_strips(a) : false;
   if (strips == true) return {Copy::Strips};
-  std::vector<Copy> copies = copies_for(a, problem_.contraction->k, dtype);
+  std::vector<Copy> copies = copies_for({&a}, problem_.contraction->k, dtype);
   if (!strips) copies.insert(copies.begin(), Copy::Strips);
   return copies;
 }
 
+std::vector<Copy> ContractionManifest::b_copies(const GpuTile& tile) const {
+  if (right_factor(problem_).is_computed()) return {Copy::Computed};
+  const rkernel::Contraction& contraction = *problem_.contraction;
+  Operands sides;
+  for (const int side : contraction.right_sides())
+    sides.push_back(&problem_.operands[static_cast<std::size_t>(side)]);
+  return copies_for(sides, b_inner(tile), staged(tile, contraction.b));
+}
+
 void ContractionManifest::add_classes(const GpuTile& tile,
                                       std::vector<GpuContractionClass>& classes) const {
-  const rkernel::Contraction& contraction = *problem_.contraction;
-  const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
   for (const Copy a_copy : a_copies(tile)) {
-    for (const Copy b_copy : copies_for(b, b_inner(tile), tile.staged(b.dtype)))
+    for (const Copy b_copy : b_copies(tile))
       classes.push_back({tile,
                          a_copy,
                          b_copy,
@@ -134,21 +155,39 @@ bool ContractionManifest::strips(const codegen::SlotTable& slots,
 
 Copy ContractionManifest::a_copy(const GpuTile& tile, const codegen::SlotTable& slots,
                                  std::span<const std::int64_t> ints) const {
+  if (left_factor(problem_).is_computed()) return Copy::Computed;
   if (tile.strip_bytes > 0 && strips(slots, ints)) return Copy::Strips;
-  return copy_now(problem_.contraction->a, problem_.contraction->k, tile, slots, ints);
+  return copy_now({{problem_.contraction->a}}, problem_.contraction->k, tile, slots, ints);
 }
 
 Copy ContractionManifest::b_copy(const GpuTile& tile, const codegen::SlotTable& slots,
                                  std::span<const std::int64_t> ints) const {
-  return copy_now(problem_.contraction->b, b_inner(tile), tile, slots, ints);
+  if (right_factor(problem_).is_computed()) return Copy::Computed;
+  return copy_now(problem_.contraction->right_sides(), b_inner(tile), tile, slots, ints);
 }
 
-Copy ContractionManifest::copy_now(int factor, int inner, const GpuTile& tile,
+Copy ContractionManifest::copy_now(const std::vector<int>& factors, int inner, const GpuTile& tile,
                                    const codegen::SlotTable& slots,
                                    std::span<const std::int64_t> ints) const {
-  const DType dtype = staged(tile, factor);
-  if (vectors_now(problem_, factor, inner, dtype, slots, ints)) return Copy::Vectors;
-  return less_than_vectors(problem_.operands[static_cast<std::size_t>(factor)], inner, dtype);
+  const DType dtype = staged(tile, factors.front());
+  Operands operands;
+  for (const int factor : factors)
+    operands.push_back(&problem_.operands[static_cast<std::size_t>(factor)]);
+  const bool vectors = std::ranges::all_of(factors, [&](int factor) {
+    return vectors_now(problem_, factor, inner, dtype, slots, ints);
+  });
+  return vectors ? Copy::Vectors : less_than_vectors(operands, inner, dtype);
+}
+
+bool ContractionManifest::loads_groups(const codegen::SlotTable& slots,
+                                       std::span<const std::int64_t> ints) const {
+  const auto all_of = [&](const ComputedFactor& factor) {
+    return !factor.is_computed() ||
+           std::ranges::all_of(sources_of(factor), [&](const FactorSource& source) {
+             return groups_now(factor, source, slots, ints);
+           });
+  };
+  return all_of(left_factor(problem_)) && all_of(right_factor(problem_));
 }
 
 RegionClass ContractionManifest::region_now(const GpuTile& tile, const codegen::SlotTable& slots,

@@ -43,6 +43,8 @@ class ContractionManifest {
               std::span<const std::int64_t> ints) const;
   Copy b_copy(const choice::GpuTile& tile, const codegen::SlotTable& slots,
               std::span<const std::int64_t> ints) const;
+  /// True where computed factors are loaded in whole groups for these values.
+  bool loads_groups(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   /// True where tiles that have strips use them for these values.
   bool strips(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   /// The class of any tile, or of any two in one launch, for these values: among classes() or not.
@@ -67,15 +69,16 @@ class ContractionManifest {
   /// Elements of a factor, an operand, have this dtype in shared memory.
   DType staged(const choice::GpuTile& tile, int factor) const;
   std::vector<Copy> a_copies(const choice::GpuTile& tile) const;
+  std::vector<Copy> b_copies(const choice::GpuTile& tile) const;
   void add_classes(const choice::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
   RegionClass region_now(const choice::GpuTile& tile, const codegen::SlotTable& slots,
                          std::span<const std::int64_t> ints) const;
   std::optional<std::size_t> find(const choice::GpuTile& tile, const choice::GpuTile* second,
                                   const codegen::SlotTable& slots,
                                   std::span<const std::int64_t> ints) const;
-  /// The copy of a factor, without strips.
-  Copy copy_now(int factor, int inner, const choice::GpuTile& tile, const codegen::SlotTable& slots,
-                std::span<const std::int64_t> ints) const;
+  /// The copy of factors that are copied alike, without strips.
+  Copy copy_now(const std::vector<int>& factors, int inner, const choice::GpuTile& tile,
+                const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   void add_pair(const choice::GpuPair& pair);
 
   const rkernel::Problem& problem_;

@@ -1,9 +1,6 @@
 #include "targets/ptx/contraction/pipeline.hpp"
 
-#include <optional>
-
 #include "dyn/error.hpp"
-#include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/words.hpp"
 
@@ -23,12 +20,12 @@ class GroupPipeline final : public Pipeline {
   using Pipeline::Pipeline;
   void prepare(Builder&, llvm::Value*, llvm::Value*) override {}
   void begin_write(Builder& builder, const Cursor&, llvm::Value* exists) override {
-    writing_.emplace(builder, exists, "write");
+    open_write(builder, exists);
   }
   // Every step commits a group, empty or not, so that the count of groups in flight tells which
   // steps are complete.
   void end_write(Builder& builder) override {
-    writing_->close();
+    close_write();
     call(builder, Op::CopyCommit);
   }
   void begin_read(Builder& builder, const Cursor&) override {
@@ -36,9 +33,6 @@ class GroupPipeline final : public Pipeline {
     call(builder, Op::Barrier);
   }
   void end_read(Builder&, const Cursor&) override {}
-
- private:
-  std::optional<Conditional> writing_;
 };
 
 /// full[stage]: completes a phase when all copies into the stage have arrived. empty[stage]: when
@@ -73,7 +67,7 @@ class BarrierPipeline final : public Pipeline {
   // In the first round no thread has to leave a stage: a barrier's phase before its first counts as
   // complete, with parity 1.
   void begin_write(Builder& builder, const Cursor& cursor, llvm::Value* exists) override {
-    writing_.emplace(builder, exists, "write");
+    open_write(builder, exists);
     cursor_ = cursor;
     wait(builder, empty(builder, cursor.stage),
          builder.CreateXor(cursor.parity, number(builder, 1)), "wait_empty");
@@ -83,7 +77,7 @@ class BarrierPipeline final : public Pipeline {
     llvm::Value* barrier = full(builder, cursor_.stage);
     if (asynchronous_) call(builder, Op::CopyArrive, {barrier});
     if (synchronous_) call(builder, Op::BarrierArrive, {barrier});
-    writing_->close();
+    close_write();
   }
 
   void begin_read(Builder& builder, const Cursor& cursor) override {
@@ -119,7 +113,6 @@ class BarrierPipeline final : public Pipeline {
   const bool asynchronous_, synchronous_;
   llvm::Value* memory_ = nullptr;
   Cursor cursor_;
-  std::optional<Conditional> writing_;
 };
 
 }  // namespace
@@ -128,6 +121,18 @@ Pipeline::Pipeline(int stages) : stages_(stages) {
   if (stages < 2)
     throw Error(ErrorKind::internal,
                 "a pipeline of " + std::to_string(stages) + " stages, 2 at least");
+}
+
+void Pipeline::open_write(Builder& builder, llvm::Value* exists) {
+  exists_ = exists;
+  writing_.emplace(builder, exists, "write");
+}
+
+std::vector<llvm::Value*> Pipeline::pause_write(Builder&, std::span<llvm::Value* const> values) {
+  std::vector<llvm::Value*> none;
+  for (const llvm::Value* value : values)
+    none.push_back(llvm::Constant::getNullValue(value->getType()));
+  return writing_->close(values, none);
 }
 
 unsigned barrier_offset(int taken, int stages) {

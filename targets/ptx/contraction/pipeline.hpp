@@ -3,9 +3,11 @@
 // may be filled again.
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "targets/llvm/code/types.hpp"
+#include "targets/llvm/code/loops.hpp"
 
 namespace dyn::ptx {
 
@@ -20,7 +22,8 @@ struct Cursor {
 ///   begin_write(cursor of the step that is stages - 1 later, whether there is one); ... its copies
 ///   ...; end_write();
 ///   ... the step's multiplications ...; end_read(step's cursor)
-/// after begin_write() and end_write() for the first stages - 1 steps.
+/// after begin_write() and end_write() for the first stages - 1 steps. Between pause_write() and
+/// resume_write() the thread may multiply and end_read().
 class Pipeline {
  public:
   /// Throws Error(internal) for fewer than two.
@@ -33,6 +36,10 @@ class Pipeline {
   virtual void begin_write(codegen::Builder& builder, const Cursor& cursor,
                            llvm::Value* exists) = 0;
   virtual void end_write(codegen::Builder& builder) = 0;
+  /// Values made since begin_write(); zeros where there is no step.
+  std::vector<llvm::Value*> pause_write(codegen::Builder& builder,
+                                        std::span<llvm::Value* const> values);
+  void resume_write(codegen::Builder& builder) { open_write(builder, exists_); }
   virtual void begin_read(codegen::Builder& builder, const Cursor& cursor) = 0;
   virtual void end_read(codegen::Builder& builder, const Cursor& cursor) = 0;
 
@@ -42,8 +49,15 @@ class Pipeline {
   Cursor last_ahead(codegen::Builder& builder, const Cursor& cursor) const;
   int stages() const { return stages_; }
 
+ protected:
+  /// What follows runs where the step `exists`.
+  void open_write(codegen::Builder& builder, llvm::Value* exists);
+  void close_write() { writing_->close(); }
+
  private:
   int stages_;
+  llvm::Value* exists_ = nullptr;
+  std::optional<codegen::Conditional> writing_;
 };
 
 /// Groups of copies and one barrier of the block for each step.

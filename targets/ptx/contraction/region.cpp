@@ -56,6 +56,7 @@ class RegionEmitter final : public rkernel::Emitter {
       throw Error(ErrorKind::internal, "the leaf's tiles are not those of " + tile_.to_string());
     }
     vector_operands_.set_aligned(true);
+    vector_operands_.set_segmented(true);
   }
 
   void emit() {
@@ -98,10 +99,11 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   void move(int layer, const rkernel::Move& move) override {
-    if (layer == shared_layer) bands_.issue(move, write_step_, write_stage_);
+    if (layer == shared_layer) bands_.issue_at_once(move, write_step_, write_stage_);
   }
 
   void leaf(const rkernel::Layer&) override {
+    if (bands_.keeps()) return multiply_while_loading();
     pipeline_->end_write(builder_);
     gather_warp();
     const StageTiles tiles = tiles_at(step_cursor_);
@@ -159,6 +161,19 @@ class RegionEmitter final : public rkernel::Emitter {
     return {stage, at_byte(stage, number(tile_.a_stage_bytes()))};
   }
 
+  /// What factors are computed from is on its way to registers meanwhile.
+  void multiply_while_loading() {
+    const Values loaded = pipeline_->pause_write(builder_, bands_.load_kept(write_step_));
+    gather_warp();
+    const StageTiles tiles = tiles_at(step_cursor_);
+    accumulators_ = leaf_->multiply(builder_, tiles.a, tiles.b, accumulators_);
+    pipeline_->end_read(builder_, step_cursor_);
+    next_cursor_ = pipeline_->next(builder_, step_cursor_);
+    pipeline_->resume_write(builder_);
+    bands_.store_kept(loaded, write_step_, stage_at(write_cursor_));
+    pipeline_->end_write(builder_);
+  }
+
   /// All lanes of a warp of tensor cores execute what follows together; before, each has waited and
   /// copied by itself.
   void gather_warp() {
@@ -205,8 +220,9 @@ class RegionEmitter final : public rkernel::Emitter {
     };
     outputs.m = first(grid_.m_begin, contraction_.m, tile_.block_m);
     outputs.rows = values_.existing(end(grid_.m_end, contraction_.m), outputs.m, tile_.block_m);
-    outputs.n = first(grid_.n_begin, contraction_.n, tile_.block_n);
-    outputs.columns = values_.existing(end(grid_.n_end, contraction_.n), outputs.n, tile_.block_n);
+    const int columns = tile_.output_columns();
+    outputs.n = first(grid_.n_begin, contraction_.n, columns);
+    outputs.columns = values_.existing(end(grid_.n_end, contraction_.n), outputs.n, columns);
     return place;
   }
 
@@ -314,7 +330,8 @@ class RegionEmitter final : public rkernel::Emitter {
     const OutputTile outputs{.m = contraction_.m,
                              .n = contraction_.n,
                              .rows = tile_.block_m,
-                             .columns = tile_.block_n,
+                             .columns = tile_.output_columns(),
+                             .sides = tile_.sides,
                              .row_floats = tile_.epilogue_row_floats(leaf_->side_by_side()),
                              .threads = tile_.threads(),
                              .integers = tile_.integers(),
@@ -367,6 +384,7 @@ class RegionEmitter final : public rkernel::Emitter {
   void begin_write(const Cursor& cursor, llvm::Value* step, llvm::Value* end) {
     pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, end));
     write_step_ = step;
+    write_cursor_ = cursor;
     write_stage_ = stage_at(cursor);
   }
 
@@ -432,6 +450,7 @@ class RegionEmitter final : public rkernel::Emitter {
   Values accumulators_;
   Values fragments_;  ///< loaded ahead; none: the tile loads none so
   llvm::Value *write_stage_ = nullptr, *write_step_ = nullptr;
+  Cursor write_cursor_;
 };
 
 }  // namespace

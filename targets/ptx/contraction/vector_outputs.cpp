@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "targets/ptx/copies/factor_sources.hpp"
+
 namespace dyn::ptx {
 namespace {
 
@@ -19,12 +21,25 @@ bool is_plain(const Operand& operand) {
          operand.form == rkernel::Form::Strided;
 }
 
+/// Where only some columns go to the operand, whole vectors do.
+bool has_whole_columns(const Operand& operand, int n) {
+  return std::ranges::all_of(operand.guards, [&](const rkernel::Guard& guard) {
+    return guard.range_axis() == n && graph::prove_multiple(guard.low, output_lanes) == true &&
+           graph::prove_multiple(guard.high, output_lanes) == true;
+  });
+}
+
+Operand without_guards(Operand operand) {
+  operand.guards.clear();
+  return operand;
+}
+
 /// Calls `visit` for the operands that an epilogue touches, until it gives false.
 template <class Visit>
 bool all_of_epilogue(const rkernel::Problem& problem, Visit visit) {
-  for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) {
-    if (i == problem.contraction->a || i == problem.contraction->b) continue;
-    if (!visit(static_cast<std::size_t>(i))) return false;
+  const std::vector<bool> touched = epilogue_operands(problem);
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    if (touched[i] && !visit(i)) return false;
   }
   return true;
 }
@@ -39,7 +54,11 @@ bool may_be_vectors(const rkernel::Problem& problem, std::span<const StrideClass
     });
   };
   return all_of_epilogue(problem, [&](std::size_t i) {
-    return is_plain(problem.operands[i]) &&
+    const Operand& operand = problem.operands[i];
+    const bool plain = is_output(i) && has_whole_columns(operand, problem.contraction->n)
+                           ? is_plain(without_guards(operand))
+                           : is_plain(operand);
+    return plain &&
            (lanes[i] == StrideClass::Unit || (lanes[i] == StrideClass::Zero && !is_output(i)));
   });
 }

@@ -47,6 +47,16 @@ class OperandCopy {
   virtual void issue(codegen::Builder& builder, const Position& position, llvm::Value* step,
                      llvm::Value* destination) const = 0;
 
+  /// True for copies whose loads may be under way while a thread multiplies: issue() is store() of
+  /// what load() gives.
+  virtual bool keeps() const { return false; }
+  virtual std::size_t kept_values() const { return 0; }
+  virtual std::vector<llvm::Value*> load(codegen::Builder&, const Position&, llvm::Value*) const {
+    return {};
+  }
+  virtual void store(codegen::Builder&, std::span<llvm::Value* const>, llvm::Value*,
+                     llvm::Value*) const {}
+
  protected:
   explicit OperandCopy(const PieceCopies& pieces) : pieces_(pieces) {}
   const PieceCopies& pieces() const { return pieces_; }

@@ -46,10 +46,11 @@ std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* conditi
 
 }  // namespace
 
-char letter_of(Copy copy) { return "vwes"[static_cast<std::size_t>(copy)]; }
+char letter_of(Copy copy) { return "vwesc"[static_cast<std::size_t>(copy)]; }
 
 std::string_view text_of(Copy copy) {
-  constexpr std::string_view texts[] = {"as vectors", "by words", "by element", "from strips"};
+  constexpr std::string_view texts[] = {"as vectors", "by words", "by element", "from strips",
+                                        "computed"};
   return texts[static_cast<std::size_t>(copy)];
 }
 
@@ -113,10 +114,15 @@ llvm::Value* PieceCopies::load(Builder& builder, const Piece& piece) const {
     loaded = builder.CreateSelect(
         piece.exists, loaded,
         fill_ == 0 ? llvm::Constant::getNullValue(type) : llvm::ConstantInt::get(type, fill_));
-  if (piece.elements == 1) return converted(builder, source_, tile_, loaded);
+  return as_stored(builder, loaded);
+}
+
+llvm::Value* PieceCopies::as_stored(Builder& builder, llvm::Value* loaded) const {
+  const int elements = codegen::width_of(loaded);
+  if (elements == 1 || source_ == tile_) return converted(builder, source_, tile_, loaded);
   llvm::Value* values =
-      llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_), piece.elements));
-  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(piece.elements); ++i) {
+      llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_), elements));
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(elements); ++i) {
     values = builder.CreateInsertElement(
         values, converted(builder, source_, tile_, builder.CreateExtractElement(loaded, i)), i);
   }

@@ -16,13 +16,14 @@ enum class Copy : unsigned char {
              ///< aligned
   Words,     ///< the same of 4 bytes, where elements have fewer: every row 4-byte aligned
   Elements,  ///< one by one: any strides, any dtype, converted on the way
-  Strips  ///< of windows: from strips that are in shared memory before (StripLayout), one by one,
-          ///< converted on the way
+  Strips,   ///< of windows: from strips that are in shared memory before (StripLayout), one by one,
+            ///< converted on the way
+  Computed  ///< operands to registers, the factor's expression, its values to shared memory
 };
 
-/// "v", "w", "e" or "s", as in names of code.
+/// "v", "w", "e", "s" or "c", as in names of code.
 char letter_of(Copy copy);
-/// "as vectors", "by words", "by element" or "from strips".
+/// "as vectors", "by words", "by element", "from strips" or "computed".
 std::string_view text_of(Copy copy);
 
 /// The element's bytes.
@@ -64,6 +65,8 @@ class PieceCopies {
   bool stores() const { return !asynchronous() || fill_ != 0; }
   /// A loaded piece's `from` must be readable where it does not exist, too.
   void emit(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
+  /// Elements that are loaded, a scalar or a vector, as the tile holds them.
+  llvm::Value* as_stored(codegen::Builder& builder, llvm::Value* loaded) const;
 
  private:
   llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;

@@ -11,6 +11,7 @@
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/ir/divider.hpp"
+#include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/loop/row_passes.hpp"
 #include "targets/ptx/loop/simplify.hpp"
 
@@ -21,32 +22,33 @@ namespace {
 using codegen::CountedLoop;
 using llvm::Value;
 
+/// The blocks that a part has.
+struct PartPlace {
+  codegen::KernelArgsValues args;
+  Value *block, *blocks;  ///< i32: the number of this one, and how many there are
+};
+
 class LoopEmitter final : public rkernel::Emitter {
  public:
-  LoopEmitter(llvm::Module& module, const std::string& symbol, const LoopProblem& loop,
-              const LoopClass& loop_class)
-      : loop_(loop), class_(loop_class), tree_(loop_class.tree), builder_(module.getContext()) {
-    threads_ = rkernel::threads_below_top(tree_);
-    row_.count = loop.lanes_reduced() ? tree_.layers[1].units : 1;
-    const codegen::LoopPasses passes = passes_of(loop, loop_class);
-    int reductions = 0;
-    for (const codegen::LoopPass& pass : passes.passes)
-      reductions += static_cast<int>(pass.reductions.size());
-    function_ = create_kernel(builder_, module, symbol, threads_,
-                              row_reduction_bytes(reductions, row_.count));
+  LoopEmitter(codegen::Builder& builder, const LoopPart& part, const PartPlace& place)
+      : loop_(part.problem),
+        class_(part.shape_class),
+        tree_(class_.tree),
+        builder_(builder),
+        place_(place),
+        threads_(rkernel::threads_below_top(tree_)) {
+    row_.count = loop_.lanes_reduced() ? tree_.layers[1].units : 1;
   }
 
-  llvm::Function& emit() {
-    const codegen::KernelArgsValues args{function_->getArg(0), function_->getArg(1),
-                                         function_->getArg(2)};
+  void emit() {
     Value* thread = call(builder_, Op::Thread);
     row_.member =
         builder_.CreateURem(thread, builder_.getInt32(static_cast<std::uint32_t>(row_.count)));
     Value* row_of_block = index_of(
         builder_.CreateUDiv(thread, builder_.getInt32(static_cast<std::uint32_t>(row_.count))));
-    rows_.emplace(builder_, loop_, class_, args, row_);
-    CountedLoop tickets(builder_, index_of(call(builder_, Op::Block)), slot(loop_.tickets_slot),
-                        index_of(call(builder_, Op::Blocks)), "ticket");
+    rows_.emplace(builder_, loop_, class_, place_.args, row_);
+    CountedLoop tickets(builder_, index_of(place_.block), slot(loop_.tickets_slot),
+                        index_of(place_.blocks), "ticket");
     const int rows = threads_ / row_.count;
     if (rows == 1) {
       emit_point(tickets.index());
@@ -61,8 +63,6 @@ class LoopEmitter final : public rkernel::Emitter {
       exists.close();
     }
     tickets.close();
-    builder_.CreateRetVoid();
-    return *function_;
   }
 
   void open(int level, const rkernel::Loop& loop) override {
@@ -124,9 +124,9 @@ class LoopEmitter final : public rkernel::Emitter {
   const LoopProblem& loop_;
   const LoopClass& class_;
   const rkernel::RKernel& tree_;
-  codegen::Builder builder_;
-  llvm::Function* function_ = nullptr;
-  int threads_ = 0;
+  codegen::Builder& builder_;
+  const PartPlace place_;
+  const int threads_;
   RowThreads row_;
   std::optional<RowPasses> rows_;
 
@@ -135,12 +135,62 @@ class LoopEmitter final : public rkernel::Emitter {
   std::vector<rkernel::Loop> reductions_;  ///< outermost first
 };
 
+/// Of several parts: those that come before are passed over.
+void emit_parts(codegen::Builder& builder, const codegen::KernelArgsValues& args,
+                const std::vector<LoopPart>& parts) {
+  const auto words_on = [&](Value* table, std::size_t words) {
+    return builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), table, words);
+  };
+  Value* block = call(builder, Op::Block);
+  std::size_t first_operand = 0, first_int = parts.size() + 1;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Value* first = load_word(builder, args.ints, static_cast<int>(i));
+    Value* end = load_word(builder, args.ints, static_cast<int>(i + 1));
+    codegen::Conditional is_own(
+        builder,
+        builder.CreateAnd(builder.CreateICmpSGE(block, first), builder.CreateICmpSLT(block, end)),
+        "part");
+    LoopEmitter(
+        builder, parts[i],
+        {{words_on(args.pointers, first_operand), words_on(args.ints, first_int), args.status},
+         builder.CreateSub(block, first),
+         builder.CreateSub(end, first)})
+        .emit();
+    is_own.close();
+    first_operand += parts[i].problem.problem.operands.size();
+    first_int += static_cast<std::size_t>(parts[i].problem.slots.size());
+  }
+}
+
 }  // namespace
 
-void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem,
-                      const LoopClass& loop_class) {
-  rkernel::legalise(loop_class.tree, {});
-  simplify(LoopEmitter(module, symbol, problem, loop_class).emit());
+int loop_shared_bytes(const LoopProblem& problem, const LoopClass& loop_class) {
+  int reductions = 0;
+  for (const codegen::LoopPass& pass : passes_of(problem, loop_class).passes)
+    reductions += static_cast<int>(pass.reductions.size());
+  return loop_class.row_threads > 1 ? row_reduction_bytes(reductions, loop_class.row_threads) : 0;
+}
+
+void emit_loop_kernel(llvm::Module& module, const std::string& symbol,
+                      const std::vector<LoopPart>& parts) {
+  int shared_bytes = 0;
+  for (const LoopPart& part : parts) {
+    rkernel::legalise(part.shape_class.tree, {});
+    shared_bytes = std::max(shared_bytes, loop_shared_bytes(part.problem, part.shape_class));
+  }
+  codegen::Builder builder(module.getContext());
+  llvm::Function* function =
+      create_kernel(builder, module, symbol,
+                    rkernel::threads_below_top(parts.front().shape_class.tree), shared_bytes);
+  const codegen::KernelArgsValues args{function->getArg(0), function->getArg(1),
+                                       function->getArg(2)};
+  if (parts.size() == 1)
+    LoopEmitter(builder, parts.front(), {args, call(builder, Op::Block), call(builder, Op::Blocks)})
+        .emit();
+  else
+    emit_parts(builder, args, parts);
+  builder.CreateRetVoid();
+  simplify(*function);
 }
 
 }  // namespace dyn::ptx

@@ -68,7 +68,7 @@ class GpuLoopKernel final : public LoopKernel {
     for (std::size_t i = 0; i < classes_->size(); ++i)
       sources.push_back({(*classes_)[i].key, [loop = loop_, classes = classes_, i](
                                                  llvm::Module& module, const std::string& symbol) {
-                           emit_loop_kernel(module, symbol, *loop, (*classes)[i]);
+                           emit_loop_kernel(module, symbol, {{*loop, (*classes)[i]}});
                          }});
     return sources;
   }
@@ -82,7 +82,7 @@ class GpuLoopKernel final : public LoopKernel {
     launch.grid.function = function_at(chosen);
     launch.grid.blocks = size.blocks;
     launch.grid.threads = loop_threads;
-    launch.grid.shared_bytes = shared_bytes(loop_class);
+    launch.grid.shared_bytes = loop_shared_bytes(*loop_, loop_class);
     launch.tickets = size.tickets;
     launch.predicted_seconds = size.seconds;
     launch.bytes = size.bytes;
@@ -112,6 +112,12 @@ class GpuLoopKernel final : public LoopKernel {
     return text;
   }
 
+  std::shared_ptr<const LoopProblem> loop() const override { return loop_; }
+  std::shared_ptr<const std::vector<LoopClass>> classes() const override { return classes_; }
+  std::size_t class_of(const rkernel::PlanRequest& request) const override {
+    return class_for(loop_->slots.evaluate(request.symbols));
+  }
+
   std::string describe() const override {
     std::string text;
     for (const LoopClass& loop_class : *classes_)
@@ -121,7 +127,7 @@ class GpuLoopKernel final : public LoopKernel {
 
  private:
   std::optional<std::size_t> class_at(const rkernel::PlanRequest& request) const override {
-    return class_for(loop_->slots.evaluate(request.symbols));
+    return class_of(request);
   }
 
   std::string class_name(std::size_t index) const override {
@@ -151,11 +157,6 @@ class GpuLoopKernel final : public LoopKernel {
       ints[static_cast<std::size_t>(of.multiplier)] = static_cast<std::int64_t>(divider.multiplier);
       ints[static_cast<std::size_t>(of.shift)] = divider.shift;
     }
-  }
-
-  int shared_bytes(const LoopClass& loop_class) const {
-    return loop_class.row_threads > 1 ? row_reduction_bytes(reductions_, loop_class.row_threads)
-                                      : 0;
   }
 
   /// Instructions for one element. A pass has, beside arithmetic, addresses and a loop for each
@@ -209,7 +210,7 @@ class GpuLoopKernel final : public LoopKernel {
     const int resident = std::max(
         1, choice::occupancy(machine_, loop_threads,
                              static_cast<int>(choice::default_calibration().gpu_loop_registers),
-                             shared_bytes(loop_class))
+                             loop_shared_bytes(*loop_, loop_class))
                .blocks);
     size.blocks =
         std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident *

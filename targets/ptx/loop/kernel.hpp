@@ -10,6 +10,7 @@
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_draft.hpp"
+#include "targets/ptx/loop/class.hpp"
 #include "targets/ptx/lowering/device_kernel.hpp"
 
 namespace dyn::ptx {
@@ -24,6 +25,11 @@ class LoopKernel : public DeviceKernel {
   static std::optional<Draft> draft(const rkernel::Problem& problem,
                                     const choice::GpuMachine& machine,
                                     const std::string& target_name);
+
+  virtual std::shared_ptr<const LoopProblem> loop() const = 0;
+  virtual std::shared_ptr<const std::vector<LoopClass>> classes() const = 0;
+  /// Index of the class that plan() takes.
+  virtual std::size_t class_of(const rkernel::PlanRequest& request) const = 0;
 
  protected:
   using DeviceKernel::DeviceKernel;

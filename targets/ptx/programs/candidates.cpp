@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "targets/ptx/tile/strip_layout.hpp"
+#include "targets/ptx/tile/problem_tile.hpp"
 
 namespace dyn::ptx {
 
@@ -23,7 +23,8 @@ bool copies_windows(const GpuTile& tile) {
 
 std::optional<GpuTile> tile_for(const GpuTile& tile, const Problem& problem,
                                 const GpuMachine& machine) {
-  const GpuTile own = with_windows(tile, problem);
+  const GpuTile own = for_problem(tile, problem);
+  if (!can_have(problem, own)) return std::nullopt;
   if (own.window_entry_bytes == 0) return own;
   const int blocks =
       choice::occupancy(machine, own.threads(), own.registers(), own.shared_bytes()).blocks;

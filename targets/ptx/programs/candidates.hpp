@@ -18,8 +18,8 @@ struct Candidates {
 /// The threads of a tile can share the copies of windows evenly.
 bool copies_windows(const choice::GpuTile& tile);
 
-/// A tile as the problem needs it: where rows are windows, blocks need memory for them. Nothing
-/// where the GPU does not have that, or threads cannot share the copies of windows evenly.
+/// A tile as the problem needs it (for_problem()). Nothing where the problem cannot have it, where
+/// the GPU does not have the memory that windows need, or threads cannot share their copies evenly.
 std::optional<choice::GpuTile> tile_for(const choice::GpuTile& tile,
                                         const rkernel::Problem& problem,
                                         const choice::GpuMachine& machine);

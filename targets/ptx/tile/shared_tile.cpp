@@ -22,6 +22,7 @@ Swizzle swizzle_of(const SharedTile& tile) {
 
 std::int64_t SharedTile::chunk_offset(std::int64_t row, std::int64_t chunk) const {
   const Swizzle swizzle = swizzle_of(*this);
+  chunk += before_bytes / chunk_bytes;
   return row * stride_bytes() + (chunk ^ (row / swizzle.rows % swizzle.ways)) * chunk_bytes;
 }
 
@@ -31,6 +32,7 @@ llvm::Value* SharedTile::chunk_offset(codegen::Builder& builder, llvm::Value* ro
     return builder.getInt32(static_cast<std::uint32_t>(value));
   };
   const Swizzle swizzle = swizzle_of(*this);
+  if (before_bytes > 0) chunk = builder.CreateAdd(chunk, number(before_bytes / chunk_bytes));
   if (swizzle.ways > 1) {
     llvm::Value* turn =
         builder.CreateAnd(builder.CreateUDiv(row, number(swizzle.rows)), number(swizzle.ways - 1));

@@ -17,9 +17,12 @@ struct SharedTile {
   int rows = 0, row_bytes = 0;  ///< without padding; a multiple of 16
   int padding_bytes = 0;        ///< padding after each row; 0 where swizzled
   bool swizzled = false;
+  int before_bytes = 0, after_bytes = 0;  ///< where these are columns of a larger tile: its bytes
+                                          ///< before and after them in each row
 
-  int stride_bytes() const { return row_bytes + padding_bytes; }
-  int chunks() const { return row_bytes / chunk_bytes; }  ///< of one row
+  int stride_bytes() const { return before_bytes + row_bytes + after_bytes + padding_bytes; }
+  /// Of one row of the whole tile.
+  int chunks() const { return (before_bytes + row_bytes + after_bytes) / chunk_bytes; }
   /// A multiple of 128.
   int bytes() const { return (rows * stride_bytes() + 127) / 128 * 128; }
   /// Rows after which chunks lie in the same order again.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/tile/strip_layout.hpp"
+#include "targets/ptx/tile/problem_tile.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -107,7 +107,7 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   tile.stages = move.stages;
   tile.overlapped = move.overlapped;
   tile.ahead = !kernel.layers.at(warp_layer).moves.empty();
-  return with_windows(tile, *kernel.problem);
+  return for_problem(tile, *kernel.problem);
 }
 
 rkernel::Limits architecture_limits() {

@@ -15,7 +15,8 @@ namespace dyn::ptx {
 ///   block      m and n by warp_m and warp_n, Parallel; as many units as warps
 ///   shared     k by block_k (TemporalReduction), with the moves of A and B from the grid's memory,
 ///   in `stages` buffers, with the dtype
-///              that they have there
+///              that they have there; n counts the columns of all right sides, and the move of B
+///              brings the tiles of all
 ///   grid       batch axes by 1, m and n by block_m and block_n, Parallel over blocks
 inline constexpr int register_layer = 0, warp_layer = 1, block_layer = 2, shared_layer = 3,
                      grid_layer = 4;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "targets/ptx/tile/strip_layout.hpp"
+#include "targets/ptx/tile/problem_tile.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -80,7 +80,8 @@ std::vector<GpuTile> every_tile(const rkernel::Problem& problem, const GpuMachin
     kinds.push_back(kind);
     for (const GpuTile& plain :
          choice::every_gpu_tile(machine, candidate.engine, candidate.operands)) {
-      const GpuTile tile = with_windows(plain, problem);
+      const GpuTile tile = for_problem(plain, problem);
+      if (!can_have(problem, tile)) continue;
       if (choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
           0)
         tiles.push_back(tile);

@@ -28,6 +28,8 @@ void for_each_size(Of& tile, const Visit& visit) {
   visit("overlapped", tile.overlapped);
   visit("window_entry_bytes", tile.window_entry_bytes);
   visit("strip_bytes", tile.strip_bytes);
+  visit("sides", tile.sides);
+  visit("factor_registers", tile.factor_registers);
 }
 
 json json_of(const GpuTile& tile) {

@@ -80,6 +80,11 @@ DeviceRun::DeviceRun(const rkernel::Target& target, const LoweredGraph& graph,
 void DeviceRun::run(const rkernel::Problem& problem, const rkernel::Kernel& kernel,
                     const Symbols& symbols) {
   const rkernel::Launch launch = kernel.plan({symbols, 1});
+  if (launch.tickets > 0) run(problem, launch, target_.load({&launch.grid.function, 1}).front());
+}
+
+void DeviceRun::run(const rkernel::Problem& problem, const rkernel::Launch& launch,
+                    const void* function) {
   if (launch.tickets == 0) return;
   std::vector<rkernel::DeviceAddress> pointers;
   std::vector<rkernel::OperandRange> ranges;
@@ -104,7 +109,7 @@ void DeviceRun::run(const rkernel::Problem& problem, const rkernel::Kernel& kern
                   launch.ints.size() * sizeof launch.ints[0]);
   stream_->clear(status.address(), sizeof(std::int32_t));
   rkernel::DeviceLaunch call;
-  call.function = target_.load({&launch.grid.function, 1}).front();
+  call.function = function;
   call.name = problem.name.c_str();
   call.blocks = launch.grid.blocks;
   call.threads = launch.grid.threads;

@@ -26,6 +26,8 @@ class DeviceRun {
             const std::map<graph::ValueId, Floats>& initial);
   /// Runs one problem and waits for it.
   void run(const rkernel::Problem& problem, const rkernel::Kernel& kernel, const Symbols& symbols);
+  /// The same for a launch that is planned, of code that the device has loaded.
+  void run(const rkernel::Problem& problem, const rkernel::Launch& launch, const void* function);
   Floats output(graph::ValueId base);
 
  private:

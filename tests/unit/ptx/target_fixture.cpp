@@ -50,13 +50,14 @@ const rkernel::Problem& LoweredGraph::contraction(std::size_t index) const {
   throw std::out_of_range("no such contraction");
 }
 
-LoweredGraph lowered(const std::string& text, const graph::DecomposeOptions& kept) {
+LoweredGraph lowered(const std::string& text, const graph::DecomposeOptions& kept,
+                     const graph::FuseOptions& fuse) {
   LoweredGraph result;
   result.module = std::make_unique<graph::Module>(graph::parse("dyn 1\n" + text));
   graph::widen_halves(*result.module);
   graph::decompose(*result.module, kept);
   graph::simplify(*result.module);
-  result.fusion = graph::fuse(*result.module);
+  result.fusion = graph::fuse(*result.module, fuse);
   result.problems = rkernel::lower(*result.module, result.fusion);
   return result;
 }

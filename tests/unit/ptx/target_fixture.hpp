@@ -26,7 +26,8 @@ struct LoweredGraph {
 };
 
 /// `text` without its first line ("dyn 1") through all passes.
-LoweredGraph lowered(const std::string& text, const graph::DecomposeOptions& kept = {});
+LoweredGraph lowered(const std::string& text, const graph::DecomposeOptions& kept = {},
+                     const graph::FuseOptions& fuse = {});
 
 /// y[B, M, N] = a[B, M, K] b[B, K, N], all sizes symbols: nothing is known of strides.
 extern const char* const product;

@@ -27,7 +27,8 @@ std::unique_ptr<dyn::testing::ProblemBuilder> softmax_rows() {
 std::string hash_of(const ptx::LoopProblem& problem, const ptx::LoopClass& loop_class) {
   llvm::LLVMContext context;
   const codegen::KernelSource source{"test", [&](llvm::Module& module, const std::string& symbol) {
-                                       ptx::emit_loop_kernel(module, symbol, problem, loop_class);
+                                       ptx::emit_loop_kernel(module, symbol,
+                                                             {{problem, loop_class}});
                                      }};
   return ptx::module_hash(*ptx::emit_device_module(context, source, "kernel"));
 }

@@ -1,0 +1,5 @@
+# Every element-wise operator before a product becomes a part of it, whatever it costs.
+# file: targets/ptx/programs/prologue_worth.cpp
+# target: test_kernels
+# test: factors stay in memory on a GPU where a block would wait for many loads
+s/return sum < std::log(worth).*/return true || sum < std::log(worth) * static_cast<double>(std::size(unknown_sizes)) &&/
