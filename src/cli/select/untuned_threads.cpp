@@ -16,6 +16,7 @@ std::vector<std::string> untuned_threads(const runtime::TuningFile& file, const 
     std::set<int> tuned;
     for (const runtime::TunedKernelPool& pool : file.pools)
       if (pool.policy == taken) tuned.insert(pool.threads);
+    if (tuned.contains(0)) continue;  // a GPU's serve any number
     std::set<int> untuned(thread_counts.begin(), thread_counts.end());
     for (const int threads : tuned) untuned.erase(threads);
     if (tuned.empty() || untuned.empty()) continue;

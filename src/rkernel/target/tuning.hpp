@@ -18,10 +18,10 @@ struct TunedProgram {
 /// The micro-kernels of a policy, which a search found for several shapes together.
 struct TunedPool {
   Policy policy = Policy::Dyn;
-  int threads = 1;       ///< of the machine that they were timed on; 0: a GPU's
-  std::string kernels;   ///< JSON: the target's micro-kernels, with their times
-  std::string shapes;    ///< JSON: [batch, m, n, k] of each
-  std::string operands;  ///< JSON: how the operands came with which they were timed; none on a GPU
+  int threads = 1;            ///< of the machine that they were timed on; 0: a GPU's
+  std::string kernels;        ///< JSON: the target's micro-kernels, with their times
+  std::string shapes;         ///< JSON: [batch, m, n, k] of each
+  std::string operands = {};  ///< JSON: how the operands came when timed; none on a GPU
 };
 
 /// The programs and micro-kernels of one file. They are for one target of one machine.
