@@ -185,31 +185,30 @@ class CpuTarget final : public rkernel::Target {
     ContractionSettings settings{.deterministic = options_.deterministic,
                                  .policy = options_.policy,
                                  .tuning = options_.tuning};
-    for (const rkernel::Policy policy : measured_policies(options_.policy))
-      add_figures(policy, loops.f32, settings.figures, report);
+    for (const rkernel::Policy policy : measured_policies(options_.policy)) {
+      std::vector<choice::TunedKernels> tuned;
+      if (options_.tuning) tuned = choice::tuned_kernels(*machine_, *options_.tuning, policy);
+      // Its own blocks are timed when operands come for which the tuner has none.
+      if (tuned.empty())
+        settings.figures.speeds[policy] = own_figures(policy, loops.f32, report);
+      else
+        settings.figures.tuned[policy] = std::move(tuned);
+    }
     settings.figures.measure = [this, loops = loops.f32](rkernel::Policy policy) {
       rkernel::CompileReport later;
-      PolicyFigures figures;
-      add_figures(policy, loops, figures, later);
+      std::vector<BlockSpeed> speeds = own_figures(policy, loops, later);
       for (const std::string& warning : later.warnings) warn(warning);
-      return figures.speeds.at(policy);
+      return speeds;
     };
     if (uses_vendor()) settings.library = open_vendor(report);
     return std::make_shared<const ContractionContext>(isa_, std::move(machine), loops,
                                                       std::move(settings));
   }
 
-  /// A tuner's blocks with their times, else the policy's own, timed here.
-  void add_figures(rkernel::Policy policy, const MainLoopTable& loops, PolicyFigures& figures,
-                   rkernel::CompileReport& report) const {
-    if (options_.tuning) {
-      if (auto tuned = choice::tuned_kernels(*machine_, *options_.tuning, policy)) {
-        figures.speeds[policy] = std::move(tuned->kernels);
-        figures.sampled[policy] = std::move(tuned->sampled);
-        return;
-      }
-    }
-    figures.speeds[policy] = block_figures(
+  /// The policy's own blocks, timed here.
+  std::vector<BlockSpeed> own_figures(rkernel::Policy policy, const MainLoopTable& loops,
+                                      rkernel::CompileReport& report) const {
+    return block_figures(
         isa_, *machine_, name_of(policy), choice::cpu_blocks(policy, *machine_),
         [&] { return loops; }, options_.cache_dir, report);
   }

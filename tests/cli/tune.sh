@@ -139,7 +139,7 @@ if not eval(sys.argv[3]):
 END
 }
 for policy in tscompiler dietcode; do
-  expect "tune: micro-kernels of $policy" 0 "^\| $policy +\| +1 +\| +3 +\| +20 " tune "$scratch/three.txt" --policy $policy --threads 1 --budget 20 -o "$file" --seed 3
+  expect "tune: micro-kernels of $policy" 0 "^\| $policy +\| +1 +\| f32, B in panels +\| +3 +\| +20 " tune "$scratch/three.txt" --policy $policy --threads 1 --budget 20 -o "$file" --seed 3
   pool_is "tune: the file's micro-kernels of $policy" $policy "pool['threads'] == 1 and pool['seed'] == 3 and sorted(pool['shapes']) == [[1, 1, 64, 96], [1, 5, 64, 96], [1, 40, 48, 96]]"
   pool_is "tune: what $policy measured" $policy "len(pool['measured']) == 20 and len({tuple(one['block']) for one in pool['measured']}) == 20 and 0 < len(pool['kept']) <= 20 and 0 < pool['of_limit']"
   expect "tuning: explain takes the micro-kernels of $policy" 0 "by policy $policy: .*, micro-kernels of the tuning file" explain "$scratch/net.dyn" --dims M=5 --threads 1 --policy $policy --tuning "$file"
@@ -159,6 +159,21 @@ pool_is "tune: the pools stay" dietcode "len(pool['measured']) == 20"
 expect "tuning: select compares policies with their micro-kernels" 0 "dietcode-partition" select "$scratch/three.txt" --threads 1 --tuning "$file" \
   --policies dyn,tscompiler,dietcode,dietcode-padding,dietcode-partition,oracle --rounds 2 --slice-ms 0.05
 report "tuning: each has a program" "$(grep "none:" "$scratch/out")"
+expect "tuning: select says what the file lacks" 0 "dyn" select "$scratch/tiny.txt" --threads 1,2 --tuning "$file" --policies dyn,tscompiler --rounds 2 --slice-ms 0.05
+has "tuning: for which threads" "note: the tuning file '$file' has micro-kernels of policy 'tscompiler' for 1 threads, but not for 2: there the policy's own blocks are compared"
+
+# Timed with the operands that come.
+printf 'M N K TA TB\n5 64 96 N N\n' >"$scratch/fresh.txt"
+expect "tune: micro-kernels for right sides that come with the call" 0 "^\| tscompiler +\| +1 +\| f32, B as it lies +\| +1 +\| +5 " tune "$scratch/fresh.txt" --policy tscompiler --threads 1 --budget 5 -o "$scratch/operands.json"
+expect "tune: micro-kernels for weights of bf16" 0 "^\| tscompiler +\| +1 +\| bf16, B in panels +\| +3 +\| +5 " tune "$scratch/three.txt" --weights bf16 --policy tscompiler --threads 1 --budget 5 -o "$scratch/operands.json"
+check "tune: both stand in the file" python3 - "$scratch/operands.json" <<'END'
+import json, sys
+operands = [pool["operands"] for pool in json.load(open(sys.argv[1]))["pools"]]
+assert operands == [{"factors": "f32", "b": "as it lies"}, {"factors": "bf16", "b": "in panels"}], operands
+END
+expect "tuning: micro-kernels for weights of bf16" 0 "micro-kernels of the tuning file" explain "$scratch/net.dyn" --dims M=5 --threads 1 --weights bf16 --policy tscompiler --tuning "$scratch/operands.json"
+expect "tuning: f32 weights find none" 0 "by policy tscompiler" explain "$scratch/net.dyn" --dims M=5 --threads 1 --policy tscompiler --tuning "$scratch/operands.json"
+report "tuning: the policy's own blocks run" "$(grep "micro-kernels of the tuning file" "$scratch/out")"
 expect "tune: a pool of another seed" 1 "cannot be resumed: its seed is '3', now it is '4'" tune "$scratch/three.txt" --policy dietcode --threads 1 -o "$file" --seed 4
 expect "tune: a pool of other sizes" 1 "cannot be resumed: its micro-kernels of policy 'dietcode' on 1 threads are for other sizes" tune "$scratch/other.txt" --policy dietcode --threads 1 -o "$file" --seed 3
 expect "tuning: no micro-kernels for so many threads" 1 "has nothing for policy 'tscompiler' on 2 threads, but micro-kernels for" explain "$scratch/net.dyn" --dims M=5 --threads 2 --policy tscompiler --tuning "$file"
@@ -168,7 +183,7 @@ expect "tune: micro-kernels of a GPU into a CPU's file" 1 "cannot be resumed: it
 expect "tuning: micro-kernels of a CPU on a GPU" 1 "was made for cpu/.*, but this is cuda/a100" explain "$scratch/net.dyn" --dims M=5 --policy tscompiler --device cuda --gpu a100 --tuning "$file"
 expect "tune: micro-kernels for nothing" 1 "none of the problems is computed in blocks that policy 'dietcode' could choose" tune "$scratch/empty.txt" --policy dietcode --threads 1 -o "$scratch/none.json"
 rm -f "$file"
-expect "tune: micro-kernels for a model" 0 "^\| tscompiler +\| +1 +\| +2 +\| +6 " tune "$scratch/net.dyn" --dims M=5,7 --threads 1 --policy tscompiler --budget 6 -o "$file"
+expect "tune: micro-kernels for a model" 0 "^\| tscompiler +\| +1 +\| f32, B in panels +\| +2 +\| +6 " tune "$scratch/net.dyn" --dims M=5,7 --threads 1 --policy tscompiler --budget 6 -o "$file"
 expect "tuning: a file of micro-kernels alone, with policy dyn" 1 "has nothing for policy 'dyn' on 1 threads, but micro-kernels for 'tscompiler' on 1 threads" run "$scratch/net.dyn" --dims M=5 --threads 1 --tuning "$file"
 rm -f "$file"
 "$dynrun" tune "$scratch/three.txt" --policy dietcode --threads 1 -o "$file" --budget 1h >"$scratch/out" 2>"$scratch/err" &

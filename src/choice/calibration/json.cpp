@@ -49,6 +49,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char *in_panels = "in panels", *as_it_lies = "as it lies";
+
 /// Calls `visit(name, member)` for every member of a machine that was measured. `Of`: Machine,
 /// const or not.
 template <class Of, class Visit>
@@ -93,6 +95,14 @@ void for_each_size(Of& shape, const Visit& visit) {
   visit("rest_as_rows", shape.rest_as_rows);
   visit("a_level", shape.a_level);
   visit("b_level", shape.b_level);
+}
+
+/// Those that JSON may lack, as most shapes have what they usually are.
+template <class Of, class Visit>
+void for_each_rare_size(Of& shape, const Visit& visit) {
+  visit("right_sides", shape.right_sides);
+  visit("a_operations", shape.a_operations);
+  visit("b_operations", shape.b_operations);
 }
 
 template <class Of, class Visit>
@@ -157,6 +167,19 @@ void from_json(const json& json, BlockSpeed& speed) {
            std::move(pool.together)};
 }
 
+void to_json(json& json, const BlockOperands& operands) {
+  json = {{"factors", operands.factors}, {"b", operands.direct_b ? as_it_lies : in_panels}};
+}
+
+void from_json(const json& json, BlockOperands& operands) {
+  operands = {json.at("factors").get<rkernel::Factors>()};
+  const auto b = json.at("b").get<std::string>();
+  if (b != as_it_lies && b != in_panels)
+    throw std::invalid_argument(
+        fmt::format("B is '{}', not '{}' or '{}'", b, in_panels, as_it_lies));
+  operands.direct_b = b == as_it_lies;
+}
+
 void to_json(json& json, const ProductShape& shape) {
   json = {shape.batch, shape.m, shape.n, shape.k};
 }
@@ -167,11 +190,15 @@ void from_json(const json& json, ProductShape& shape) {
 
 void to_json(json& json, const ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, const auto& size) { json[name] = size; });
+  for_each_rare_size(shape, [&](const char* name, const auto& size) { json[name] = size; });
   if (shape.group != rkernel::Group::None || shape.coding) json["factors"] = shape.factors();
 }
 
 void from_json(const json& json, ContractionShape& shape) {
   for_each_size(shape, [&](const char* name, auto& size) { json.at(name).get_to(size); });
+  for_each_rare_size(shape, [&](const char* name, auto& size) {
+    if (json.contains(name)) json.at(name).get_to(size);
+  });
   const auto factors =
       json.contains("factors") ? json["factors"].get<rkernel::Factors>() : rkernel::Factors();
   shape.group = factors.group;

@@ -24,6 +24,10 @@ void from_json(const nlohmann::json& json, PoolSpeed& speed);
 void to_json(nlohmann::json& json, const BlockSpeed& speed);
 void from_json(const nlohmann::json& json, BlockSpeed& speed);
 
+/// `{"factors": name, "b": "in panels" or "as it lies"}`: BlockOperands::timed().
+void to_json(nlohmann::json& json, const BlockOperands& operands);
+void from_json(const nlohmann::json& json, BlockOperands& operands);
+
 /// `[batch, m, n, k]`
 void to_json(nlohmann::json& json, const ProductShape& shape);
 void from_json(const nlohmann::json& json, ProductShape& shape);

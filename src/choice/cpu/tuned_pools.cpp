@@ -34,27 +34,32 @@ std::string wrong_with(const Machine& machine, const BlockSpeed& speed) {
   return {};
 }
 
-}  // namespace
-
-std::optional<TunedKernels> tuned_kernels(const Machine& machine, const rkernel::Tuning& tuning,
-                                          rkernel::Policy policy) {
-  const auto found = std::ranges::find_if(tuning.pools, [&](const rkernel::TunedPool& pool) {
-    return pool.policy == policy && pool.threads == machine.threads;
-  });
-  if (found == tuning.pools.end()) return std::nullopt;
+TunedKernels kernels_of(const Machine& machine, const rkernel::Tuning& tuning,
+                        const rkernel::TunedPool& pool) {
   TunedKernels kernels;
   try {
-    nlohmann::json::parse(found->kernels).get_to(kernels.kernels);
-    nlohmann::json::parse(found->shapes).get_to(kernels.sampled);
-  } catch (const std::exception& error) {
-    throw rkernel::broken_pool(tuning, *found, error.what());
-  }
-  if (kernels.kernels.empty()) throw rkernel::broken_pool(tuning, *found, "it has none");
+    nlohmann::json::parse(pool.kernels).get_to(kernels.kernels);
+    nlohmann::json::parse(pool.shapes).get_to(kernels.sampled);
+    nlohmann::json::parse(pool.operands).get_to(kernels.operands);
+  } catch (const std::exception& error) { throw rkernel::broken_pool(tuning, pool, error.what()); }
+  if (kernels.kernels.empty()) throw rkernel::broken_pool(tuning, pool, "it has none");
   for (std::size_t i = 0; i < kernels.kernels.size(); ++i) {
     if (const std::string wrong = wrong_with(machine, kernels.kernels[i]); !wrong.empty())
-      throw rkernel::broken_pool(tuning, *found, fmt::format("number {}: {}", i + 1, wrong));
+      throw rkernel::broken_pool(tuning, pool, fmt::format("number {}: {}", i + 1, wrong));
   }
   return kernels;
+}
+
+}  // namespace
+
+std::vector<TunedKernels> tuned_kernels(const Machine& machine, const rkernel::Tuning& tuning,
+                                        rkernel::Policy policy) {
+  std::vector<TunedKernels> all;
+  for (const rkernel::TunedPool& pool : tuning.pools) {
+    if (pool.policy == policy && pool.threads == machine.threads)
+      all.push_back(kernels_of(machine, tuning, pool));
+  }
+  return all;
 }
 
 }  // namespace dyn::choice

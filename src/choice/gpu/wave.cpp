@@ -75,7 +75,8 @@ CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
   return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
 }
 
-// What a factor is computed from is loaded while the block multiplies, and computed after that.
+// True if a factor is computed: its inputs are loaded while the block multiplies, and it is computed
+// after that.
 bool computes(const GpuContraction& shape) {
   return shape.a_operations > 0 || shape.b_operations > 0;
 }

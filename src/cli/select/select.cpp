@@ -17,6 +17,7 @@
 #include "src/cli/select/select_report.hpp"
 #include "src/cli/select/selected_cases.hpp"
 #include "src/cli/select/shape_bench.hpp"
+#include "src/cli/select/untuned_threads.hpp"
 #include "src/runtime/system/thread_count.hpp"
 
 namespace dyn::cli {
@@ -42,6 +43,12 @@ void select_programs(const Arguments& given) {
   OpModels models(arguments.options);
   std::vector<int> thread_counts = arguments.thread_counts;
   if (thread_counts.empty()) thread_counts = {bench.measured ? runtime::default_threads() : 1};
+  if (!arguments.options.tuning.empty()) {
+    const runtime::TuningFile tuning = runtime::read_tuning_file(arguments.options.tuning);
+    for (const std::string& line :
+         untuned_threads(tuning, arguments.options.tuning, bench.policies, thread_counts))
+      fmt::print(stderr, "dynrun: note: {}\n", line);
+  }
   SelectReport report{{}, bench.measured ? "measured" : "predicted", !peers.specs().empty()};
   if (left_out > 0)
     fmt::print(stderr, "left out: {} problems of more than {:g} GFLOP\n", left_out,

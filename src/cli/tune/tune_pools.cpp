@@ -19,6 +19,7 @@
 #include "src/runtime/load/target_factory.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 #include "src/tune/search.hpp"
+#include "targets/cpu/policies/micro_kernels.hpp"
 #include "targets/cpu/tuning/block_bench.hpp"
 
 namespace dyn::cli {
@@ -36,6 +37,10 @@ bool are_equal(const choice::ProductShape& a, const choice::ProductShape& b) {
 
 bool names_gpu(const Arguments& arguments) { return arguments.options.device != Options().device; }
 
+/// Problems that are tuned together: on as many threads, with operands that are timed alike. On a
+/// GPU neither counts: 0 threads, and no operands.
+using Together = std::pair<int, choice::BlockOperands>;
+
 /// Where micro-kernels are searched, as a file has it.
 struct PoolPlace {
   std::string target, machine;
@@ -43,9 +48,19 @@ struct PoolPlace {
   PoolMeasure measure;
 };
 
-PoolPlace cpu_place(const Arguments& arguments, int threads) {
+/// A block of B that is read as it lies is part of a matrix as wide as the widest.
+cpu::TimedOperands timed_with(const choice::BlockOperands& operands, const Shapes& shapes) {
+  constexpr std::int64_t most_columns = 4096;
+  cpu::TimedOperands timed{operands.factors};
+  if (operands.direct_b)
+    timed.b_row = std::min(most_columns, std::ranges::max(shapes, {}, &choice::ProductShape::n).n);
+  return timed;
+}
+
+PoolPlace cpu_place(const Arguments& arguments, const Together& together, const Shapes& shapes) {
   const auto bench = std::make_shared<const cpu::BlockBench>(
-      arguments.options.isa, threads, runtime::resolve_cache_dir(arguments.options.cache_dir));
+      arguments.options.isa, together.first,
+      runtime::resolve_cache_dir(arguments.options.cache_dir), timed_with(together.second, shapes));
   const double slice = arguments.tune.slice_ms / ms;
   return {bench->target_name(), bench->machine().name, tune::pool_machine(bench->machine()),
           [bench, slice](const choice::PoolPlan& plan) {
@@ -65,16 +80,21 @@ PoolPlace gpu_place(const Arguments& arguments) {
           [machine](const choice::PoolPlan& plan) { return machine->predicted(plan); }};
 }
 
-/// The sizes of all problems asked for, each once, for each number of threads; 0 on a GPU.
-std::map<int, Shapes> shapes_of(const Arguments& arguments) {
+/// What a problem of these sizes is tuned with.
+Together together_with(const nlohmann::json& sizes, int threads) {
+  return {threads, cpu::operands_of(sizes.get<choice::ContractionShape>()).timed()};
+}
+
+/// The sizes of all problems asked for, each once, by what they are tuned with.
+std::map<Together, Shapes> shapes_of(const Arguments& arguments) {
   const bool on_gpu = names_gpu(arguments);
-  std::map<int, Shapes> all;
+  std::map<Together, Shapes> all;
   const auto visit = [&](const TunedWork& work) {
     const std::string sizes = sizes_of(*work.kernel, work.request);
     if (sizes.empty()) return true;
     const auto json = nlohmann::json::parse(sizes);
     const choice::ProductShape product{json.at("batch"), json.at("m"), json.at("n"), json.at("k")};
-    Shapes& known = all[on_gpu ? 0 : work.request.threads];
+    Shapes& known = all[on_gpu ? Together() : together_with(json, work.request.threads)];
     const bool is_known = std::ranges::any_of(
         known, [&](const choice::ProductShape& other) { return are_equal(other, product); });
     if (!is_known) known.push_back(product);
@@ -107,15 +127,15 @@ class PoolTuner {
   }
 
   void run() {
-    const std::map<int, Shapes> all = shapes_of(arguments_);
+    const std::map<Together, Shapes> all = shapes_of(arguments_);
     if (all.empty())
       throw Error(ErrorKind::user,
                   fmt::format("there is nothing to tune: none of the problems is computed in "
                               "blocks that policy '{}' could choose",
                               name_of(policy_)));
-    for (const auto& [threads, shapes] : all) {
+    for (const auto& [together, shapes] : all) {
       if (StopSignals::caught() != 0) break;
-      tune(threads, shapes);
+      tune(together, shapes);
     }
   }
 
@@ -128,15 +148,15 @@ class PoolTuner {
   }
 
  private:
-  void tune(int threads, const Shapes& shapes) {
+  void tune(const Together& together, const Shapes& shapes) {
     const PoolPlace place =
-        names_gpu(arguments_) ? gpu_place(arguments_) : cpu_place(arguments_, threads);
+        names_gpu(arguments_) ? gpu_place(arguments_) : cpu_place(arguments_, together, shapes);
     file_.target = place.target;
     file_.machine = place.machine;
     if (former_) require_same_place(path_, *former_, file_);
     written_ = Clock::now();
     settings_.progress = [&] { show(); };
-    PoolSearch search(settings_, place.figures, begun(threads, shapes), place.measure);
+    PoolSearch search(settings_, place.figures, begun(together, shapes), place.measure);
     search_ = &search;
     search.run();
     search_ = nullptr;
@@ -147,23 +167,25 @@ class PoolTuner {
   }
 
   /// The pool that a former command left, or an empty one.
-  TunedKernelPool begun(int threads, const Shapes& shapes) const {
-    TunedKernelPool pool{policy_, threads, arguments_.options.seed, shapes};
+  TunedKernelPool begun(const Together& together, const Shapes& shapes) const {
+    TunedKernelPool pool{policy_, together.first, arguments_.options.seed, shapes};
+    pool.operands = together.second;
     const auto found = std::ranges::find_if(
         file_.pools, [&](const TunedKernelPool& other) { return is_same(other, pool); });
     if (found == file_.pools.end()) return pool;
     require_equal(path_, "seed", std::to_string(found->seed), std::to_string(pool.seed));
     if (!std::ranges::equal(found->shapes, shapes, are_equal))
-      throw Error(ErrorKind::user,
-                  fmt::format("'{}' cannot be resumed: its micro-kernels of policy '{}'{} are for "
-                              "other sizes; give another --output, or remove the file",
-                              path_, name_of(policy_),
-                              threads == 0 ? "" : fmt::format(" on {} threads", threads)));
+      throw Error(
+          ErrorKind::user,
+          fmt::format("'{}' cannot be resumed: its micro-kernels of policy '{}'{} are for "
+                      "other sizes; give another --output, or remove the file",
+                      path_, name_of(policy_),
+                      pool.threads == 0 ? "" : fmt::format(" on {} threads", pool.threads)));
     return *found;
   }
 
   static bool is_same(const TunedKernelPool& a, const TunedKernelPool& b) {
-    return a.policy == b.policy && a.threads == b.threads;
+    return a.policy == b.policy && a.threads == b.threads && a.operands == b.operands;
   }
 
   static void put(TuningFile& file, const TunedKernelPool& pool) {
@@ -191,6 +213,7 @@ class PoolTuner {
   static Row row_of(const TunedKernelPool& pool) {
     return {{"policy", std::string(name_of(pool.policy))},
             {"threads", pool.threads == 0 ? Cell() : Cell(std::int64_t{pool.threads})},
+            {"operands", pool.threads == 0 ? Cell() : Cell(pool.operands.name())},
             {"problems", static_cast<std::int64_t>(pool.shapes.size())},
             {"tried", static_cast<std::int64_t>(pool.measured.size())},
             {"seconds", pool.spent_seconds},

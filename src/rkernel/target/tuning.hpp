@@ -18,9 +18,10 @@ struct TunedProgram {
 /// The micro-kernels of a policy, which a search found for several shapes together.
 struct TunedPool {
   Policy policy = Policy::Dyn;
-  int threads = 1;      ///< of the machine that they were timed on; 0: a GPU's
-  std::string kernels;  ///< JSON: the target's micro-kernels, with their times
-  std::string shapes;   ///< JSON: [batch, m, n, k] of each
+  int threads = 1;            ///< of the machine that they were timed on; 0: a GPU's
+  std::string kernels;        ///< JSON: the target's micro-kernels, with their times
+  std::string shapes;         ///< JSON: [batch, m, n, k] of each
+  std::string operands = {};  ///< JSON: how the operands came when timed; none on a GPU
 };
 
 /// The programs and micro-kernels of one file. They are for one target of one machine.
@@ -28,8 +29,9 @@ struct Tuning {
   std::string file;             ///< for messages
   std::string target, machine;  ///< Kernel::target_name() and machine_name() of what was tuned
   std::vector<TunedProgram> programs;
-  bool has_problems = true;      ///< programs were searched, whether or not one was better
-  std::vector<TunedPool> pools;  ///< at most one for each policy and number of threads
+  bool has_problems = true;  ///< programs were searched, whether or not one was better
+  /// At most one for each policy, number of threads and kind of operands.
+  std::vector<TunedPool> pools;
 };
 
 /// Error(user) for a program of the file, counted from 1, that cannot be taken.

@@ -77,14 +77,15 @@ TunedProblem problem_from(const ordered_json& json) {
 
 ordered_json json_of(const TunedKernelPool& pool) {
   const nlohmann::json shapes = pool.shapes, measured = pool.measured;
-  return {{"policy", name_of(pool.policy)},
-          {"threads", pool.threads},
-          {"seed", pool.seed},
-          {"of_limit", pool.of_limit},
-          {"spent_seconds", pool.spent_seconds},
-          {"kept", pool.kept},
-          {"shapes", shapes},
-          {"measured", measured}};
+  ordered_json json = {{"policy", name_of(pool.policy)}, {"threads", pool.threads}};
+  if (pool.threads != 0) json["operands"] = nlohmann::json(pool.operands);
+  json.update({{"seed", pool.seed},
+               {"of_limit", pool.of_limit},
+               {"spent_seconds", pool.spent_seconds},
+               {"kept", pool.kept},
+               {"shapes", shapes},
+               {"measured", measured}});
+  return json;
 }
 
 TunedKernelPool pool_from(const nlohmann::json& json) {
@@ -99,6 +100,7 @@ TunedKernelPool pool_from(const nlohmann::json& json) {
                        json.at("kept").get<std::vector<std::size_t>>()};
   json.at("of_limit").get_to(pool.of_limit);
   json.at("spent_seconds").get_to(pool.spent_seconds);
+  if (pool.threads != 0) json.at("operands").get_to(pool.operands);
   for (const std::size_t kept : pool.kept) {
     if (kept >= pool.measured.size())
       throw std::invalid_argument(fmt::format("micro-kernel {} is not among {} that were measured",
@@ -199,8 +201,9 @@ std::shared_ptr<const rkernel::Tuning> load_tuning(const std::string& path) {
   for (const TunedKernelPool& pool : file.pools) {
     nlohmann::json kernels = nlohmann::json::array();
     for (const std::size_t kept : pool.kept) kernels.push_back(pool.measured[kept]);
-    tuning->pools.push_back(
-        {pool.policy, pool.threads, kernels.dump(), nlohmann::json(pool.shapes).dump()});
+    tuning->pools.push_back({pool.policy, pool.threads, kernels.dump(),
+                             nlohmann::json(pool.shapes).dump(),
+                             pool.threads == 0 ? "" : nlohmann::json(pool.operands).dump()});
   }
   return tuning;
 }
@@ -226,9 +229,10 @@ void require_content(const rkernel::Tuning& tuning, rkernel::Policy policy, int 
   });
   if (has_pool || (!taken && (tuning.has_problems || tuning.pools.empty()))) return;
   std::string others;
-  for (const rkernel::TunedPool& pool : tuning.pools)
-    others +=
-        fmt::format("{}'{}'{}", others.empty() ? "" : ", ", name_of(pool.policy), on(pool.threads));
+  for (const rkernel::TunedPool& pool : tuning.pools) {
+    const std::string other = fmt::format("'{}'{}", name_of(pool.policy), on(pool.threads));
+    if (others.find(other) == std::string::npos) others += (others.empty() ? "" : ", ") + other;
+  }
   throw Error(
       ErrorKind::user,
       fmt::format("the tuning file '{}' has nothing for policy '{}'{}{}; dynrun tune --policy {}{} "

@@ -41,7 +41,8 @@ struct TunedProblem {
   std::optional<rkernel::ModelInput> program = std::nullopt;
 };
 
-/// What a search has tried of a policy's micro-kernels, on one number of threads.
+/// What a search has tried of a policy's micro-kernels, on one number of threads with operands of
+/// one kind.
 struct TunedKernelPool {
   rkernel::Policy policy = rkernel::Policy::TSCompiler;
   int threads = 1;  ///< 0: those of a run do not matter, on a GPU
@@ -52,6 +53,7 @@ struct TunedKernelPool {
   double of_limit = 0;  ///< geometric mean over shapes of the least time that the machine's fastest
                         ///< tile allows, over what the policy predicts with these
   double spent_seconds = 0;
+  choice::BlockOperands operands = {};  ///< with which they are timed; not on a GPU
 };
 
 struct TuningFile {

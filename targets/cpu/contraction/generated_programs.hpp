@@ -37,6 +37,9 @@ class GeneratedPrograms final : public ContractionProvider {
   /// A line for people, and one for each term of the cost.
   std::string describe(std::span<const std::int64_t> ints, const choice::Choice& choice,
                        bool chosen) const;
+  /// The sizes as the form sees them that the choice runs.
+  choice::ContractionShape shape_for(const choice::Choice& choice,
+                                     std::span<const std::int64_t> ints) const;
 
  private:
   choice::Choice choose_as_dyn(const ContractionRequest& request) const;
@@ -46,8 +49,6 @@ class GeneratedPrograms final : public ContractionProvider {
                                          const choice::Choice& choice, bool predicted)>;
   /// All that the request's policy considers.
   void visit_choices(const ContractionRequest& request, const VisitChoice& visit) const;
-  choice::ContractionShape shape_for(const choice::Choice& choice,
-                                     std::span<const std::int64_t> ints) const;
 
   const ContractionForms& forms_;
 };

@@ -154,7 +154,8 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
     text += "  by the tuning file\n" + own_.describe(ints, own, true);
   } else if (!is_own) {
     const PaperPolicies* policies = context().policies();
-    const bool tuned = policies != nullptr && policies->is_tuned(wanted.policy);
+    const bool tuned =
+        policies != nullptr && policies->is_tuned(wanted.policy, own_.shape_for(own, wanted.ints));
     text += fmt::format("  by policy {}{}{}\n{}", name_of(wanted.policy), basis_of(wanted.policy),
                         tuned ? ", micro-kernels of the tuning file" : "",
                         own_.describe(ints, own, true));

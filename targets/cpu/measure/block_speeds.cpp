@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "src/base/bytes.hpp"
+#include "src/base/rounding.hpp"
 #include "src/rkernel/tree/strategy.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
@@ -26,14 +27,14 @@ struct Operands {
 class BlockTimer {
  public:
   BlockTimer(const codegen::Isa& isa, const MainLoopTable& loops,
-             const std::vector<choice::BlockPlan>& plans, int threads)
-      : isa_(isa), loops_(loops) {
+             const std::vector<choice::BlockPlan>& plans, int threads, const TimedOperands& timed)
+      : isa_(isa), loops_(loops), timed_(timed) {
     std::int64_t a = 1, b = 1, c = 1;
     bool together = false;
     for (const choice::BlockPlan& plan : plans) {
       const std::int64_t depth = plan.depths.empty() ? 1 : plan.depths.back();
       a = std::max(a, plan.block.rows * depth);
-      b = std::max(b, plan.block.columns * depth);
+      b = std::max(b, std::max(plan.block.columns, timed.b_row) * depth_of_b(depth));
       c = std::max(c, plan.block.rows * plan.block.columns);
       together = together || plan.together;
     }
@@ -76,15 +77,36 @@ class BlockTimer {
     return loops_.functions[static_cast<std::size_t>(tile - loops_.tiles.begin())];
   }
 
+  /// Steps of K that B has room for.
+  std::int64_t depth_of_b(std::int64_t depth) const {
+    return round_up(depth, std::max(1, timed_.factors.block_steps()));
+  }
+
+  struct RightSide {
+    const float* start;
+    std::int64_t k_stride, panel_stride;
+  };
+  /// B from step `k` and column `n` on, of a block so deep.
+  RightSide right_side(const Operands& own, std::int64_t depth, std::int64_t k,
+                       std::int64_t n) const {
+    const std::int64_t panel = isa_.panel_f32, panel_stride = depth_of_b(depth) * panel;
+    const bool in_panels = timed_.b_row == 0;
+    const std::int64_t before =
+        in_panels ? n * depth_of_b(depth) + k * panel : k * timed_.b_row + n;
+    const auto bytes =
+        static_cast<std::ptrdiff_t>(static_cast<double>(before) * timed_.factors.step_bytes());
+    return {reinterpret_cast<const float*>(own.b.data() + bytes), in_panels ? panel : timed_.b_row,
+            in_panels ? panel_stride : panel};
+  }
+
   // Rows of A lie one after the other, as deep as the whole reduction.
   void run(const choice::BlockKernel& block, std::int64_t depth, std::size_t thread) const {
     const Operands& own = *operands_[thread];
     const auto* a = reinterpret_cast<const float*>(own.a.data());
-    const auto* b = reinterpret_cast<const float*>(own.b.data());
     auto* c = reinterpret_cast<float*>(own.c.data());
     const rkernel::Tiling rows = rkernel::tiling_of(block.rows, block.tile_rows);
-    const std::int64_t step = block.depth > 0 ? std::min(block.depth, depth) : depth,
-                       panel = isa_.panel_f32;
+    // Codes begin with a block.
+    const std::int64_t step = block.depth > 0 ? std::min(depth_of_b(block.depth), depth) : depth;
     for (std::int64_t k = 0; k < depth; k += step) {
       for (std::int64_t n = 0; n < block.columns; n += block.tile_columns) {
         std::int64_t m = 0;
@@ -92,7 +114,8 @@ class BlockTimer {
           if (run.count == 0) continue;
           const MainLoop loop = loop_of(static_cast<int>(run.tile), block.tile_columns);
           for (std::int64_t i = 0; i < run.count; ++i, m += run.tile) {
-            loop(a + m * depth + k, depth, b + n * depth + k * panel, panel, depth * panel,
+            const RightSide b = right_side(own, depth, k, n);
+            loop(a + m * depth + k, depth, b.start, b.k_stride, b.panel_stride,
                  std::min(step, depth - k), c + m * block.columns + n, block.columns, k > 0 ? 1 : 0,
                  0, 0);
           }
@@ -131,14 +154,16 @@ class BlockTimer {
 
   const codegen::Isa& isa_;
   const MainLoopTable& loops_;
+  const TimedOperands timed_;
   std::vector<std::unique_ptr<Operands>> operands_;
 };
 
 }  // namespace
 
 std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops,
-                                       const std::vector<choice::BlockPlan>& plans, int threads) {
-  const BlockTimer timer(isa, loops, plans, threads);
+                                       const std::vector<choice::BlockPlan>& plans, int threads,
+                                       const TimedOperands& operands) {
+  const BlockTimer timer(isa, loops, plans, threads, operands);
   std::vector<BlockSpeed> speeds;
   for (const choice::BlockPlan& plan : plans) {
     BlockSpeed& speed = speeds.emplace_back(BlockSpeed{plan});

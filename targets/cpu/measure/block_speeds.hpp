@@ -17,10 +17,17 @@ namespace dyn::cpu {
 
 using choice::BlockSpeed;
 
-/// Times blocks as their plans want it, on f32 operands, packed right sides, with warm caches: the
-/// least of several runs.
+/// What blocks are timed with.
+struct TimedOperands {
+  rkernel::Factors factors = {};
+  std::int64_t b_row = 0;  ///< elements from one row of B to the next, as it lies; 0: in panels
+};
+
+/// Times blocks as their plans want it, with warm caches: the least of several runs. `loops`: over
+/// the factors of `operands`.
 std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops,
-                                       const std::vector<choice::BlockPlan>& plans, int threads);
+                                       const std::vector<choice::BlockPlan>& plans, int threads,
+                                       const TimedOperands& operands = {});
 
 /// The same, kept in `cache_dir` under `name` as the machine's figures are. A file that is damaged,
 /// or about another machine or other blocks, is a warning of the report, and replaced by what is

@@ -24,18 +24,20 @@ PiecewiseLinear times(const std::vector<std::int64_t>& depths, const std::vector
 }  // namespace
 
 choice::BlockOperands operands_of(const choice::ContractionShape& shape) {
-  return {shape.factors(), shape.must_copy_a, !shape.b_packed && shape.must_pack_b};
+  return {shape.factors(), shape.must_copy_a, !shape.b_packed && shape.must_pack_b,
+          !shape.b_packed && !shape.must_pack_b};
 }
 
 CpuMicroKernels::CpuMicroKernels(const choice::Machine& machine,
                                  const std::vector<BlockSpeed>& speeds,
-                                 const choice::BlockOperands& operands)
+                                 const choice::BlockOperands& operands,
+                                 const rkernel::Factors& timed)
     : machine_(machine), operands_(operands) {
   for (const BlockSpeed& speed : speeds) {
     const BlockKernel& block = speed.plan.block;
     const double ratio =
         machine.find_tile(block.tile_rows, block.tile_columns, operands.factors)->seconds_per_k /
-        machine.find_tile(block.tile_rows, block.tile_columns)->seconds_per_k;
+        machine.find_tile(block.tile_rows, block.tile_columns, timed)->seconds_per_k;
     kernels_.push_back({block, times(speed.plan.depths, speed.alone, ratio),
                         times(speed.plan.depths, speed.together, ratio)});
   }

@@ -13,13 +13,13 @@ namespace dyn::cpu {
 
 choice::BlockOperands operands_of(const choice::ContractionShape& shape);
 
-/// Blocks of the same factors and moves. Timed with f32; others by what one step of K of their tile
-/// takes, against f32. What was not timed is predicted from the machine's figures.
+/// Blocks of the same factors and moves. Timed with some factors; with others by what one step of K
+/// of their tile takes, against these. What was not timed is predicted from the machine's figures.
 class CpuMicroKernels final : public choice::MicroKernels {
  public:
-  /// `machine` must outlive it.
+  /// `machine` must outlive it. `timed`: the factors that the blocks were timed with.
   CpuMicroKernels(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
-                  const choice::BlockOperands& operands);
+                  const choice::BlockOperands& operands, const rkernel::Factors& timed = {});
   /// None of them timed.
   CpuMicroKernels(const choice::Machine& machine, const std::vector<choice::BlockKernel>& blocks,
                   const choice::BlockOperands& operands);

@@ -82,8 +82,16 @@ PaperPolicies::PaperPolicies(const choice::Machine& machine, PolicyFigures figur
 
 PaperPolicies::~PaperPolicies() = default;
 
-bool PaperPolicies::is_tuned(Policy policy) const {
-  return figures_.sampled.contains(timed_as(policy));
+const choice::TunedKernels* PaperPolicies::tuned(const Key& key) const {
+  const auto known = figures_.tuned.find(timed_as(key.first));
+  if (known == figures_.tuned.end()) return nullptr;
+  const auto found =
+      std::ranges::find(known->second, key.second.timed(), &choice::TunedKernels::operands);
+  return found == known->second.end() ? nullptr : &*found;
+}
+
+bool PaperPolicies::is_tuned(Policy policy, const ContractionShape& shape) const {
+  return tuned({policy, operands_of(shape)}) != nullptr;
 }
 
 std::optional<std::vector<BlockSpeed>> PaperPolicies::timed(Policy policy) const {
@@ -95,6 +103,9 @@ std::optional<std::vector<BlockSpeed>> PaperPolicies::timed(Policy policy) const
 
 std::unique_ptr<const CpuMicroKernels> PaperPolicies::kernels_for(const Key& key) const {
   const auto& [policy, operands] = key;
+  if (const choice::TunedKernels* found = tuned(key))
+    return std::make_unique<const CpuMicroKernels>(machine_, found->kernels, operands,
+                                                   found->operands.factors);
   const std::optional<std::vector<BlockSpeed>> timed = this->timed(policy);
   if (!is_vortex(policy)) {
     if (!timed) return nullptr;
@@ -113,12 +124,11 @@ std::unique_ptr<const CpuMicroKernels> PaperPolicies::kernels_for(const Key& key
 }
 
 std::optional<PaperPolicies::Ready> PaperPolicies::over(
-    Policy policy, std::unique_ptr<const CpuMicroKernels> kernels) const {
+    const Key& key, std::unique_ptr<const CpuMicroKernels> kernels) const {
   if (kernels == nullptr) return std::nullopt;
   choice::PartitionRules rules{choice::Regions::Any, machine_.panel};
-  if (const auto tuned = figures_.sampled.find(timed_as(policy)); tuned != figures_.sampled.end())
-    rules.sampled = tuned->second;
-  auto choice = choice::make_paper_policy(policy, *kernels, rules);
+  if (const choice::TunedKernels* found = tuned(key)) rules.sampled = found->sampled;
+  auto choice = choice::make_paper_policy(key.first, *kernels, rules);
   if (choice == nullptr) return std::nullopt;
   return Ready{std::move(kernels), std::move(choice)};
 }
@@ -133,7 +143,7 @@ std::shared_ptr<const PaperPolicies::Ready> PaperPolicies::find(
   };
   if (policy == Policy::FTuner) {
     return shared(over(
-        policy,
+        key,
         std::make_unique<const CpuMicroKernels>(
             machine_, choice::ftuner_ukernels(machine_, sizes_of(shape), factors), key.second)));
   }
@@ -141,7 +151,7 @@ std::shared_ptr<const PaperPolicies::Ready> PaperPolicies::find(
     const std::shared_lock lock(mutex_);
     if (const auto found = ready_.find(key); found != ready_.end()) return found->second;
   }
-  std::shared_ptr<const Ready> ready = shared(over(policy, kernels_for(key)));
+  std::shared_ptr<const Ready> ready = shared(over(key, kernels_for(key)));
   if (ready == nullptr) return nullptr;
   const std::unique_lock lock(mutex_);
   return ready_.try_emplace(key, std::move(ready)).first->second;

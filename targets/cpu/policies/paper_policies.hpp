@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/choice/cpu/select.hpp"
+#include "src/choice/cpu/tuned_pools.hpp"
 #include "src/choice/policies/shared/paper_policy.hpp"
 #include "targets/cpu/policies/micro_kernels.hpp"
 
@@ -22,9 +23,9 @@ using PolicySpeeds = std::map<rkernel::Policy, std::vector<BlockSpeed>>;
 
 /// What is known of the blocks of policies.
 struct PolicyFigures {
-  PolicySpeeds speeds = {};
-  /// The shapes that a tuner found a policy's blocks for; none: they are no tuner's.
-  std::map<rkernel::Policy, std::vector<choice::ProductShape>> sampled = {};
+  PolicySpeeds speeds = {};  ///< of its own blocks, with f32 and B in panels
+  /// What a tuner found for a policy. It is taken for operands as those that it was timed with.
+  std::map<rkernel::Policy, std::vector<choice::TunedKernels>> tuned = {};
   /// Times the blocks of a policy that `speeds` lacks, when it is asked for the first time; takes
   /// as long as that. Empty: such policies are not there. Thread-safe.
   std::function<std::vector<BlockSpeed>(rkernel::Policy policy)> measure = {};
@@ -53,8 +54,8 @@ class PaperPolicies {
   PaperPolicies(const PaperPolicies&) = delete;
   PaperPolicies& operator=(const PaperPolicies&) = delete;
 
-  /// Whether a tuner found the policy's blocks.
-  bool is_tuned(rkernel::Policy policy) const;
+  /// Whether a tuner found the policy's blocks for such a shape's operands.
+  bool is_tuned(rkernel::Policy policy, const choice::ContractionShape& shape) const;
   /// What the policy takes for a shape with lanes along N or M; nullopt where it is not there, or
   /// has nothing to choose.
   std::optional<PaperChoice> choose(rkernel::Policy policy,
@@ -74,8 +75,9 @@ class PaperPolicies {
   /// nullptr: the policy is not there.
   std::shared_ptr<const Ready> find(rkernel::Policy policy,
                                     const choice::ContractionShape& shape) const;
-  std::optional<Ready> over(rkernel::Policy policy,
-                            std::unique_ptr<const CpuMicroKernels> kernels) const;
+  std::optional<Ready> over(const Key& key, std::unique_ptr<const CpuMicroKernels> kernels) const;
+  /// nullptr: none that was timed with such operands.
+  const choice::TunedKernels* tuned(const Key& key) const;
   std::unique_ptr<const CpuMicroKernels> kernels_for(const Key& key) const;
   /// What was timed for a policy: nullopt where nothing is, or can be.
   std::optional<std::vector<BlockSpeed>> timed(rkernel::Policy policy) const;

@@ -9,14 +9,16 @@
 
 namespace dyn::cpu {
 
-/// The main loops of an instruction set on so many threads. Not thread-safe.
+/// The main loops of an instruction set over some factors, on so many threads. Not thread-safe.
 class BlockBench {
  public:
   /// `isa` and `cache_dir` as TargetOptions has them. Measures the machine where that has not been
   /// done. Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks.
-  BlockBench(const std::string& isa, int threads, const std::string& cache_dir);
+  BlockBench(const std::string& isa, int threads, const std::string& cache_dir,
+             const TimedOperands& operands);
 
   std::string target_name() const { return "cpu/" + isa_.name; }
+  /// Its tiles are those over the factors.
   const choice::Machine& machine() const noexcept { return machine_; }
   /// As measure_blocks(), again and again until a slice is over, or once where that takes longer:
   /// the least of all.
@@ -24,7 +26,8 @@ class BlockBench {
 
  private:
   const codegen::Isa& isa_;
-  codegen::LinkedCode code_;
+  TimedOperands operands_;
+  std::vector<codegen::LinkedCode> code_;
   MainLoopTable loops_;
   choice::Machine machine_;
 };

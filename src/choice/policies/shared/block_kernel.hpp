@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/choice/cost/machine.hpp"
@@ -62,7 +63,15 @@ BlockKernel block_of(const PoolKernel& kernel);
 struct BlockOperands {
   rkernel::Factors factors;
   bool copies_a = false, packs_b = false;
+  bool direct_b = false;  ///< B is read row by row, as it lies; else from panels
   auto operator<=>(const BlockOperands&) const = default;
+
+  /// What times of blocks depend on: moves are added to them.
+  BlockOperands timed() const { return {factors, false, false, direct_b}; }
+  /// "f32, B in panels".
+  std::string name() const {
+    return factors.name() + (direct_b ? ", B as it lies" : ", B in panels");
+  }
 };
 
 /// Seconds of a block's multiply-adds over `k` elements, at the speed of its tile with operands in

@@ -22,6 +22,7 @@ ContractionShape unusual_shape() {
   shape.epilogue_operations = 2.5, shape.inlined_rows = 37, shape.epilogue_bytes = 41;
   shape.fixed_slices = 43, shape.may_dot_rest = true, shape.rest_as_rows = true;
   shape.a_level = 2, shape.b_level = 3;
+  shape.right_sides = 4, shape.a_operations = 47, shape.b_operations = 53;
   return shape;
 }
 
@@ -58,6 +59,15 @@ TEST_CASE("sizes, programs and machines are read back as they were written") {
   const auto again = json::parse(json(machine).dump()).get<Machine>();
   CHECK(json(again) == json(machine));
   CHECK(again.find_tile(1, 16, dyn::DType::bf16)->seconds_per_k == 1e-9);
+}
+
+TEST_CASE("sizes that say nothing of right sides are those of one product of factors in memory") {
+  json sizes = unusual_shape();
+  for (const char* name : {"right_sides", "a_operations", "b_operations"}) sizes.erase(name);
+  const auto read = sizes.get<ContractionShape>();
+  CHECK(read.right_sides == 1);
+  CHECK(read.a_operations == 0);
+  CHECK(read.b_operations == 0);
 }
 
 TEST_CASE("what is missing in a machine or sizes throws") {

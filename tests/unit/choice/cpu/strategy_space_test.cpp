@@ -169,6 +169,15 @@ TEST_CASE("choices of a tuning file are checked, and found by their key alone") 
   REQUIRE(found != nullptr);
   CHECK(found->program == whole(shape, strategy).program);
   CHECK(choices.find(ChoiceKey(shape, 1)) == nullptr);
+  // One product is neither a gated one nor one of a computed factor.
+  ContractionShape gated = shape, computed = shape, computed_right = shape;
+  gated.right_sides = 2, computed.a_operations = 3, computed_right.b_operations = 3;
+  for (const ContractionShape& other : {gated, computed, computed_right}) {
+    CHECK(choices.find(ChoiceKey(other, 2)) == nullptr);
+    const TunedChoices others(machine, tuning_of(nlohmann::json(other).dump(), program, 2));
+    CHECK(others.find(ChoiceKey(other, 2)) != nullptr);
+    CHECK(others.find(ChoiceKey(shape, 2)) == nullptr);
+  }
 
   // The memory of choices keeps that it is tuned.
   ChoiceMemory memory(1 << 16);

@@ -15,6 +15,7 @@
 #include "src/cli/select/policy_list.hpp"
 #include "src/cli/select/random_shapes.hpp"
 #include "src/cli/select/sampling.hpp"
+#include "src/cli/select/untuned_threads.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/cli/input/temporary_file.hpp"
 
@@ -60,6 +61,28 @@ TEST_CASE("select: policies by name") {
   }
   CHECK_THROWS_WITH_AS(parse_policies("oracle,dyn,oracle"),
                        "--policies oracle,dyn,oracle: oracle is listed twice", Error);
+}
+
+TEST_CASE("select: it says for which numbers of threads a tuning file has nothing of a policy") {
+  runtime::TuningFile file;
+  for (const auto& [policy, threads] :
+       {std::pair{Policy::TSCompiler, 1}, {Policy::DietCode, 1}, {Policy::DietCode, 2}}) {
+    file.pools.emplace_back();
+    file.pools.back().policy = policy;
+    file.pools.back().threads = threads;
+  }
+  const std::vector<Policy> policies{Policy::Dyn, Policy::TSCompiler, Policy::DietCodePadding};
+  const auto lines_for = [&](const std::vector<int>& threads) {
+    return untuned_threads(file, "file.json", policies, threads);
+  };
+  CHECK(lines_for({1}).empty());
+  CHECK(lines_for({1, 2}) ==
+        std::vector<std::string>{"the tuning file 'file.json' has micro-kernels of policy "
+                                 "'tscompiler' for 1 threads, but not for 2: there the policy's "
+                                 "own blocks are compared"});
+  CHECK(lines_for({4, 2}).size() == 2);
+  file.pools.clear();
+  CHECK(lines_for({1, 2}).empty());
 }
 
 TEST_CASE("select: programs far from the best are dropped, and those that a policy chose stay") {

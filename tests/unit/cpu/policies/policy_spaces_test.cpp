@@ -186,16 +186,47 @@ TEST_CASE(
   const Machine machine = testing::round_machine();
   cpu::PolicyFigures figures;
   // The narrow block is the faster one, and pads much less of thin outputs.
-  figures.speeds[Policy::DietCode] = {{{{8, 32, 8, 32, 64}, {512}, true}, {1e-6}, {1e-6}},
-                                      {{{8, 32, 64, 128, 64}, {512}, true}, {40e-6}, {40e-6}}};
-  figures.sampled[Policy::DietCode] = {{1, 8, 32, 512}, {1, 4096, 4096, 512}};
+  figures.tuned[Policy::DietCode] = {{{},
+                                      {{{{8, 32, 8, 32, 64}, {512}, true}, {1e-6}, {1e-6}},
+                                       {{{8, 32, 64, 128, 64}, {512}, true}, {40e-6}, {40e-6}}},
+                                      {{1, 8, 32, 512}, {1, 4096, 4096, 512}}}};
   const cpu::PaperPolicies policies(machine, std::move(figures));
   for (const Policy policy :
        {Policy::DietCode, Policy::DietCodePadding, Policy::DietCodePartition}) {
-    CHECK(policies.is_tuned(policy));
-    const auto chosen = policies.choose(policy, {.batch = 1, .m = 8, .n = 32, .k = 512});
+    const ContractionShape shape{.batch = 1, .m = 8, .n = 32, .k = 512};
+    CHECK(policies.is_tuned(policy, shape));
+    CHECK_FALSE(policies.is_tuned(Policy::TSCompiler, shape));
+    const auto chosen = policies.choose(policy, shape);
     REQUIRE(chosen);
     CHECK(chosen->choice.program.regions.front().strategy.block_m == 8);
   }
-  CHECK_FALSE(policies.is_tuned(Policy::TSCompiler));
+}
+
+TEST_CASE("a tuner's blocks are taken for operands as they were timed with, and for no others") {
+  const Machine machine = testing::round_machine();
+  cpu::PolicyFigures figures;
+  const auto timed_with = [](const choice::BlockOperands& operands, std::int64_t rows) {
+    return choice::TunedKernels{
+        operands, {{{{8, 32, rows, 32, 64}, {512}, true}, {1e-6}, {1e-6}}}, {{1, 48, 96, 512}}};
+  };
+  figures.tuned[Policy::TSCompiler] = {timed_with({}, 16),
+                                       timed_with({{}, false, false, true}, 24)};
+  const cpu::PaperPolicies policies(machine, std::move(figures));
+  const auto rows_for = [&](const ContractionShape& shape) {
+    const auto chosen = policies.choose(Policy::TSCompiler, shape);
+    return chosen ? chosen->choice.program.regions.front().strategy.block_m : 0;
+  };
+  ContractionShape shape{.batch = 1, .m = 48, .n = 96, .k = 512};
+  CHECK(rows_for(shape) == 16);
+  // Moves are no part of the times.
+  shape.must_copy_a = true;
+  CHECK(rows_for(shape) == 16);
+  shape.b_packed = false, shape.must_pack_b = true;
+  CHECK(rows_for(shape) == 16);
+  shape.must_pack_b = false;
+  CHECK(policies.is_tuned(Policy::TSCompiler, shape));
+  CHECK(rows_for(shape) == 24);
+  shape.b_packed = true, shape.b_dtype = DType::bf16;
+  CHECK_FALSE(policies.is_tuned(Policy::TSCompiler, shape));
+  CHECK(rows_for(shape) == 0);
 }

@@ -33,6 +33,7 @@ TunedKernelPool example_pool() {
   pool.kept = {1};
   pool.of_limit = 0.7;
   pool.spent_seconds = 2.5;
+  pool.operands = {DType::bf16, false, false, true};
   return pool;
 }
 
@@ -99,6 +100,7 @@ TEST_CASE("tuning file: micro-kernels are written and read, and those that were 
   CHECK(pool.kept == std::vector<std::size_t>{1});
   CHECK(pool.of_limit == 0.7);
   CHECK(pool.spent_seconds == 2.5);
+  CHECK(pool.operands == example_pool().operands);
 
   const runtime::testing::WrittenTuning written(text);
   const auto tuning = load_tuning(written.path());
@@ -108,6 +110,7 @@ TEST_CASE("tuning file: micro-kernels are written and read, and those that were 
   CHECK(tuning->pools[0].policy == rkernel::Policy::TSCompiler);
   CHECK(tuning->pools[0].threads == 3);
   CHECK(tuning->pools[0].shapes == "[[1,2,3,4],[8,7,6,5]]");
+  CHECK(tuning->pools[0].operands == R"({"b":"as it lies","factors":"bf16"})");
   CHECK(tuning->pools[0].kernels.find("[2,32,8,64,16]") != std::string::npos);
   CHECK(tuning->pools[0].kernels.find("[1,32,4,64,0]") == std::string::npos);
 
@@ -121,7 +124,7 @@ TEST_CASE("tuning file: micro-kernels are written and read, and those that were 
 
 TEST_CASE("tuning file: a policy for which it has nothing is refused, with what it has") {
   using rkernel::Policy;
-  rkernel::Tuning tuning{"file.json", "", "", {}, false, {{Policy::DietCode, 2, "", ""}}};
+  rkernel::Tuning tuning{"file.json", "", "", {}, false, {{Policy::DietCode, 2, "", "", ""}}};
   for (const Policy policy :
        {Policy::DietCode, Policy::DietCodePadding, Policy::DietCodePartition, Policy::Oracle})
     CHECK_NOTHROW(require_content(tuning, policy, 2));
