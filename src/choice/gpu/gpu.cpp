@@ -93,10 +93,9 @@ int GpuTile::registers() const {
   // are spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
   const int fragments = (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
-  return std::min(crowded_registers, accumulators + steps_in_flight * fragments +
-                                         tensor_core_registers + of_windows + of_addresses +
-                                         factor_registers +
-                                         (overlapped ? overlapped_registers : 0));
+  return std::min(crowded_registers,
+                  accumulators + steps_in_flight * fragments + tensor_core_registers + of_windows +
+                      of_addresses + factor_registers + (overlapped ? overlapped_registers : 0));
 }
 
 int GpuTile::a_stage_bytes() const {

@@ -75,8 +75,8 @@ CopiedFactor copied_b(const GpuContraction& shape, const GpuTile& tile) {
   return copied(shape.b_vectors, shape.b_words, shape.b_element_bytes, tile);
 }
 
-// True if a factor is computed: its inputs are loaded while the block multiplies, and it is computed
-// after that.
+// True if a factor is computed: its inputs are loaded while the block multiplies, and it is
+// computed after that.
 bool computes(const GpuContraction& shape) {
   return shape.a_operations > 0 || shape.b_operations > 0;
 }
@@ -115,10 +115,9 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
                       : shape.a_strips > 0   ? a_elements * counted.gpu_strip_copy_instructions
                                              : of(copied_a(shape, tile), a_elements, shape.windows,
                                                   tile.computes_a_addresses());
-  const double of_b =
-      shape.b_operations > 0
-          ? b_elements * shape.b_operations
-          : of(copied_b(shape, tile), b_elements, false, tile.computes_b_addresses());
+  const double of_b = shape.b_operations > 0 ? b_elements * shape.b_operations
+                                             : of(copied_b(shape, tile), b_elements, false,
+                                                  tile.computes_b_addresses());
   return (of_a + of_b) / warp_lanes;
 }
 

@@ -13,7 +13,7 @@
 namespace dyn::testing {
 namespace {
 
-constexpr graph::FuseOptions gating{.gated_columns = 8};
+const graph::FuseOptions gating{.gated_columns = 8};
 
 /// Groups around several products.
 int gated_groups(const Pipeline& pipeline) {
