@@ -137,6 +137,9 @@ class PtxTarget final : public rkernel::Target {
                                              std::string(name_of(options_.precision)));
       }
     }
+    for (const Draft& draft : drafts)
+      if (const auto* bundle = std::get_if<BundleKernel::Draft>(&draft))
+        report.kernels += static_cast<int>(bundle->kernel().part_classes());
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels = with_code(std::move(drafts), problems);
     report.kernels += static_cast<int>(classes_.back().size());
     return {std::move(problems), std::move(kernels), report};

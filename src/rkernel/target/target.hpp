@@ -161,7 +161,9 @@ class Kernel {
 };
 
 struct CompileReport {
-  int kernels = 0;  ///< functions in the manifest, main loops included
+  /// Functions in the manifest, main loops included. What runs problems together is made when sizes
+  /// are known; it counts as the functions that would run each of them alone.
+  int kernels = 0;
   int compiled = 0, from_memory = 0, from_disk = 0;
   double compile_seconds = 0, measure_seconds = 0, machine_seconds = 0;
   std::vector<std::string> warnings;  ///< for Options::log, whose callee may load models itself:

@@ -19,6 +19,7 @@ class KernelDraft {
  public:
   explicit KernelDraft(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
 
+  const Kernel& kernel() const { return *kernel_; }
   /// They refer to the kernel: the draft, and then the kernel, must outlive them.
   std::vector<KernelSource> sources() const { return kernel_->sources(); }
   /// The draft is empty after that. `functions`: of sources(), in that order.

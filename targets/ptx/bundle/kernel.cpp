@@ -58,6 +58,12 @@ class GpuBundleKernel final : public BundleKernel {
     return sources;
   }
 
+  std::size_t part_classes() const override {
+    std::size_t count = 0;
+    for (const auto& part : parts_) count += part->classes()->size();
+    return count;
+  }
+
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
     std::vector<rkernel::Launch> launches;
     for (const auto& part : parts_) launches.push_back(part->plan(request));

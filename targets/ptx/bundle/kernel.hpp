@@ -24,6 +24,9 @@ class BundleKernel : public DeviceKernel {
                                     const choice::GpuMachine& machine,
                                     const std::string& target_name, CodeOnDemand code);
 
+  /// Classes that the parts have, each alone. Which of them meet is known when sizes are.
+  virtual std::size_t part_classes() const = 0;
+
  protected:
   using DeviceKernel::DeviceKernel;
 };
