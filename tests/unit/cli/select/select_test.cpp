@@ -81,6 +81,9 @@ TEST_CASE("select: it says for which numbers of threads a tuning file has nothin
                                  "'tscompiler' for 1 threads, but not for 2: there the policy's "
                                  "own blocks are compared"});
   CHECK(lines_for({4, 2}).size() == 2);
+  // Tiles of a GPU are timed on no number of threads.
+  for (runtime::TunedKernelPool& pool : file.pools) pool.threads = 0;
+  CHECK(lines_for({4, 2}).empty());
   file.pools.clear();
   CHECK(lines_for({1, 2}).empty());
 }
