@@ -24,6 +24,7 @@ namespace {
 struct Convolution {
   std::int64_t batch, channels, filters;
   std::vector<std::int64_t> sizes, taps, strides, dilations, before, after;  ///< by axis
+  std::string image = "x";  ///< what windows slide over, of x and of q: f32[channels]
 
   Shape shape() const {
     Shape shape{batch};
@@ -42,11 +43,12 @@ std::string text_of(const Convolution& of) {
   }
   return fmt::format(
       "dyn 1\ndim B\n{0}weight w: f32[{1}, {2}, {3}] = random 1\nweight b: f32[{3}] = random 2\n"
-      "graph c(x: f32[B, {4}{2}]) -> (y: f32[B, {5}{3}]) {{\n  y = relu(conv(x, w) strides=[{6}] "
-      "dilations=[{7}] before=[{8}] after=[{9}] + b)\n  return y\n}}\n",
+      "weight q: f32[{2}] = random 3\ngraph c(x: f32[B, {4}{2}]) -> (y: f32[B, {5}{3}]) {{\n"
+      "  y = relu(conv({10}, w) strides=[{6}] dilations=[{7}] before=[{8}] after=[{9}] + b)\n"
+      "  return y\n}}\n",
       dims, fmt::join(of.taps, ", "), of.channels, of.filters, names, unknown,
       fmt::join(of.strides, ", "), fmt::join(of.dilations, ", "), fmt::join(of.before, ", "),
-      fmt::join(of.after, ", "));
+      fmt::join(of.after, ", "), of.image);
 }
 
 /// Kernels of 1 to 5 taps a side that overlap or touch or, seldom, do not, along two axes or three.
@@ -104,33 +106,48 @@ double worst_difference(const runtime::Model& model, const Convolution& of,
   return worst;
 }
 
-void check_convolutions(int count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
+/// Returns how many programs ran.
+std::size_t check_programs(const Convolution& of, const Options& options, std::mt19937_64& random) {
+  const std::string text = text_of(of);
+  CAPTURE(text);
+  const std::string sizes = to_string(of.shape());
+  CAPTURE(sizes);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<std::size_t>(element_count(of.shape())));
+  for (float& value : x) value = normal(random);
+  const Graph reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
+  auto outputs = reference.run({{"x", Tensor::view(x.data(), of.shape())}});
+  runtime::LoadRequest request;
+  request.text = text;
+  const auto model = runtime::Model::load(request, options);
+  CHECK(model->problems().size() == 1);
   std::size_t ran = 0;
+  const double worst = worst_difference(*model, of, x, outputs["y"].data<float>(), ran);
+  CHECK(worst >= 0);
+  CHECK(worst < 1e-4);
+  return ran;
+}
+
+/// On each ISA of this CPU.
+template <class Check>
+void for_each_isa(const Check& check) {
   for (const dyn::codegen::Isa& isa : dyn::codegen::all_isas()) {
     if (!dyn::codegen::cpu_has(isa)) continue;
     CAPTURE(isa.name);
+    check(isa);
+  }
+}
+
+void check_convolutions(int count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::size_t ran = 0;
+  for_each_isa([&](const dyn::codegen::Isa& isa) {
     for (int i = 0; i < count; ++i) {
-      const Convolution of = random_convolution(random);
-      const std::string text = text_of(of);
-      CAPTURE(text);
-      const std::string sizes = to_string(of.shape());
-      CAPTURE(sizes);
-      std::normal_distribution<float> normal;
-      std::vector<float> x(static_cast<std::size_t>(element_count(of.shape())));
-      for (float& value : x) value = normal(random);
-      const Graph reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
-      auto outputs = reference.run({{"x", Tensor::view(x.data(), of.shape())}});
       Options options = dyn::testing::uncached(1 + i % 2);
       options.isa = isa.name;
-      runtime::LoadRequest request;
-      request.text = text;
-      const auto model = runtime::Model::load(request, options);
-      const double worst = worst_difference(*model, of, x, outputs["y"].data<float>(), ran);
-      CHECK(worst >= 0);
-      CHECK(worst < 1e-4);
+      ran += check_programs(random_convolution(random), options, random);
     }
-  }
+  });
   CHECK(ran > static_cast<std::size_t>(20 * count));
 }
 
@@ -138,6 +155,17 @@ void check_convolutions(int count, std::uint64_t seed) {
 
 TEST_CASE("every program for a convolution computes what plain loops do") {
   check_convolutions(dyn::testing::test_rounds(24, 4), 1);
+}
+
+TEST_CASE("every program for a convolution of a computed image computes what plain loops do") {
+  // Blocks of K begin within taps, of windows that lie partly outside.
+  const Convolution of{2, 131, 288, {5, 6}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {2, 2}, "x + q"};
+  std::mt19937_64 random(4);
+  for_each_isa([&](const dyn::codegen::Isa& isa) {
+    Options options = dyn::testing::uncached(1);
+    options.isa = isa.name;
+    CHECK(check_programs(of, options, random) > 20);
+  });
 }
 
 TEST_CASE("convolutions that differ in what their code knows alone have code of their own") {
