@@ -114,7 +114,7 @@ class GroupCheck final : public Check {
     constexpr std::int64_t before = 1234;
     for (std::int64_t i = 0; i < tile.rows * columns; ++i) store(i, before + i);
     loop(static_cast<const float*>(a.data()), a_row, b.data(), panel, panel * depth, depth,
-         static_cast<float*>(c.data()), columns, accumulates, 0, 0);
+         static_cast<float*>(c.data()), columns, accumulates, 0, 0, 0);
     if (!a.intact() || !b.intact() || !c.intact())
       throw Failure(fmt::format("{}x{}: bytes before an operand were written", tile.rows, columns));
     for (std::int64_t i = 0; i < tile.rows * columns; ++i) {

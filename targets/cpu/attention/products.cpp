@@ -72,7 +72,7 @@ void AttentionProducts::call(Value* table, const Product& product, const Matrix&
   Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
   builder_.CreateCall(main_loop_, function,
                       {product.a, product.a_row, b.data, b.k_stride, b.panel_stride, product.k, c,
-                       product.c_row, number(product.accumulate), number(0), number(0)});
+                       product.c_row, number(product.accumulate), number(0), number(0), number(0)});
 }
 
 void AttentionProducts::multiply(const Product& product, const Matrix& b, Value* panels,

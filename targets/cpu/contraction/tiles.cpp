@@ -254,6 +254,13 @@ Ahead TileCode::ahead_of_tile(const NextColumns& next, llvm::Value* tile) const 
   return {builder_.CreateSelect(next.are_asked, distance, code_.number(0)), next.step};
 }
 
+Ahead TileCode::ahead_of_tile(const RowTile& tile) const {
+  Ahead ahead = ahead_of_tile(tile.all.next, tile.index);
+  ahead.rows = rows_ahead(builder_, {tile.rows.size, tile.all.stride, block_.size,
+                                     builder_.CreateICmpEQ(ticket_.rows.tiles, code_.number(1))});
+  return ahead;
+}
+
 llvm::Value* TileCode::is_last_block() const {
   return builder_.CreateICmpEQ(block_.index,
                                builder_.CreateSub(ticket_.region.k_blocks, code_.number(1)));
@@ -282,13 +289,13 @@ void TileCode::call_main_loops(const RowTile& tile) const {
   if (columns_.b.others.empty()) {
     return call_main_loop(tile, columns_.table, columns_.b, tile.c,
                           source_.shape_class.dot ? Ahead{rows_of_next_tile(tile), code_.number(0)}
-                                                  : ahead_of_tile(tile.all.next, tile.index));
+                                                  : ahead_of_tile(tile));
   }
   llvm::Value* sides_table = ticket_.region.sides_table;
   Conditional together(builder_, builder_.CreateIsNotNull(sides_table), "sides_together");
   TileOfB sides = columns_.b;
   sides.panel_stride = sides.side_stride;
-  call_main_loop(tile, sides_table, sides, tile.c, ahead_of_tile(tile.all.next, tile.index));
+  call_main_loop(tile, sides_table, sides, tile.c, ahead_of_tile(tile));
   together.close();
   Conditional apart(builder_, builder_.CreateIsNull(sides_table), "sides_apart");
   call_main_loops_of_sides(tile);
@@ -297,7 +304,7 @@ void TileCode::call_main_loops(const RowTile& tile) const {
 
 // The sums of the sides stand side by side. Each loop asks for the next columns of its own.
 void TileCode::call_main_loops_of_sides(const RowTile& tile) const {
-  const Ahead ahead = ahead_of_tile(tile.all.next, tile.index);
+  const Ahead ahead = ahead_of_tile(tile);
   call_main_loop(tile, columns_.table, columns_.b, tile.c, ahead);
   llvm::Value* before = columns_.columns;
   for (llvm::Value* start : columns_.b.others) {
@@ -314,7 +321,8 @@ void TileCode::call_main_loop(const RowTile& tile, llvm::Value* table, const Til
   llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
   builder_.CreateCall(main_loop_type(builder_), function,
                       {tile.a, tile.all.stride, b.start, b.k_stride, b.panel_stride, block_.size, c,
-                       tile.c_row, block_.index, ahead.distance, ahead.step});
+                       tile.c_row, block_.index, ahead.distance, ahead.step,
+                       ahead.rows == nullptr ? code_.number(0) : ahead.rows});
 }
 
 llvm::Value* TileCode::rows_of_next_tile(const RowTile& tile) const {
@@ -358,7 +366,7 @@ void TileCode::call_dot_loops(const RowTile& tile, const DotFactors& of,
   builder_.CreateCall(main_loop_type(builder_), function,
                       {code_.element(of.a, builder_.CreateMul(rows.index(), of.a_row)), of.a_row, b,
                        code_.number(1), b_row, of.k_size, c, tile.c_row, of.k_index,
-                       code_.number(0), code_.number(0)});
+                       code_.number(0), code_.number(0), code_.number(0)});
   rows.close();
 }
 

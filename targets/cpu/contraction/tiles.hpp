@@ -89,6 +89,8 @@ class TileCode {
   llvm::Value* sums_of_slice(const codegen::Part& rows) const;
   llvm::Value* elements_to_next_columns() const;
   Ahead ahead_of_tile(const NextColumns& next, llvm::Value* tile) const;
+  /// With the rows of the tile below.
+  Ahead ahead_of_tile(const RowTile& tile) const;
   void call_main_loops(const RowTile& tile) const;
   void call_main_loops_of_sides(const RowTile& tile) const;
   void call_main_loop(const RowTile& tile, llvm::Value* table, const TileOfB& b, llvm::Value* c,

@@ -117,7 +117,7 @@ class BlockTimer {
             const RightSide b = right_side(own, depth, k, n);
             loop(a + m * depth + k, depth, b.start, b.k_stride, b.panel_stride,
                  std::min(step, depth - k), c + m * block.columns + n, block.columns, k > 0 ? 1 : 0,
-                 0, 0);
+                 0, 0, 0);
           }
         }
       }

@@ -59,7 +59,7 @@ bool agrees(const codegen::Isa& isa, Group group) {
   std::vector<std::uint32_t> sums(static_cast<std::size_t>(tile.rows * panel));
   reinterpret_cast<MainLoop>(code.addresses.front())(
       reinterpret_cast<const float*>(a.data()), groups, b.data(), panel, groups * panel, groups,
-      reinterpret_cast<float*>(sums.data()), panel, 0, 0, 0);
+      reinterpret_cast<float*>(sums.data()), panel, 0, 0, 0, 0);
   for (std::int64_t i = 0; i < tile.rows * panel; ++i) {
     const std::uint32_t found = sums[static_cast<std::size_t>(i)];
     const double expected =

@@ -31,7 +31,7 @@ std::vector<choice::TileSpeed> measure_tiles(const codegen::Isa& isa, const Main
     for (int repeat = 0; repeat < 4; ++repeat) {
       loops.functions[i](reinterpret_cast<const float*>(a.data()), measured_depth, b.data(),
                          same_row, isa.panel_f32, measured_depth,
-                         reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0, 0);
+                         reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0, 0, 0);
     }
     return (now_seconds() - start) / 4;
   };

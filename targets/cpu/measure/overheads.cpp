@@ -27,7 +27,7 @@ double measure_call(MainLoop loop, const Tile& tile) {
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < calls; ++i)
       loop(operands.data(), 1, operands.data(), tile.columns, 0, 0, sums.data(), tile.columns, 0, 0,
-           0);
+           0, 0);
     best = std::min(best, seconds_since(start) / calls);
   }
   return best;

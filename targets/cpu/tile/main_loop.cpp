@@ -41,7 +41,8 @@ class MainLoopEmitter {
                   factors_);
     const Values sums = loop.emit(
         {argument(a_argument)}, argument(b_argument), argument(k_argument),
-        {argument(ahead_argument), argument(ahead_step_argument)}, initial_accumulators(loop));
+        {argument(ahead_argument), argument(ahead_step_argument), argument(rows_ahead_argument)},
+        initial_accumulators(loop));
     std::size_t next = 0;
     for (llvm::Value* address : tile_addresses(loop))
       builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));

@@ -21,6 +21,7 @@ namespace dyn::cpu {
 /// to the tile's columns. B is f32, or packed weights of f16, bf16 or i8 that become f32 (exactly)
 /// before they are multiplied. `ahead`: how far beyond B, in elements, lines are asked for, and by
 /// how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
+/// `rows_ahead`: how far beyond their place rows of A are asked for; 0: their lines are there.
 /// Tiles of several panels know 0 only. With lanes along K it is A that is asked for,
 /// dot_rows_ahead() beyond its place; 0: not at all. Of groups (Factors) an element of A or B is
 /// one group, K counts groups, and C has their sums, which may be i32. Codes (Factors::coding)
@@ -29,7 +30,7 @@ namespace dyn::cpu {
 using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b,
                           std::int64_t b_k_stride, std::int64_t panel_stride, std::int64_t k,
                           float* c, std::int64_t c_row_stride, std::int64_t accumulate,
-                          std::int64_t ahead, std::int64_t ahead_step);
+                          std::int64_t ahead, std::int64_t ahead_step, std::int64_t rows_ahead);
 
 /// A layer-0 tile: rows x columns of the output in registers.
 struct Tile {

@@ -21,6 +21,8 @@ constexpr int k_unroll = steps_of_ahead;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a
 // second register.
 constexpr int most_rows_per_base = 4;
+// A way of an x86 CPU's L1 is as large as a page.
+constexpr std::uint64_t way_bytes = 4096;
 
 llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int64_t most_elements,
                        std::uint64_t ahead_in_rows) {
@@ -35,9 +37,18 @@ llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int
 }  // namespace
 
 llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
-  return next_rows(
+  llvm::Value* ahead = next_rows(
       builder, tile, choice::default_calibration().prefetch_near_elements,
       static_cast<std::uint64_t>(choice::default_calibration().prefetch_elements_in_rows));
+  // Rows that lie an odd multiple of 2^i bytes apart have (bytes of a way) / 2^i places in it, this
+  // tile's and the next one's.
+  llvm::Value* bytes = builder.CreateShl(tile.stride, 2);
+  llvm::Value* step = builder.CreateAnd(bytes, builder.CreateNeg(bytes));
+  llvm::Value* fit = builder.CreateICmpULE(
+      builder.CreateMul(builder.CreateShl(tile.rows, 1), step),
+      builder.getInt64(way_bytes * static_cast<std::uint64_t>(
+                                       choice::default_calibration().prefetch_most_ways)));
+  return builder.CreateSelect(fit, ahead, builder.getInt64(0));
 }
 
 llvm::Value* far_rows_ahead(codegen::Builder& builder, const TileRows& tile) {

@@ -10,7 +10,7 @@ namespace dyn::cpu {
 llvm::FunctionType* main_loop_type(codegen::Builder& builder) {
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
   return llvm::FunctionType::get(
-      builder.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64, i64, i64},
+      builder.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64, i64, i64, i64},
       false);
 }
 

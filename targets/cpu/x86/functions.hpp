@@ -24,7 +24,8 @@ enum MainLoopArgument : unsigned {
   c_row_argument,
   accumulate_argument,
   ahead_argument,
-  ahead_step_argument
+  ahead_step_argument,
+  rows_ahead_argument
 };
 
 /// The type of a MainLoop, for calls through a table.

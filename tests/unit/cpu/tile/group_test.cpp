@@ -87,7 +87,7 @@ void check_group(const GroupCase& c, MainLoop loop, std::mt19937_64& random) {
   for (const bool adds : {false, true}) {
     loop(reinterpret_cast<const float*>(a.bytes.data()), c.groups, b.bytes.data(), c.isa.panel_f32,
          c.isa.panel_f32 * c.groups, c.groups, reinterpret_cast<float*>(sums.data()),
-         c.tile.columns, adds ? 1 : 0, 0, 0);
+         c.tile.columns, adds ? 1 : 0, 0, 0, 0);
     for (std::size_t row = 0; row < rows; ++row) {
       for (std::size_t column = 0; column < columns; ++column) {
         double sum = 0, magnitude = 0;

@@ -139,9 +139,30 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
   }
 }
 
+/// Lines that are asked for in the innermost loop with the most multiply-adds.
+std::ptrdiff_t asked_lines(std::span<const std::string> assemblies) {
+  std::ptrdiff_t most_products = 0, asked = 0;
+  for (const std::string& assembly : assemblies) {
+    const std::vector<std::string> lines = lines_of(assembly);
+    for (const auto& [first, last] : innermost_loops(lines)) {
+      const std::span loop(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                           lines.begin() + static_cast<std::ptrdiff_t>(last));
+      const auto count = [&](std::string_view part) {
+        return std::ranges::count_if(
+            loop, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+      };
+      const auto products = count("vfmadd");
+      if (products > most_products) asked = count("prefetch");
+      most_products = std::max(most_products, products);
+    }
+  }
+  CHECK(most_products > 0);
+  return asked;
+}
+
 // Prefetches: in each step of K the lines of B's panel, and the line in which a row ends that may
 // lie anywhere; in four steps the lines of four rows of A.
-TEST_CASE("steps of K in full tiles ask for lines of both operands ahead") {
+TEST_CASE("steps of K in tiles ask for lines of both operands ahead") {
   constexpr int steps = 4, rows_of_group = 4, line_floats = 16;
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;
@@ -154,25 +175,18 @@ TEST_CASE("steps of K in full tiles ask for lines of both operands ahead") {
       const auto context = std::make_shared<const ContractionContext>(
           isa, dyn::testing::round_machine(), ContractionLoops{loops});
       const auto kernel = ContractionKernel::draft(built.problem, context, 2);
-      std::ptrdiff_t most_products = 0, asked = 0;  // of the loop of whole panels
-      for (const KernelSource& source : kernel.sources()) {
-        const std::vector<std::string> lines = lines_of(Compiler(isa).assembly(source, "f"));
-        for (const auto& [first, last] : innermost_loops(lines)) {
-          const std::span loop(lines.begin() + static_cast<std::ptrdiff_t>(first),
-                               lines.begin() + static_cast<std::ptrdiff_t>(last));
-          const auto count = [&](std::string_view part) {
-            return std::ranges::count_if(loop, [&](const std::string& line) {
-              return line.find(part) != std::string::npos;
-            });
-          };
-          const auto products = count("vfmadd");
-          if (products > most_products) asked = count("prefetch");
-          most_products = std::max(most_products, products);
-        }
-      }
-      CHECK(most_products > 0);
-      CHECK(asked == steps * (isa.panel_f32 / line_floats + (packed ? 0 : 1)) + rows_of_group);
+      std::vector<std::string> assemblies;
+      for (const KernelSource& source : kernel.sources())
+        assemblies.push_back(Compiler(isa).assembly(source, "f"));
+      CHECK(asked_lines(assemblies) ==
+            steps * (isa.panel_f32 / line_floats + (packed ? 0 : 1)) + rows_of_group);
     }
+    // Tiles of other rows are called. Their B may be packed or not.
+    const Tile tile{largest_panel_tile(isa).rows - 1, isa.panel_f32};
+    const dyn::rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
+    const std::string called =
+        Compiler(isa).assembly(main_loop_source(isa, register_layer(tile, contraction)), "f");
+    CHECK(asked_lines({&called, 1}) == steps * (isa.panel_f32 / line_floats + 1) + rows_of_group);
   }
 }
 
