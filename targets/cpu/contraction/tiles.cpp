@@ -256,8 +256,9 @@ Ahead TileCode::ahead_of_tile(const NextColumns& next, llvm::Value* tile) const 
 
 Ahead TileCode::ahead_of_tile(const RowTile& tile) const {
   Ahead ahead = ahead_of_tile(tile.all.next, tile.index);
-  ahead.rows = rows_ahead(builder_, {tile.rows.size, tile.all.stride, block_.size,
-                                     builder_.CreateICmpEQ(ticket_.rows.tiles, code_.number(1))});
+  ahead.rows =
+      called_rows_ahead(builder_, {tile.rows.size, tile.all.stride, block_.size,
+                                   builder_.CreateICmpEQ(ticket_.rows.tiles, code_.number(1))});
   return ahead;
 }
 

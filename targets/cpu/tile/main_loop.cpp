@@ -30,29 +30,46 @@ class MainLoopEmitter {
   }
 
   void emit() {
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
+    builder_.SetInsertPoint(block("entry"));
     if (by_matrices(isa_, factors_)) {
       emit_matrix_loop(builder_, *amx_code(builder_, factors_.group), isa_, tile_);
       builder_.CreateRetVoid();
       return;
     }
-    TileLoop loop(builder_, isa_, tile_,
-                  {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)},
-                  factors_);
-    const Values sums = loop.emit(
-        {argument(a_argument)}, argument(b_argument), argument(k_argument),
-        {argument(ahead_argument), argument(ahead_step_argument), argument(rows_ahead_argument)},
-        initial_accumulators(loop));
-    std::size_t next = 0;
-    for (llvm::Value* address : tile_addresses(loop))
-      builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
-    builder_.CreateRetVoid();
+    if (asks_for_rows(isa_, tile_, factors_)) {
+      // A loop of its own: elsewhere the asking would take the place of other loads.
+      llvm::BasicBlock* asks = block("asks_for_rows");
+      llvm::BasicBlock* plain = block("plain");
+      builder_.CreateCondBr(
+          builder_.CreateICmpNE(argument(rows_ahead_argument), builder_.getInt64(0)), asks, plain);
+      builder_.SetInsertPoint(asks);
+      emit_tile(argument(rows_ahead_argument));
+      builder_.SetInsertPoint(plain);
+    }
+    emit_tile(nullptr);
   }
 
  private:
   using Values = TileLoop::Values;
 
   llvm::Argument* argument(unsigned index) { return function_->getArg(index); }
+  llvm::BasicBlock* block(const char* name) {
+    return llvm::BasicBlock::Create(builder_.getContext(), name, function_);
+  }
+
+  void emit_tile(llvm::Value* rows_ahead) {
+    TileLoop loop(builder_, isa_, tile_,
+                  {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)},
+                  factors_);
+    const Values sums =
+        loop.emit({argument(a_argument)}, argument(b_argument), argument(k_argument),
+                  {argument(ahead_argument), argument(ahead_step_argument), rows_ahead},
+                  initial_accumulators(loop));
+    std::size_t next = 0;
+    for (llvm::Value* address : tile_addresses(loop))
+      builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
+    builder_.CreateRetVoid();
+  }
 
   // The address of each vector of the tile, in the order of the accumulators.
   Values tile_addresses(const TileLoop& loop) {
@@ -129,6 +146,11 @@ Tile largest_panel_tile(const codegen::Isa& isa) {
   return std::ranges::max(main_loop_tiles(isa), {}, [&](const Tile& tile) {
     return tile.columns == isa.panel_f32 ? tile.rows : 0;
   });
+}
+
+bool asks_for_rows(const codegen::Isa& isa, const Tile& tile, const Factors& factors) {
+  return factors == Factors() && tile.columns == isa.panel_f32 &&
+         2 * tile.rows > largest_panel_tile(isa).rows;
 }
 
 rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction,

@@ -21,7 +21,7 @@ namespace dyn::cpu {
 /// to the tile's columns. B is f32, or packed weights of f16, bf16 or i8 that become f32 (exactly)
 /// before they are multiplied. `ahead`: how far beyond B, in elements, lines are asked for, and by
 /// how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
-/// `rows_ahead`: how far beyond their place rows of A are asked for; 0: their lines are there.
+/// `rows_ahead`: how far beyond their place rows of A are asked for by a tile that asks_for_rows().
 /// Tiles of several panels know 0 only. With lanes along K it is A that is asked for,
 /// dot_rows_ahead() beyond its place; 0: not at all. Of groups (Factors) an element of A or B is
 /// one group, K counts groups, and C has their sums, which may be i32. Codes (Factors::coding)
@@ -51,6 +51,9 @@ MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> ad
 std::vector<Tile> main_loop_tiles(const codegen::Isa& isa);
 /// The tile of one panel with the most rows.
 Tile largest_panel_tile(const codegen::Isa& isa);
+
+/// True if the main loop of a tile reads `rows_ahead`: tall ones of a panel, of f32 operands.
+bool asks_for_rows(const codegen::Isa& isa, const Tile& tile, const rkernel::Factors& factors);
 
 /// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a
 /// layer describes.

@@ -37,9 +37,12 @@ llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int
 }  // namespace
 
 llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
-  llvm::Value* ahead = next_rows(
+  return next_rows(
       builder, tile, choice::default_calibration().prefetch_near_elements,
       static_cast<std::uint64_t>(choice::default_calibration().prefetch_elements_in_rows));
+}
+
+llvm::Value* called_rows_ahead(codegen::Builder& builder, const TileRows& tile) {
   // Rows that lie an odd multiple of 2^i bytes apart have (bytes of a way) / 2^i places in it, this
   // tile's and the next one's.
   llvm::Value* bytes = builder.CreateShl(tile.stride, 2);
@@ -48,7 +51,7 @@ llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
       builder.CreateMul(builder.CreateShl(tile.rows, 1), step),
       builder.getInt64(way_bytes * static_cast<std::uint64_t>(
                                        choice::default_calibration().prefetch_most_ways)));
-  return builder.CreateSelect(fit, ahead, builder.getInt64(0));
+  return builder.CreateSelect(fit, rows_ahead(builder, tile), builder.getInt64(0));
 }
 
 llvm::Value* far_rows_ahead(codegen::Builder& builder, const TileRows& tile) {

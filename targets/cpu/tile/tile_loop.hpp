@@ -36,8 +36,12 @@ struct TileRows {
 /// is the only one. Below the last tile the next block begins.
 llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
-/// The same for tiles that follow each other in one loop: where rows are short, for those of a
-/// later tile, so that they come from memory in time. Divides, so it belongs before the loop.
+/// The same for a tile in a function of its own: 0 too where lines of the rows push each other out
+/// of L1.
+llvm::Value* called_rows_ahead(codegen::Builder& builder, const TileRows& tile);
+
+/// As rows_ahead() for tiles that follow each other in one loop: where rows are short, for those of
+/// a later tile, so that they come from memory in time. Divides, so it belongs before the loop.
 llvm::Value* far_rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
 /// The same for a tile with lanes along K, which computes too little to ask for lines that it need

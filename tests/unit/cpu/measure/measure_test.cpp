@@ -33,7 +33,7 @@ std::int64_t extent(std::initializer_list<std::array<std::int64_t, 2>> loops) {
 template <int index>
 void record(const float*, std::int64_t a_row_stride, const void*, std::int64_t b_k_stride,
             std::int64_t panel_stride, std::int64_t k, float*, std::int64_t c_row_stride,
-            std::int64_t, std::int64_t, std::int64_t) {
+            std::int64_t, std::int64_t, std::int64_t, std::int64_t) {
   const Tile running = tiles[index];
   const std::int64_t panels = std::max(1, running.columns / panel);
   touched.a = std::max(touched.a, extent({{running.rows, a_row_stride}, {k, 1}}));

@@ -46,8 +46,9 @@ TEST_CASE("no main loop spills a vector register, and each has its tile's multip
       const std::string assembly =
           compiler.assembly(main_loop_source(isa, register_layer(tile, contraction)), "f");
       CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
+      const int loops = asks_for_rows(isa, tile, {}) ? 2 : 1;
       CHECK(lines_with(assembly, {product, registers}) ==
-            unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
+            loops * unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
     }
   }
 }
@@ -103,8 +104,8 @@ TEST_CASE("a tile changed in the rKernel tree is other machine code") {
   const std::string before = compiler.assembly(main_loop_source(isa, registers), "f");
   registers.loops[1].tile = 5;
   const std::string after = compiler.assembly(main_loop_source(isa, registers), "f");
-  CHECK(lines_with(before, {"vfmadd"}) == 5 * 12);
-  CHECK(lines_with(after, {"vfmadd"}) == 5 * 10);
+  CHECK(lines_with(before, {"vfmadd"}) == 2 * 5 * 12);
+  CHECK(lines_with(after, {"vfmadd"}) == 2 * 5 * 10);
   CHECK(main_loop_source(isa, registers).key !=
         main_loop_source(isa, register_layer({6, 16}, contraction)).key);
 }

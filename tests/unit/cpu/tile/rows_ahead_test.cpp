@@ -26,19 +26,21 @@ std::int64_t emitted(llvm::Value* (*distance)(dyn::codegen::Builder&, const Tile
 
 }  // namespace
 
-TEST_CASE(
-    "a tile asks for the rows of the next one, in large tiles for its own further on; for none "
-    "that "
-    "share places of a cache") {
+TEST_CASE("a tile asks for the rows of the next one, in large tiles for its own further on") {
   CHECK(emitted(rows_ahead, 14, 70, 64) == 14 * 70);
   CHECK(emitted(rows_ahead, 14, 1433, 1433) == 14 * 1433);
   CHECK(emitted(rows_ahead, 14, 3703, 3703) == 128);
   CHECK(emitted(rows_ahead, 14, 3703, 512) == 14 * 3703);
   CHECK(emitted(rows_ahead, 14, 64, 64, true) == 0);
+}
+
+TEST_CASE("a tile that is called asks for no rows that share places of a cache") {
   // 28 rows in four places of each way.
-  CHECK(emitted(rows_ahead, 14, 3 * 256, 768) == 0);
-  CHECK(emitted(rows_ahead, 14, 3 * 128, 384) == 14 * 384);
-  CHECK(emitted(rows_ahead, 8, 3 * 256, 768) == 8 * 768);
+  CHECK(emitted(called_rows_ahead, 14, 3 * 256, 768) == 0);
+  CHECK(emitted(called_rows_ahead, 14, 3 * 128, 384) == 14 * 384);
+  CHECK(emitted(called_rows_ahead, 8, 3 * 256, 768) == 8 * 768);
+  CHECK(emitted(called_rows_ahead, 13, 85, 85) == 13 * 85);
+  CHECK(emitted(called_rows_ahead, 13, 85, 85, true) == 0);
 }
 
 TEST_CASE(
