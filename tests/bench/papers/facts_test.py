@@ -227,7 +227,7 @@ def test_measuring():
         dynrun.write_text(FAKE)
         dynrun.chmod(0o755)
         options = argparse.Namespace(dynrun=dynrun, work=folder / "work", results=folder / "results", settings=["cpu-1"], workloads=["gemm-gnn"], most_shapes=5,
-                                     most_gflop=None, most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None, tuning_budget=200,
+                                     most_gflop=None, most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None, tuning_budget=200, search_budget=0,
                                      model_peers=None, chunk=2, note="")
 
         def run():

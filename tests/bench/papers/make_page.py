@@ -46,6 +46,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=6, help="as of dynrun select and op")
     parser.add_argument("--slice-ms", type=float, default=1, help="as of dynrun select and op")
     parser.add_argument("--tuning-budget", type=positive, default=200, help="micro-kernels that a paper's tuner tries for a suite")
+    parser.add_argument("--search-budget", type=int, default=200, help="programs that dyn's tuner tries for each problem; 0: no searches")
     parser.add_argument("--peers", help="as of dynrun op; none: no baselines")
     parser.add_argument("--model-peers", type=names, help="as --peers of compare_bert.py and compare_cnn.py: onnxruntime,pytorch; none: no baselines of whole models")
     parser.add_argument("--python", default=sys.executable, help="the Python that has these")

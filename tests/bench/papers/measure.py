@@ -20,7 +20,7 @@ MODEL_TURNS = 2  # of each policy; the lesser median counts
 RUN = raw.POLICIES[:-1]  # what whole models and builds are run with
 
 # Seconds of one shape, or of one command for a policy, before anything was measured here.
-SECONDS = {"cpu select": 10, "cpu variants": 10, "cpu tuned": 10, "cpu op": 5, "cpu build": 10, "cpu model": 8, "cpu peer": 20, "cpu valid": 0.1,
+SECONDS = {"cpu select": 10, "cpu variants": 10, "cpu tuned": 10, "cpu search": 20, "cuda search": 5, "cpu op": 5, "cpu build": 10, "cpu model": 8, "cpu peer": 20, "cpu valid": 0.1,
            "cuda select": 0.2, "cuda variants": 0.2, "cuda tuned": 0.2, "cuda counters": 20, "cuda valid": 0.05}
 
 
@@ -218,6 +218,19 @@ class Measurer:
             return [row for text in texts for row in raw.choices(text)], {}
         return Step(setting_name, name, "tuned", command, self.sample_text(sample, self.options.most_gflop), len(sample.cases), make)
 
+    def search(self, name, workload, setting_name, setting):
+        """dyn's own tuner beside dyn's choice, on the same shapes."""
+        sample = self.sample_of(name, workload, setting)
+        if not sample.cases or not self.options.search_budget:
+            return None
+        flags = ["--method", "bayes", "--budget", str(self.options.search_budget), "--seed", str(self.options.seed)] + self.flags_of(setting) + self.timing_flags(setting)
+        command = " ".join(["dynrun tune", self.words_of(workload)] + flags + ["-o FILE"])
+
+        def make():
+            texts, _ = self.over(sample, workload, ["tune", "--format", "csv", "-o", "FOLDER/found.json"] + flags, False)
+            return [row for text in texts for row in raw.parse(text).rows], {}
+        return Step(setting_name, name, "search", command, self.sample_text(sample, self.options.most_gflop), len(sample.cases), make)
+
     def variants(self, paper, data, setting_name, setting):
         """A paper's own variants beside each other, and the best of all their programs."""
         of = paper["variants"]
@@ -382,6 +395,7 @@ class Measurer:
                 if setting_name in workload["settings"] and self.is_wanted(name):
                     yield self.choices(name, workload, *of)
                     yield self.tuned(name, workload, *of)
+                    yield self.search(name, workload, *of)
                     yield self.peers(name, workload, *of)
                     yield self.counters(name, workload, *of)
             for paper in papers.values():

@@ -13,7 +13,7 @@ from samples import geometric_mean, number, percentile
 LATENCY = facts.ROOT / "docs" / "data" / "bert_latency.json"
 BEGIN, END = "<!-- papers: begin; written by tests/bench/papers/make_page.py -->", "<!-- papers: end -->"
 WIDTH = 100
-KINDS = ["select", "tuned", "op", "counters", "variants", "build", "model", "peer", "valid"]
+KINDS = ["select", "tuned", "search", "op", "counters", "variants", "build", "model", "peer", "valid"]
 NAMES = {"dyn": "dyn", "vortex": "Vortex", "mikpoly": "MikPoly", "ftuner": "FTuner", "tscompiler": "TSCompiler", "dietcode": "DietCode", "vendor": "oneDNN"}
 UNITS = {"x": "×", "%": " %", "s": " s", "h": " h", "us": " µs", "shapes": " shapes", "programs": " programs", "points": " points"}
 
