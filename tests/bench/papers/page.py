@@ -101,6 +101,14 @@ class Page:
         columns = ["shapes of", "on", "shapes", "programs", "dyn", "dyn, 5th percentile", "best of the five"] + [NAMES[policy] for policy in raw.POLICIES[1:]]
         return table(columns, rows, range(2, len(columns)))
 
+    def searches(self):
+        rows = []
+        for setting, workload, result in self.measured("search", self.workloads):
+            gains = [max(1.0, number(row, "dyn_over_best") or 1.0) if row["kept"] == "yes" else 1.0 for row in result.rows]
+            rows.append([self.workloads[workload]["title"], self.settings[setting]["title"], self.size_of(result), ratio(geometric_mean(gains)), ratio(max(gains)),
+                         f"{100 * sum(gain <= 1.03 for gain in gains) / len(gains):.1f} %"])
+        return table(["shapes of", "on", "problems", "dyn's time over the tuned best", "worst", "within 3 %"], rows, [2, 3, 4, 5]) if rows else "Nothing was searched."
+
     def claims(self, paper):
         rows = []
         for claim in paper["claims"]:
@@ -371,7 +379,7 @@ class Page:
 
     def text(self):
         parts = ["## Who chooses best, all suites", paragraph("Geometric means of the oracle's time over the policy's; 1 is the best program of all that any policy considers. *Programs* is the median of their number."),
-                 self.overview()]
+                 self.overview(), "## The tuner beside dyn's choice", self.searches()]
         for name in facts.PAPERS:
             parts += self.paper(self.papers[name])
         parts += ["## A whole model by dyn", self.whole_model(), "## Raw results", self.sources()]
