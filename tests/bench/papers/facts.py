@@ -1,4 +1,5 @@
-"""The facts of the papers (NAME.json) and what is measured beside them (workloads.json), checked by paper.schema.json and workloads.schema.json."""
+"""The facts of the papers (NAME.json), what is measured beside them (workloads.json) and why dyn's rules missed programs (rules.json), checked by paper.schema.json,
+workloads.schema.json and rules.schema.json."""
 
 import glob
 import json
@@ -216,3 +217,21 @@ def load():
         check_paper(name, papers[name], data)
     check_suites(papers, data)
     return papers, data
+
+
+def check_rules(rules, data):
+    for index, rule in enumerate(rules):
+        place = f"rules.json[{index}]"
+        check_settings(rule["match"]["settings"], data, place)
+        try:
+            re.compile(rule["match"]["problem"])
+        except re.error as error:
+            raise BadFacts(f"{place}: {rule['match']['problem']} is no regular expression: {error}") from error
+
+
+def load_rules(data):
+    """The entries of rules.json, checked. `data`: workloads.json."""
+    rules = read("rules")
+    validate(rules, read("rules.schema"), "rules.json")
+    check_rules(rules, data)
+    return rules

@@ -8,10 +8,12 @@ import io
 import pathlib
 import sys
 import tempfile
+import unittest.mock
 
 import cases
 import facts
 import measure
+import make_page
 import page
 import raw
 
@@ -53,6 +55,19 @@ def check_suites_with(change):
     facts.check_suites(papers, data)
 
 
+RULES = [
+    {"match": {"settings": ["cpu-1"], "problem": "gemm-gnn/matmul M=1 .*"}, "rule": "the rule of one row", "mended": "more rows are looked at"},
+    {"match": {"settings": ["cpu-1"], "problem": ".*/matmul M=[12] .*"}, "rule": "the rule of few rows", "mended": "nothing was done"},
+]
+
+
+def check_rules_with(change):
+    rules = copy.deepcopy(RULES)
+    change(rules)
+    facts.validate(rules, facts.read("rules.schema"), "rules.json")
+    facts.check_rules(rules, facts.read("workloads"))
+
+
 def table_of(paper, name):
     return next(table for table in paper["tables"] if table["id"] == name)
 
@@ -66,6 +81,9 @@ def test_broken_facts():
 
     def of_suites(name, part, change):
         refused(name, part, change, check_suites_with)
+
+    def of_rules(name, part, change):
+        refused(name, part, change, check_rules_with)
 
     of_paper("a claim without a place", "claims[0]: has no where", lambda paper: paper["claims"][0].pop("where"))
     of_paper("a claim in words", "claims[1].value: \"much\" is no number", lambda paper: paper["claims"][1].update(value="much"))
@@ -94,6 +112,12 @@ def test_broken_facts():
     of_suites("a suite without a workload", "0 workloads have the suite papers/ftuner-dense.txt", lambda papers, data: data["workloads"].pop("ftuner-dense"))
     of_suites("a suite in no table", "no table has the workload vortex-cnn", lambda papers, data: table_of(papers["vortex"], "operators")["workloads"].remove("vortex-cnn"))
     of_suites("a suite in another paper's table", "the workload vortex-cnn is vortex's", lambda papers, data: papers["ftuner"]["tables"][0]["workloads"].append("vortex-cnn"))
+    of_rules("a rule that says nothing", "rules.json[1].rule: says nothing", lambda rules: rules[1].update(rule=""))
+    of_rules("a rule without its mending", "rules.json[0]: has no mended", lambda rules: rules[0].pop("mended"))
+    of_rules("a rule of nothing", "rules.json[0].match: has no problem", lambda rules: rules[0]["match"].pop("problem"))
+    of_rules("a rule in no setting", "settings: has 0 items", lambda rules: rules[0]["match"].update(settings=[]))
+    of_rules("a rule in a setting that is not there", "rules.json[1]: there is no setting moon", lambda rules: rules[1]["match"].update(settings=["moon"]))
+    of_rules("a rule with a broken expression", "is no regular expression", lambda rules: rules[0]["match"].update(problem="M=(1"))
     refused("a counted shape that is in no suite", "has no shape 1 2 3", {"suite": "papers/ftuner-dense.txt", "counted": ["1 2 3"]}, cases.counted)
     refused("a keyword that nobody checks", "which nobody checks", {"maxLength": 1}, lambda schema: facts.validate("word", schema, "a schema"))
 
@@ -206,9 +230,76 @@ def test_page():
         pass
 
 
+SEARCHED = """problem,threads,tried,seconds,times,dyn_us,best_us,dyn_over_best,kept,dyn,best
+matmul M=1 N=2 K=3,1,200,1.5,measured,10,8,1.25000001,yes,"own, of one","found, of one"
+matmul M=2 N=2 K=3,1,100,1.5,measured,8,10,0.8,no,own,found
+matmul M=3 N=2 K=3,1,200,1.5,measured,10,9.9,1.01,no,own,found
+matmul M=4 N=2 K=3,1,200,1.5,measured,10,9.615,1.04,yes,own of four,found for four
+"""
+
+
+def test_searches():
+    papers, data = facts.load()
+    head = {"date": "2026-01-02", "machine": "a machine", "revision": "abc", "command": "dynrun tune x", "sample": "5 of 38 shapes, drawn with seed 1"}
+    title, suite = "The tuner beside dyn's choice", "dyn's suite, GEMM of graph networks"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def put(setting, workload, text, sample):
+            raw.path_of(folder, setting, workload, "search").write_text(raw.Raw(head | {"sample": sample}, raw.searches(text)).text())
+
+        def section(rules):
+            return page.Page(papers, data, folder, rules).text().split(f"## {title}\n")[1].split("\n## ")[0]
+
+        def idle(rules):
+            return page.Page(papers, data, folder, rules).searches().idle_rules()
+        expect("a page without searches does not say so", section(RULES).strip() == "Nothing was searched." and idle(RULES) == [])
+        put("cpu-1", "gemm-gnn", SEARCHED, "5 of 38 shapes, drawn with seed 1")
+        text = section([])
+        expect("a suite that was searched has other figures", f"| {suite} | CPU, 1 thread | 4 of 38, 1 with one program | 200 | 1.070 | 1.250 | 50.0 % |" in text)
+        expect("a search that kept nothing is no miss, or one that kept something is none", "3 % longer than the tuned best: 2 of 4; 2 not\nexplained yet." in text)
+        expect("a missed problem lacks its programs, or has a rule that nobody gave",
+               f"| CPU, 1 thread | {suite} | matmul M=1 N=2 K=3 | 1.250 | own, of one | found, of one | not explained yet |\n| CPU, 1 thread | {suite} | matmul M=4 N=2 K=3 | 1.040 |" in text)
+        put("cpu-1", "gemm-cnn", "\n".join(SEARCHED.splitlines()[:3]), "2 of 102 shapes, drawn with seed 1")
+        put("a100-f32", "gemm-cnn", "\n".join(SEARCHED.splitlines()[0:4:3]), "1 of 102 shapes, drawn with seed 1")
+        text = section(RULES)
+        expect("the totals of a setting are wrong", "| **all** | CPU, 1 thread | 6 | 200 | 1.086 | 1.250 | 50.0 % |" in text and "| **all** | A100, f32, predicted | 1 | 200 | 1.010 | 1.010 | 100.0 % |" in text)
+        expect("suites are counted wrongly", "- CPU, 1 thread: the mean is within 3 % on 0 of 2 suites.\n- A100, f32, predicted: the mean is within 3 % on 1 of 1 suites." in text)
+        expect("a missed problem does not have the first rule that matches", "2 K=3 | 1.250 | own, of one | found, of one | the rule of one row |" in text and
+               "| dyn's suite, GEMM of CNNs | matmul M=1 N=2 K=3 | 1.250 | own, of one | found, of one | the rule of few rows |" in text)
+        expect("what nobody explained is not counted", "3 of 7; 1 not\nexplained yet." in text and "| own of four | found for four | not explained yet |" in text)
+        expect("what became of rules is not there", "| the rule of one row | more rows are looked at | 1 | 1 |\n| the rule of few rows | nothing was done | 3 | 1 |" in text)
+        late = {"match": {"settings": ["cpu-1", "cpu-2"], "problem": "gemm-cnn/matmul M=2 .*"}, "rule": "too late", "mended": "nothing was done"}
+        other = late | {"match": {"settings": ["cpu-2"], "problem": ".*"}}
+        expect("a rule of another setting counts", section([other, *RULES]) == text)
+        part = late | {"match": {"settings": ["cpu-1"], "problem": "matmul M=4"}}
+        expect("a rule that matches nothing is not named", idle(RULES) == [] and [text.split(":")[0] for text in idle([*RULES, late, part])] == ["rules.json[2]", "rules.json[3]"])
+        expect("a rule for a setting without results is refused", idle([other]) == [])
+        expect("--check takes a rule that matches nothing", checked(folder, RULES) == (0, "") and checked(folder, [*RULES, part])[0] == 1)
+        put("cpu-1", "gemm-cnn", SEARCHED.replace("10,8,1.25000001,yes", ",,,no"), "5 of 102 shapes")
+        refused("a search without a figure", "cpu-1.gemm-cnn.search.csv: matmul M=1 N=2 K=3", [], section)
+
+
+def checked(folder, rules):
+    """The exit code of make_page.py --check for a page that was made of the same, and what it printed."""
+    path, said = folder / "page.md", io.StringIO()
+    path.write_text(f"{page.BEGIN}\n{page.END}\n")
+    with unittest.mock.patch.object(facts, "load_rules", lambda data: rules), contextlib.redirect_stdout(said):
+        for flags in ([], ["--check"]):
+            with unittest.mock.patch.object(sys, "argv", ["make_page.py", "--page", str(path), "--results", str(folder), *flags]):
+                code = make_page.main()
+    return code, said.getvalue()
+
+
 FAKE = """#!/usr/bin/env bash
-echo call >>"$0.log"
+echo "$1" >>"$0.log"
 [ ! -e "$0.fail" ] || { echo "dynrun: error: it is broken" >&2; exit 1; }
+if [ "$1" = tune ]; then
+  echo problem,threads,tried,seconds,times,dyn_us,best_us,dyn_over_best,kept,dyn,best
+  sed 1d "$2" | while read -r m n k _; do echo "matmul M=$m N=$n K=$k,1,20,1,measured,5,4,1.25,yes,own,found"; done
+  [ ! -e "$0.stop" ] || echo "stopped by a signal; the same command goes on from 'found.json'" >&2
+  exit 0
+fi
 echo shape,policy,candidates,program,predicted_ns,measured_ns,choose_ns
 sed 1d "$2" | while read -r m n k _; do
   echo "M=$m N=$n K=$k threads=1,dyn,3,words,5,6,7"
@@ -217,18 +308,66 @@ done
 """
 
 
+def fake(folder):
+    """A dynrun that prints what it is asked for and counts its calls, and options of make_page.py for it."""
+    dynrun = folder / "bin" / "dynrun"
+    dynrun.parent.mkdir()
+    dynrun.write_text(FAKE)
+    dynrun.chmod(0o755)
+    options = argparse.Namespace(dynrun=dynrun, work=folder / "work", results=folder / "results", settings=["cpu-1"], workloads=["gemm-gnn"], most_shapes=5, most_gflop=None,
+                                 most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None, tuning_budget=200, search_budget=0,
+                                 model_peers=None, chunk=2, note="")
+    return dynrun, options
+
+
+def test_searching():
+    papers, data = facts.load()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        dynrun, options = fake(folder)
+        options.search_budget = 20
+
+        def run(setting):
+            """How often dynrun was called to search, and what is there then."""
+            options.settings = [setting]
+            log = pathlib.Path(f"{dynrun}.log")
+            log.unlink(missing_ok=True)
+            with contextlib.redirect_stderr(io.StringIO()):
+                measure.Measurer(options).all(papers, data)
+            calls = log.read_text().splitlines().count("tune") if log.exists() else 0
+            return calls, raw.read(options.results, setting, "gemm-gnn", "search")
+
+        def shapes(result):
+            return [row["problem"] for row in result.rows]
+        stop = pathlib.Path(f"{dynrun}.stop")
+        stop.touch()
+        _, result = run("cpu-1")
+        expect("a search that a signal stopped counts as whole", result.rows == [] and result.head["failed"] == "stopped by a signal")
+        stop.unlink()
+        lines = [case.line for case in cases.sample("gemm-gnn", data["workloads"]["gemm-gnn"], 5, None, 1).cases]
+        calls, result = run("cpu-1")
+        expect("a search lacks problems", calls == 3 and shapes(result) == ["matmul M={} N={} K={}".format(*line.split()) for line in lines])
+        expect("a search has other flags", "--method bayes --budget 20 --seed 1 --threads 1" in result.head["command"])
+        whole = {path.name for path in options.work.glob("*.out") if "dyn_over_best" in path.read_text()}
+        raw.path_of(options.results, "cpu-1", "gemm-gnn", "search").unlink()
+        (options.work / sorted(whole)[1]).unlink()
+        again, result = run("cpu-1")
+        expect("a stopped search of a suite loses its finished chunks", len(whole) == 3 and again == 1 and len(result.rows) == 5)
+        options.most_predicted = 3
+        calls, result = run("a100-f32")
+        expect("a search on a described GPU takes another sample or long chunks", calls == 2 and len(result.rows) == 3 and result.head["sample"].startswith("3 of 38"))
+        options.search_budget = 30
+        expect("a search with another budget is not made", run("a100-f32")[0] == 2)
+        options.search_budget = 0
+        expect("a budget of 0 searches", run("cpu-1")[0] == 0)
+
+
 def test_measuring():
     papers, data = facts.load()
     workload = data["workloads"]["gemm-gnn"]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        dynrun = folder / "bin" / "dynrun"
-        dynrun.parent.mkdir()
-        dynrun.write_text(FAKE)
-        dynrun.chmod(0o755)
-        options = argparse.Namespace(dynrun=dynrun, work=folder / "work", results=folder / "results", settings=["cpu-1"], workloads=["gemm-gnn"], most_shapes=5,
-                                     most_gflop=None, most_model_gflop=None, most_predicted=None, most_valid=None, seed=1, rounds=2, slice_ms=0.1, peers=None, tuning_budget=200,
-                                     model_peers=None, chunk=2, note="")
+        dynrun, options = fake(folder)
 
         def run():
             """How often dynrun was called, what is there then, and what was said."""
@@ -274,7 +413,7 @@ def test_measuring():
 
 
 if __name__ == "__main__":
-    for test in (test_broken_facts, test_samples, test_results, test_page, test_measuring):
+    for test in (test_broken_facts, test_samples, test_results, test_page, test_searches, test_searching, test_measuring):
         test()
     print("\n".join(PROBLEMS), end="\n" if PROBLEMS else "")
     sys.exit(1 if PROBLEMS else 0)

@@ -16,11 +16,12 @@ import paper_models
 import raw
 
 PREDICTED_CHUNK = 1024  # shapes of one command on a described GPU: a few tens of milliseconds each
+STOPPED = "stopped by a signal"  # what dynrun tune says on stderr when it ends early, with exit code 0
 MODEL_TURNS = 2  # of each policy; the lesser median counts
 RUN = raw.POLICIES[:-1]  # what whole models and builds are run with
 
 # Seconds of one shape, or of one command for a policy, before anything was measured here.
-SECONDS = {"cpu select": 10, "cpu variants": 10, "cpu tuned": 10, "cpu op": 5, "cpu build": 10, "cpu model": 8, "cpu peer": 20, "cpu valid": 0.1,
+SECONDS = {"cpu select": 10, "cpu variants": 10, "cpu tuned": 10, "cpu search": 20, "cuda search": 0.3, "cpu op": 5, "cpu build": 10, "cpu model": 8, "cpu peer": 20, "cpu valid": 0.1,
            "cuda select": 0.2, "cuda variants": 0.2, "cuda tuned": 0.2, "cuda counters": 20, "cuda valid": 0.05}
 
 
@@ -113,6 +114,8 @@ class Measurer:
             output = (pathlib.Path(folder) / result).read_text() if result and done.returncode == 0 else done.stdout
         if done.returncode != 0:
             raise Failed(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}")
+        if STOPPED in done.stderr:
+            raise Failed(STOPPED)
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / f"{key}.err").write_text(done.stderr)
         part = kept.with_suffix(".part")
@@ -145,9 +148,9 @@ class Measurer:
         return old is not None and "failed" not in old.head and old.head.get("command") == step.command and old.head.get("sample", "") == step.sample
 
     # Runs a command for each chunk of the sample. `base`: its words but for the problems. Returns stdout of all, and the last stderr.
-    # `more`: files beside the suite.
-    def over(self, sample, workload, base, op_word, more=()):
-        texts, error, size = [], "", PREDICTED_CHUNK if "--gpu" in base else self.options.chunk
+    # `more`: files beside the suite; `size`: shapes of one command.
+    def over(self, sample, workload, base, op_word, more=(), size=None):
+        texts, error, size = [], "", size or (PREDICTED_CHUNK if "--gpu" in base else self.options.chunk)
         for number, chunk in enumerate(cases.chunks_of(sample.cases, size)):
             if number > 0:
                 print(f"  {number * size} of {len(sample.cases)}", file=sys.stderr, flush=True)
@@ -217,6 +220,19 @@ class Measurer:
             texts, _ = self.over(sample, workload, ["select"] + words, False, [("pool.json", pool)])
             return [row for text in texts for row in raw.choices(text)], {}
         return Step(setting_name, name, "tuned", command, self.sample_text(sample, self.options.most_gflop), len(sample.cases), make)
+
+    def search(self, name, workload, setting_name, setting):
+        """dyn's own tuner beside dyn's choice, on the same shapes. Short chunks on GPUs too, as a search predicts many programs."""
+        sample = self.sample_of(name, workload, setting)
+        if not sample.cases or not self.options.search_budget:
+            return None
+        flags = ["--method", "bayes", "--budget", str(self.options.search_budget), "--seed", str(self.options.seed)] + self.flags_of(setting) + self.timing_flags(setting)
+        command = " ".join(["dynrun tune", self.words_of(workload)] + flags + ["-o FILE"])
+
+        def make():
+            texts, _ = self.over(sample, workload, ["tune", "--format", "csv", "-o", "FOLDER/found.json"] + flags, False, size=self.options.chunk)
+            return [row for text in texts for row in raw.searches(text)], {}
+        return Step(setting_name, name, "search", command, self.sample_text(sample, self.options.most_gflop), len(sample.cases), make)
 
     def variants(self, paper, data, setting_name, setting):
         """A paper's own variants beside each other, and the best of all their programs."""
@@ -382,6 +398,7 @@ class Measurer:
                 if setting_name in workload["settings"] and self.is_wanted(name):
                     yield self.choices(name, workload, *of)
                     yield self.tuned(name, workload, *of)
+                    yield self.search(name, workload, *of)
                     yield self.peers(name, workload, *of)
                     yield self.counters(name, workload, *of)
             for paper in papers.values():

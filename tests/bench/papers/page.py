@@ -3,58 +3,26 @@
 import itertools
 import json
 import os
-import textwrap
 
 import cases
 import facts
 import raw
+import searches
+from page_text import code, figure, item, paragraph, ratio, table, time_text
 from samples import geometric_mean, number, percentile
 
 LATENCY = facts.ROOT / "docs" / "data" / "bert_latency.json"
 BEGIN, END = "<!-- papers: begin; written by tests/bench/papers/make_page.py -->", "<!-- papers: end -->"
-WIDTH = 100
-KINDS = ["select", "tuned", "op", "counters", "variants", "build", "model", "peer", "valid"]
+KINDS = ["select", "tuned", "search", "op", "counters", "variants", "build", "model", "peer", "valid"]
 NAMES = {"dyn": "dyn", "vortex": "Vortex", "mikpoly": "MikPoly", "ftuner": "FTuner", "tscompiler": "TSCompiler", "dietcode": "DietCode", "vendor": "oneDNN"}
 UNITS = {"x": "×", "%": " %", "s": " s", "h": " h", "us": " µs", "shapes": " shapes", "programs": " programs", "points": " points"}
 
 
-def paragraph(text, indent=""):
-    """Lines of at most WIDTH bytes, as tests/structure.sh counts them."""
-    for width in range(WIDTH, WIDTH // 2, -1):
-        lines = textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=" " * len(indent), break_long_words=False, break_on_hyphens=False)
-        if all(len(line.encode()) <= WIDTH for line in lines):
-            break
-    return "\n".join(lines)
-
-
-def item(text):
-    return paragraph(text, "- ")
-
-
-def table(columns, rows, numbers=()):
-    lines = ["| " + " | ".join(columns) + " |", "|" + "|".join("--:" if index in numbers else "---" for index in range(len(columns))) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows])
-
-
-def ratio(value):
-    return f"{value:.3f}"
-
-
-def figure(value):
-    return getattr(value, "text", str(value))
-
-
-def time_text(ns):
-    return f"{ns:.0f} ns" if ns < 1000 else f"{ns / 1000:.1f} µs"
-
-
-def code(path):
-    return f"[`{path}`](../{path})"
-
-
 class Page:
-    def __init__(self, papers, data, folder):
-        self.papers, self.data, self.folder = papers, data, folder
+    """`rules`: of rules.json."""
+
+    def __init__(self, papers, data, folder, rules=()):
+        self.papers, self.data, self.folder, self.rules = papers, data, folder, rules
         self.settings, self.workloads = data["settings"], data["workloads"]
 
     def raw(self, setting, workload, kind):
@@ -100,6 +68,9 @@ class Page:
             return "Nothing is measured yet."
         columns = ["shapes of", "on", "shapes", "programs", "dyn", "dyn, 5th percentile", "best of the five"] + [NAMES[policy] for policy in raw.POLICIES[1:]]
         return table(columns, rows, range(2, len(columns)))
+
+    def searches(self):
+        return searches.Searches(self.settings, self.workloads, self.measured("search", self.workloads), self.rules)
 
     def claims(self, paper):
         rows = []
@@ -371,7 +342,7 @@ class Page:
 
     def text(self):
         parts = ["## Who chooses best, all suites", paragraph("Geometric means of the oracle's time over the policy's; 1 is the best program of all that any policy considers. *Programs* is the median of their number."),
-                 self.overview()]
+                 self.overview(), "## The tuner beside dyn's choice", *self.searches().text(self.size_of)]
         for name in facts.PAPERS:
             parts += self.paper(self.papers[name])
         parts += ["## A whole model by dyn", self.whole_model(), "## Raw results", self.sources()]

@@ -7,6 +7,7 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
+import facts  # noqa: E402
 from samples import number  # noqa: E402
 
 POLICIES = ["dyn", "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode", "vendor"]
@@ -82,6 +83,23 @@ def peers(text):
         row |= {name: shortened(value) for name, value in line.items() if name.startswith("ratio_") and name != "ratio_best"}
         rows.append(row)
     return rows
+
+
+def searches(text):
+    """What `dynrun tune --format csv` printed for policy dyn: one row a problem."""
+    rows = []
+    for line in csv.DictReader(text.splitlines()):
+        figures = {name: shortened(line[name]) for name in ("seconds", "dyn_us", "best_us", "dyn_over_best")}
+        rows.append({"problem": line["problem"], "tried": line["tried"]} | figures | {name: line[name] for name in ("kept", "dyn", "best")})
+    return rows
+
+
+def search_gain(row, place):
+    """dyn's time over the tuned best: at least 1 where no program was worth keeping, as then dyn's own is the best. facts.BadFacts for a search without a figure."""
+    value = number(row, "dyn_over_best")
+    if value is None:
+        raise facts.BadFacts(f"{place}: {row['problem']} was tried {row['tried']} times without an end: delete the file and measure again")
+    return value if row["kept"] == "yes" else max(1.0, value)
 
 
 class PolicySums:
