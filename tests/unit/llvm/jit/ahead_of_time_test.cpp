@@ -39,7 +39,7 @@ std::vector<float> products_of(void* function, const Isa& isa, const dyn::cpu::T
   const std::vector<float> a = floats(tile.rows * (k + 3)), b = floats(panels * panel);
   std::vector<float> c = floats(tile.rows * (panels * isa.panel_f32));
   reinterpret_cast<dyn::cpu::MainLoop>(function)(a.data(), k + 3, b.data(), isa.panel_f32, panel, k,
-                                                 c.data(), panels * isa.panel_f32, 1, 0, 0);
+                                                 c.data(), panels * isa.panel_f32, 1, 0, 0, 0);
   return c;
 }
 

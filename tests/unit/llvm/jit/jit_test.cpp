@@ -52,7 +52,7 @@ float run(void* function, const Isa& isa) {
   std::vector<float> a(4, 2), b(static_cast<std::size_t>(4 * isa.panel_f32), 3),
       c(static_cast<std::size_t>(isa.panel_f32), -1);
   reinterpret_cast<MainLoop>(function)(a.data(), 4, b.data(), isa.panel_f32, 4 * isa.panel_f32, 4,
-                                       c.data(), isa.panel_f32, 0, 0, 0);
+                                       c.data(), isa.panel_f32, 0, 0, 0, 0);
   return c.front();
 }
 
