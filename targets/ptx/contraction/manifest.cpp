@@ -157,7 +157,7 @@ Copy ContractionManifest::a_copy(const GpuTile& tile, const codegen::SlotTable& 
                                  std::span<const std::int64_t> ints) const {
   if (left_factor(problem_).is_computed()) return Copy::Computed;
   if (tile.strip_bytes > 0 && strips(slots, ints)) return Copy::Strips;
-  return copy_now({{problem_.contraction->a}}, problem_.contraction->k, tile, slots, ints);
+  return copy_now({problem_.contraction->a}, problem_.contraction->k, tile, slots, ints);
 }
 
 Copy ContractionManifest::b_copy(const GpuTile& tile, const codegen::SlotTable& slots,
