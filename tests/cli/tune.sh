@@ -204,7 +204,7 @@ is "tune: the file of a described GPU" "tuning['target'] == 'cuda/a100' and tuni
 file=$scratch/gpu_pools.json
 gpu=(--device cuda --gpu a100 --precision bf16)
 for policy in tscompiler dietcode; do
-  expect "tune: tiles of $policy" 0 "^\| $policy +\| +\| +3 +\| +20 " tune "$scratch/three.txt" --policy $policy "${gpu[@]}" --budget 20 -o "$file" --seed 3
+  expect "tune: tiles of $policy" 0 "^\| $policy +\| +\| +\| +3 +\| +20 " tune "$scratch/three.txt" --policy $policy "${gpu[@]}" --budget 20 -o "$file" --seed 3
   pool_is "tune: the file's tiles of $policy" $policy "pool['threads'] == 0 and len(pool['measured']) == 20 and all(len(one['block']) == 10 for one in pool['measured']) and 0 < len(pool['kept']) <= 20 and 0 < pool['of_limit']"
   expect "tuning: explain takes the tiles of $policy" 0 "by policy $policy, micro-kernels of the tuning file" explain "$scratch/net.dyn" --dims M=5 "${gpu[@]}" --policy $policy --tuning "$file"
 done
