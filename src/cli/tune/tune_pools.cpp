@@ -81,7 +81,7 @@ PoolPlace gpu_place(const Arguments& arguments) {
           [machine](const choice::PoolPlan& plan) { return machine->predicted(plan); }};
 }
 
-/// What a problem of these sizes is tuned with.
+/// The threads and operands that a problem of these sizes is tuned with.
 Together together_with(const nlohmann::json& sizes, int threads) {
   return {threads, cpu::operands_of(sizes.get<choice::ContractionShape>()).timed()};
 }

@@ -65,7 +65,7 @@ struct Expr {
   graph::Dim dim;
 };
 
-/// Whether the expressions of one root at least contain each.
+/// True for each expression that at least one root contains.
 std::vector<bool> reached_exprs(std::span<const Expr> exprs, std::span<const int> roots);
 
 }  // namespace dyn::rkernel

@@ -41,7 +41,7 @@ struct TunedProblem {
   std::optional<rkernel::ModelInput> program = std::nullopt;
 };
 
-/// What a search has tried of a policy's micro-kernels, on one number of threads with operands of
+/// The micro-kernels of a policy that a search has tried, on one number of threads with operands of
 /// one kind.
 struct TunedKernelPool {
   rkernel::Policy policy = rkernel::Policy::TSCompiler;

@@ -17,7 +17,7 @@ namespace dyn::cpu {
 
 using choice::BlockSpeed;
 
-/// What blocks are timed with.
+/// Operands that blocks are timed with.
 struct TimedOperands {
   rkernel::Factors factors = {};
   std::int64_t b_row = 0;  ///< elements from one row of B to the next, as it lies; 0: in panels

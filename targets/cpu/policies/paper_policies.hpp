@@ -24,7 +24,7 @@ using PolicySpeeds = std::map<rkernel::Policy, std::vector<BlockSpeed>>;
 /// What is known of the blocks of policies.
 struct PolicyFigures {
   PolicySpeeds speeds = {};  ///< of its own blocks, with f32 and B in panels
-  /// What a tuner found for a policy. It is taken for operands as those that it was timed with.
+  /// Kernels that a tuner found for a policy. They are taken for operands as they were timed with.
   std::map<rkernel::Policy, std::vector<choice::TunedKernels>> tuned = {};
   /// Times the blocks of a policy that `speeds` lacks, when it is asked for the first time; takes
   /// as long as that. Empty: such policies are not there. Thread-safe.
@@ -54,7 +54,7 @@ class PaperPolicies {
   PaperPolicies(const PaperPolicies&) = delete;
   PaperPolicies& operator=(const PaperPolicies&) = delete;
 
-  /// Whether a tuner found the policy's blocks for such a shape's operands.
+  /// True if a tuner found the policy's blocks for such a shape's operands.
   bool is_tuned(rkernel::Policy policy, const choice::ContractionShape& shape) const;
   /// What the policy takes for a shape with lanes along N or M; nullopt where it is not there, or
   /// has nothing to choose.

@@ -66,7 +66,7 @@ struct BlockOperands {
   bool direct_b = false;  ///< B is read row by row, as it lies; else from panels
   auto operator<=>(const BlockOperands&) const = default;
 
-  /// What times of blocks depend on: moves are added to them.
+  /// The part that times of blocks depend on: moves are added to them.
   BlockOperands timed() const { return {factors, false, false, direct_b}; }
   /// "f32, B in panels".
   std::string name() const {
