@@ -562,10 +562,13 @@ class GpuContractionKernel final : public ContractionKernel {
 }  // namespace
 
 bool multiplies_bytes(const Problem& problem) {
-  const auto is_one = [&](int factor) {
-    return is_byte(problem.operands[static_cast<std::size_t>(factor)].dtype);
+  // What is computed of bytes, such as a cast, is a float.
+  const auto are_bytes = [&](int factor, const ComputedFactor& computed) {
+    return !computed.is_computed() &&
+           is_byte(problem.operands[static_cast<std::size_t>(factor)].dtype);
   };
-  return problem.contraction && is_one(problem.contraction->a) && is_one(problem.contraction->b);
+  return problem.contraction && are_bytes(problem.contraction->a, left_factor(problem)) &&
+         are_bytes(problem.contraction->b, right_factor(problem));
 }
 
 std::optional<ContractionKernel::Draft> ContractionKernel::draft(const Problem& problem,

@@ -202,6 +202,31 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("integer products of few steps on a GPU are of floats, which they cast themselves") {
+    Random random("integer products of few steps");
+    Options options = test_options();
+    options.device = "emulator";
+    options.random_weights = true;
+    for (const char* precision : {"f32", "bf16"}) {
+      options.precision = precision;
+      for (const std::int64_t k : {1, 2}) {
+        const Product product{
+            fmt::format("dyn 1\ndim M in 0..200\n"
+                        "graph g(x: u8[2, M, {0}]) -> (sums: i32[2, M, 64], q: u8[2, M, 64]) {{\n"
+                        "  sums = matmul(x, w: i8[{0}, 64])\n",
+                        k) +
+                results_of(64, random),
+            {2, random.integer(40, 70), k}};
+        const Graph graph = Graph::from_text(product.text, options);
+        const auto& problems = graph.model()->problems();
+        REQUIRE(problems.size() == 1);
+        CHECK(problems[0].contraction.value().a_value >= 0);
+        CHECK(graph.model()->kernel(0).space() == rkernel::Space::Device);
+        check(product, options, random);
+      }
+    }
+  }
+
   TEST_CASE("an integer product that a GPU refuses is the host's") {
     Random random("integer products of the host");
     Options options = test_options();
