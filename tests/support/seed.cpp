@@ -12,6 +12,12 @@
 namespace dyn::testing {
 namespace {
 
+#ifdef DYN_SANITIZED
+constexpr int slowdown = 8;
+#else
+constexpr int slowdown = 1;
+#endif
+
 std::uint64_t fresh_seed() {
   static const std::uint64_t fresh = std::random_device{}();
   return fresh;
@@ -41,15 +47,10 @@ bool full_sweeps() {
 }
 
 int test_rounds(int rounds, int share) {
-#ifdef DYN_SANITIZED
-  constexpr int slowdown = 8;
-#else
-  constexpr int slowdown = 1;
-#endif
   return std::max(1, rounds / slowdown / (full_sweeps() ? 1 : share));
 }
 
-Sweep::Sweep(int share) : share_(full_sweeps() ? 1 : share) {
+Sweep::Sweep(int share) : share_(full_sweeps() ? std::min(share, slowdown) : share) {
   if (share_ > 1) random_.seed(printed_seed("DYN_SWEEP_SEED", fresh_seed()));
 }
 

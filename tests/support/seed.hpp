@@ -21,8 +21,8 @@ bool full_sweeps();
 int test_rounds(int rounds, int share = 1);
 
 /// Thins a sweep over cases: it takes one of every `share` consecutive cases, by a seed that is
-/// printed as "DYN_SWEEP_SEED=N" (the environment's variable of that name sets it); all of them
-/// where sweeps are run in full.
+/// printed as "DYN_SWEEP_SEED=N" (the environment's variable of that name sets it). Where sweeps
+/// are run in full, it takes all of them, an eighth in a build with sanitizers (test_rounds).
 class Sweep {
  public:
   explicit Sweep(int share);

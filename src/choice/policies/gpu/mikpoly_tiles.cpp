@@ -29,9 +29,12 @@ double grid_throughput(const GpuMachine& machine, const GpuTile& tile, int n_syn
         .seconds();
   };
   const double first = with_steps(1), next = with_steps(2) - first;
-  return mean_throughput(
-      {tile.block_m, tile.block_n, tile.block_k}, machine.multiprocessors, n_syn,
-      [&](std::int64_t k) { return first + static_cast<double>(k / tile.block_k - 1) * next; });
+  const auto seconds = [&](std::int64_t k) {
+    const std::int64_t later_steps = k / tile.block_k - 1;
+    return first + static_cast<double>(later_steps) * next;
+  };
+  return mean_throughput({tile.block_m, tile.block_n, tile.block_k}, machine.multiprocessors, n_syn,
+                         seconds);
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ struct BlockKernel {
   bool operator==(const BlockKernel&) const = default;
 
   double tiles() const {
-    return static_cast<double>((rows + tile_rows - 1) / tile_rows) *
-           static_cast<double>((columns + tile_columns - 1) / tile_columns);
+    const std::int64_t down = (rows + tile_rows - 1) / tile_rows,
+                       across = (columns + tile_columns - 1) / tile_columns;
+    return static_cast<double>(down) * static_cast<double>(across);
   }
   /// Blocks of K in a reduction of `k`; at least 1.
   std::int64_t steps(std::int64_t k) const {

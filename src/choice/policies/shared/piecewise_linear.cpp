@@ -105,7 +105,8 @@ PiecewiseLinear PiecewiseLinear::fitted(const std::vector<Point>& points) {
     for (std::size_t j = i + 1; j + 1 < points.size(); ++j)
       consider({first, points[i].x, points[j].x, last});
   }
-  return through(best.points.empty() ? points : std::move(best.points));
+  if (best.points.empty()) return through(points);
+  return through(std::move(best.points));
 }
 
 double PiecewiseLinear::operator()(double x) const {
