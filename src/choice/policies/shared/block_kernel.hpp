@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/rounding.hpp"
 #include "src/choice/cost/machine.hpp"
 
 namespace dyn::choice {
@@ -19,13 +20,12 @@ struct BlockKernel {
   bool operator==(const BlockKernel&) const = default;
 
   double tiles() const {
-    const std::int64_t down = (rows + tile_rows - 1) / tile_rows,
-                       across = (columns + tile_columns - 1) / tile_columns;
-    return static_cast<double>(down) * static_cast<double>(across);
+    return static_cast<double>(ceil_div(rows, tile_rows)) *
+           static_cast<double>(ceil_div(columns, tile_columns));
   }
   /// Blocks of K in a reduction of `k`; at least 1.
   std::int64_t steps(std::int64_t k) const {
-    return depth <= 0 || k <= depth ? 1 : (k + depth - 1) / depth;
+    return depth <= 0 || k <= depth ? 1 : ceil_div(k, depth);
   }
 };
 
