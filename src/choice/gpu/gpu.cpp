@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "src/base/rounding.hpp"
 
@@ -25,7 +26,10 @@ constexpr int overlapped_registers = 10;  ///< more where the next tile's copies
 constexpr int window_registers = 32;  ///< more for windows: digits of K, distances, entries of rows
 constexpr int window_ahead_registers = 12;  ///< more where the next stage's places are kept as well
 constexpr int steps_in_flight =
-    3;                    ///< of an instruction's depth, whose fragments ptxas has loaded ahead
+    3;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
+/// With more of two steps' fragments and accumulators ptxas spills.
+constexpr int most_fragment_registers = 200;
+constexpr int step_registers = 4;  ///< of one step in rows of no power of two bytes
 constexpr int octet = 8;  ///< rows of a warp whose outputs lie in one accumulator of its lanes
 constexpr int access_floats = 4;  ///< of one load of 128 bits
 constexpr int register_granule =
@@ -61,6 +65,15 @@ StageChunks b_chunks(const GpuTile& tile) {
   return {tile.block_k, std::max(1, tile.block_n * size / chunk_bytes), tile.threads()};
 }
 
+/// Places of fragments, where swizzled rows of no power of two bytes leave each step its own.
+int odd_step_registers(const GpuTile& tile) {
+  const auto row_bytes =
+      static_cast<unsigned>(tile.block_k) * static_cast<unsigned>(size_of(tile.operands));
+  return std::has_single_bit(row_bytes)
+             ? 0
+             : step_registers * (tile.block_k / mma_depth(tile.operands));
+}
+
 int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage_alignment)); }
 
 }  // namespace
@@ -89,13 +102,21 @@ int GpuTile::registers() const {
                                         cuda_core_registers + of_windows + of_addresses +
                                         factor_registers);
   }
-  // An instruction holds 4 registers for 16 rows or columns and 2 for 8; the accumulators of a warp
-  // are spread over its lanes.
-  const int accumulators = warp_m * warp_n / warp_lanes;
-  const int fragments = (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
-  return std::min(crowded_registers,
-                  accumulators + steps_in_flight * fragments + tensor_core_registers + of_windows +
-                      of_addresses + factor_registers + (overlapped ? overlapped_registers : 0));
+  return std::min(crowded_registers, accumulators() + steps_in_flight * fragments() +
+                                         tensor_core_registers + of_windows + of_addresses +
+                                         odd_step_registers(*this) + factor_registers +
+                                         (overlapped ? overlapped_registers : 0));
+}
+
+bool GpuTile::holds_fragments_ahead() const {
+  return accumulators() + 2 * fragments() <= most_fragment_registers;
+}
+
+// An instruction holds 4 registers for 16 rows or columns and 2 for 8; the accumulators of a warp
+// are spread over its lanes.
+int GpuTile::accumulators() const { return warp_m * warp_n / warp_lanes; }
+int GpuTile::fragments() const {
+  return (warp_m / thread_m * thread_m + warp_n / thread_n * thread_n) / 4;
 }
 
 int GpuTile::a_stage_bytes() const {

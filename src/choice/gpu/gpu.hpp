@@ -91,6 +91,11 @@ struct GpuTile {
   /// Estimated, of one thread, where both operands are copied as vectors, or computed:
   /// accumulators, fragments, addresses.
   int registers() const;
+  /// TensorCores, registers of a thread: of its sums, and of the fragments of one step of K.
+  int accumulators() const;
+  int fragments() const;
+  /// TensorCores: accumulators leave a thread's registers room for another step's fragments.
+  bool holds_fragments_ahead() const;
   /// Where a factor is copied as vectors, B with its rows along N: a thread's copies share no
   /// address, because threads are no multiple of the chunks in a row, and are too many to keep
   /// their own from stage to stage.

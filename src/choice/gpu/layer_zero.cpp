@@ -77,7 +77,7 @@ int depth_granule(const GpuKind& kind) {
 
 GpuTile at_stages(GpuTile tile, int stages) {
   tile.stages = stages;
-  tile.ahead = tile.engine == Engine::TensorCores && stages >= 3;
+  tile.ahead = tile.engine == Engine::TensorCores && stages >= 3 && tile.holds_fragments_ahead();
   return tile;
 }
 

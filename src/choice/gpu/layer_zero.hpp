@@ -39,8 +39,9 @@ std::vector<GpuTile> warps_by_isa(const GpuKind& kind);
 /// K of one step of the instruction; on CUDA cores, of a copy of 32 bytes.
 int depth_granule(const GpuKind& kind);
 
-/// The tile with so many stages; fragments are loaded ahead where there are enough for it: with
-/// fewer a stage's copies would have less time than one stage takes.
+/// The tile with so many stages; fragments are loaded ahead where there are enough for it, with
+/// fewer of which a stage's copies would have less time than one stage takes, and where a thread
+/// has registers for them.
 GpuTile at_stages(GpuTile tile, int stages);
 /// Numbers of stages that the papers' spaces have.
 inline constexpr int few_stages[] = {2, 3, 4};

@@ -9,7 +9,8 @@ namespace {
 
 /// Columns of a right side that a block's copies bring as whole vectors of every dtype.
 constexpr int least_side_columns = 8;
-constexpr int most_kept_registers = 120;
+// Beyond these ptxas 13.0 spills in some kernels for compute capability 8.0.
+constexpr int most_kept_registers = 112, most_factor_registers = 64;
 constexpr int least_warps_of_cuda_cores = 4;
 }  // namespace
 
@@ -29,7 +30,8 @@ choice::GpuTile for_problem(choice::GpuTile tile, const rkernel::Problem& proble
 }
 
 bool can_compute_factors(const choice::GpuTile& tile) {
-  return tile.sums_of_thread() + tile.factor_registers <= most_kept_registers &&
+  return tile.factor_registers <= most_factor_registers &&
+         tile.sums_of_thread() + tile.factor_registers <= most_kept_registers &&
          (tile.engine == choice::Engine::TensorCores || tile.warps() >= least_warps_of_cuda_cores);
 }
 

@@ -273,8 +273,9 @@ TEST_SUITE("full") {
               lower_to_ptx(*emit_device_module(context, source, "fused")), source.key,
               dyn::test::ptxas_gpus(), registers);
           const GpuTile own = for_problem(tile, problem);
-          std::printf("%s: registers%s, %d predicted\n", source.key.substr(0, 90).c_str(),
-                      registers.c_str(), own.registers());
+          std::printf("%s: registers%s, %d predicted, %d kept\n", source.key.substr(0, 90).c_str(),
+                      registers.c_str(), own.registers(),
+                      own.sums_of_thread() + own.factor_registers);
           CHECK(most > 0);
           ++kernels;
         }

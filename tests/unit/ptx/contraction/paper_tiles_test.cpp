@@ -4,12 +4,15 @@
 #include <doctest/doctest.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <array>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <random>
 
 #include "src/choice/gpu/late_tiles.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/policies/gpu/gpu_paper.hpp"
 #include "src/choice/policies/gpu/paper_spaces.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
@@ -191,6 +194,15 @@ TEST_SUITE("full") {
 
   TEST_CASE("tiles of the papers' spaces assemble without spills, large ones too") {
     if (dyn::test::ptxas_is_missing()) return;
+    // One has no registers for fragments ahead; the steps of the other lie at odd distances.
+    for (const auto& [rows, columns, m, n, k] :
+         {std::array{32, 128, 96, 256, 64}, std::array{16, 32, 16, 128, 176}}) {
+      GpuTile tile = choice::tensor_warp(DType::bf16, rows, columns).value();
+      tile.block_m = m;
+      tile.block_n = n;
+      tile.block_k = k;
+      check_registers(choice::at_stages(tile, 3));
+    }
     std::mt19937_64 random(dyn::testing::test_seed());
     for (const Policy policy : tile_makers) {
       for (const DType dtype : {DType::f32, DType::bf16}) {
