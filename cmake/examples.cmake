@@ -1,12 +1,12 @@
-# Each examples/NN_name.cpp is a program of its own that an embedder could have written: it sees libdyn only.
+# Each examples/NN_name.cpp, or .c in C11, is a program of its own that an embedder could have written: it sees libdyn only.
 
-file(GLOB example_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/[0-9]*.cpp)
+file(GLOB example_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/[0-9]*.cpp ${PROJECT_SOURCE_DIR}/examples/[0-9]*.c)
 foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE dyn::dyn Threads::Threads)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+  set_target_properties(${name} PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
 endforeach()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/examples/language_id/main.cpp)

@@ -52,7 +52,7 @@ set(folders_cpu unit/rkernel unit/fit unit/choice/calibration unit/choice/cost u
   unit/cpu/attention unit/cpu/contraction unit/cpu/measure unit/cpu/move
   unit/cpu/policies unit/cpu/tile unit/cpu/tuning unit/cpu/vendor)
 set(folders_ptx unit/ptx unit/choice/gpu)
-set(folders_runtime unit/runtime unit/host)
+set(folders_runtime unit/runtime unit/host unit/c)
 
 # It defines malloc, which headers of other files declare in their own way.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/run/allocation_counter.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

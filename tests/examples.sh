@@ -4,8 +4,8 @@
 set -uo pipefail
 build=${1:?BUILD_DIR}
 failures=0
-for source in "$(dirname "$0")"/../examples/[0-9]*.cpp; do
-  name=$(basename "$source" .cpp)
+for source in "$(dirname "$0")"/../examples/[0-9]*.c*; do
+  name=$(basename "${source%.*}")
   if output=$("$build/examples/$name" 2>&1); then
     echo "ok $name"
   else

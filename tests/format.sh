@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every C++ file is as clang-format 19 writes it (.clang-format). Prints "ok format", "failed format: FILE ..." or "skipped format: reason".
+# Every C and C++ file is as clang-format 19 writes it (.clang-format). Prints "ok format", "failed format: FILE ..." or "skipped format: reason".
 #   bash tests/format.sh          looks
 #   bash tests/format.sh --write  writes
 set -uo pipefail
@@ -9,7 +9,7 @@ if [ -z "$formatter" ] || ! "$formatter" --version | grep -q 'version 19\.'; the
   echo "skipped format: clang-format 19 is not installed (scripts/install_packages.sh --tests)"
   exit 0
 fi
-files() { find include graph src targets examples tests -name '*.[ch]pp' -print0; }
+files() { find include graph src targets examples tests \( -name '*.[ch]pp' -o -name '*.[ch]' \) -print0; }
 if [ "${1:-}" = --write ]; then
   files | xargs -0 "$formatter" -i
   exit

@@ -41,6 +41,7 @@ report "cpu does not see ptx"        "$(includes targets/cpu 'targets/(ptx|refer
 report "ptx does not see cpu"        "$(includes targets/ptx 'targets/(cpu|host|reference|vendor)')"
 report "reference sees graph and host" "$(includes targets/reference "$(all_parts_but reference host)|tests/")"
 report "import sees graph"           "$(includes src/import "$(all_parts_but base import)|tests/")"
+report "c sees the API of C++"        "$(includes src/c "$(all_parts_but c)|graph/|tests/")"
 report "runtime does not see cli"    "$(includes src/runtime 'src/(cli|peak|peer)|tests/')"
 report "cli does not see tests"      "$(includes src/cli 'src/(peak|peer)|tests/')"
 report "fit sees choice"             "$(includes src/fit "$(all_parts_but base rkernel choice fit)|tests/")"

@@ -148,6 +148,9 @@ class DYN_API Call {
   /// The output is not bound: `run` allocates it in the memory of this device, the graph's.
   void set_output(std::size_t index, const Device& device);
   void set_output(std::string_view name, const Device& device);
+  /// The number of the input or output of this name. Throw Error(user) where there is none.
+  std::size_t input_index(std::string_view name) const;
+  std::size_t output_index(std::string_view name) const;
 
   /// Runs go to this stream of the graph's device, behind what it has already. `run` then waits for
   /// nothing but outputs on the host: where all are on the device it returns while the device

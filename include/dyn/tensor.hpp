@@ -49,7 +49,8 @@ class DYN_API Tensor {
   /// Error(device) for no memory.
   Tensor(DType dtype, Shape shape);
 
-  /// A view of `data`, which must stay valid as long as the view is used.
+  /// A view of `data`, which must stay valid as long as the view is used. Throws Error(user) where
+  /// it is null, or no multiple of an element's size.
   static Tensor view(DType dtype, void* data, Shape shape);
   static Tensor view(DType dtype, const void* data, Shape shape);
 
@@ -103,15 +104,15 @@ class DYN_API Tensor {
   /// for a mutable span, where the view is read-only.
   template <class T>
   std::span<const T> data() const {
-    check_elements(DTypeOf<T>::value);
-    return {static_cast<const T*>(data_), static_cast<std::size_t>(count_)};
+    return {static_cast<const T*>(elements(DTypeOf<T>::value)), static_cast<std::size_t>(count_)};
   }
   template <class T>
   std::span<T> mutable_data() {
-    check_elements(DTypeOf<T>::value);
-    check_writable();
-    return {static_cast<T*>(data_), static_cast<std::size_t>(count_)};
+    return {static_cast<T*>(mutable_elements(DTypeOf<T>::value)), static_cast<std::size_t>(count_)};
   }
+  /// The same for a dtype that the program knows when it runs.
+  const void* elements(DType dtype) const;
+  void* mutable_elements(DType dtype);
 
   /// Inside dyn; not part of the stable API. The host's `memory`, which it owns with others.
   DYN_INTERNAL static Tensor of_memory(std::shared_ptr<void> memory, DType dtype, Shape shape);
@@ -134,8 +135,6 @@ class DYN_API Tensor {
     device_.swap(other.device_);
   }
   static void check_size(std::size_t values, const Shape& shape);
-  void check_elements(DType wanted) const;
-  void check_writable() const;
 
   DType dtype_ = DType::f32;
   bool writable_ = true;

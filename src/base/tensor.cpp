@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <new>
+#include <sstream>
 #include <utility>
 
 #include "dyn/error.hpp"
@@ -96,6 +98,13 @@ Tensor Tensor::view(DType dtype, void* data, Shape shape) {
   if (data == nullptr && tensor.count_ > 0) {
     throw Error(ErrorKind::user, "a view of shape " + to_string(shape) + " of a null pointer");
   }
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+    std::ostringstream address;
+    address << data;
+    throw Error(ErrorKind::user, "a view of " + std::string(name_of(dtype)) + " at " +
+                                     address.str() + ", which is no multiple of their " +
+                                     std::to_string(size_of(dtype)) + " bytes; copy them first");
+  }
   tensor.shape_ = std::move(shape);
   tensor.data_ = data;
   return tensor;
@@ -135,19 +144,21 @@ void Tensor::check_size(std::size_t values, const Shape& shape) {
   }
 }
 
-void Tensor::check_elements(DType wanted) const {
+const void* Tensor::elements(DType dtype) const {
   if (on_device()) {
     throw Error(ErrorKind::user,
                 "the elements of a tensor in a device's memory were asked for; copy it to the host "
                 "with Device::download first");
   }
-  if (wanted == dtype_) return;
+  if (dtype == dtype_) return data_;
   throw Error(ErrorKind::user, "a tensor of " + std::string(name_of(dtype_)) + " was read as " +
-                                   std::string(name_of(wanted)));
+                                   std::string(name_of(dtype)));
 }
 
-void Tensor::check_writable() const {
+void* Tensor::mutable_elements(DType dtype) {
+  const void* const data = elements(dtype);
   if (!writable_) throw Error(ErrorKind::user, "a read-only view was asked for mutable data");
+  return const_cast<void*>(data);
 }
 
 }  // namespace dyn

@@ -344,23 +344,26 @@ CallState& Call::state() const {
   return *state_;
 }
 
+std::size_t Call::input_index(std::string_view name) const { return state().input_index(name); }
+std::size_t Call::output_index(std::string_view name) const { return state().output_index(name); }
+
 void Call::set_input(std::size_t index, Tensor tensor) {
   state().set_input(index, std::move(tensor));
 }
 void Call::set_input(std::string_view name, Tensor tensor) {
-  state().set_input(state().input_index(name), std::move(tensor));
+  set_input(input_index(name), std::move(tensor));
 }
 void Call::set_output(std::size_t index, Tensor tensor) {
   state().set_output(index, std::move(tensor));
 }
 void Call::set_output(std::string_view name, Tensor tensor) {
-  state().set_output(state().output_index(name), std::move(tensor));
+  set_output(output_index(name), std::move(tensor));
 }
 void Call::set_output(std::size_t index, const Device& device) {
   state().set_output(index, device.device_->device());
 }
 void Call::set_output(std::string_view name, const Device& device) {
-  set_output(state().output_index(name), device);
+  set_output(output_index(name), device);
 }
 void Call::set_stream(const Stream& stream) {
   state().check_device(*stream.device_);
@@ -372,7 +375,7 @@ void Call::wait() { state().wait(); }
 void Call::run() { state().run(); }
 const Tensor& Call::output(std::size_t index) const { return state().output(index); }
 const Tensor& Call::output(std::string_view name) const {
-  return state().output(state().output_index(name));
+  return state().output(output_index(name));
 }
 
 }  // namespace dyn

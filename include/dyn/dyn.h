@@ -1,0 +1,453 @@
+#ifndef DYN_DYN_H
+#define DYN_DYN_H
+/*
+ * dyn in C11: everything that the C++ side (dyn/dyn.hpp) can do, over the same core.
+ *
+ *   dyn_graph* graph;
+ *   dyn_status* status = dyn_graph_load("encoder.dyn", NULL, &graph);
+ *   if (status != NULL) {
+ *     fprintf(stderr, "%s\n", dyn_status_text(status));
+ *     dyn_status_release(status);
+ *   }
+ *
+ * Handles. A dyn_graph*, dyn_tensor* and so on is a handle: a name of something that dyn owns, and
+ * no address. Whoever gets one releases it, once. A handle that is NULL, that was released, that is
+ * none or stands for something else is an error of the function that gets it, never a crash.
+ * Handles may be released in any order: what a call, a session or a tensor needs stays.
+ *
+ * Statuses. A function that can fail returns NULL for success, or a status that its caller
+ * releases. The kind says whose problem it is; the message and the places after it are those of
+ * dyn::Error. A function that fails sets what it would have given to NULL or 0 and changes nothing
+ * else, unless it says so.
+ *
+ * Threads. Any number of threads may use one graph, tensor, options or device at the same time, as
+ * long as nobody changes options or the elements of a tensor. A call, a session, a stream and a
+ * coder of texts have one user at a time: a function that meets another thread's is an error.
+ *
+ * Strings end with a 0 byte and are UTF-8, unless a length is beside them; dyn copies what it
+ * keeps. Strings and arrays that dyn gives out stay as long as the handle that they were asked of,
+ * unless the function says otherwise. Sizes of tensors are row-major, outermost first.
+ *
+ * Versions. Functions are only ever added: a program that was built with this header runs with
+ * every later library of the same DYN_API_MAJOR. A host that opens the library at run time asks
+ * dyn_get_api for the table of all functions.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define DYN_C_API __attribute__((visibility("default")))
+#else
+#define DYN_C_API
+#endif
+#ifdef __cplusplus
+#define DYN_NOEXCEPT noexcept
+extern "C" {
+#else
+#define DYN_NOEXCEPT
+#endif
+
+#define DYN_API_MAJOR 1
+#define DYN_API_MINOR 0
+/* What dyn_get_api is asked for: the version of this header's table. */
+#define DYN_API_VERSION (DYN_API_MAJOR << 16 | DYN_API_MINOR)
+
+typedef struct dyn_status dyn_status;   /* why a function failed */
+typedef struct dyn_options dyn_options; /* how a model is loaded */
+typedef struct dyn_tensor dyn_tensor;   /* elements, owned or viewed */
+typedef struct dyn_graph dyn_graph;     /* a loaded model */
+typedef struct dyn_port dyn_port;       /* an input or output of a model */
+typedef struct dyn_shapes dyn_shapes;   /* names with sizes */
+typedef struct dyn_call dyn_call;       /* one caller's runs, with tensors that stay bound */
+typedef struct dyn_session dyn_session; /* the state of one sequence */
+typedef struct dyn_device dyn_device;   /* the GPU that a graph runs on */
+typedef struct dyn_stream dyn_stream;   /* a queue of work there */
+typedef struct dyn_coder dyn_coder;     /* texts at inputs and outputs */
+typedef struct dyn_texts dyn_texts;     /* texts of an output */
+
+/* Whose problem a status is. */
+typedef int32_t dyn_kind;
+enum {
+  DYN_ERROR_USER = 0,        /* a wrong argument or input */
+  DYN_ERROR_MODEL = 1,       /* a broken or inconsistent model or weight file */
+  DYN_ERROR_UNSUPPORTED = 2, /* valid, but not something that this build or machine can do */
+  DYN_ERROR_DEVICE = 3,      /* the machine failed: memory, files, driver */
+  DYN_ERROR_INTERNAL = 4     /* a defect of dyn */
+};
+
+/* The element type of a tensor. From DYN_F8E4M3FN on they are codes of one byte each
+ * (dyn/dtype.hpp). */
+typedef int32_t dyn_dtype;
+enum {
+  DYN_F32 = 0,
+  DYN_F16 = 1,
+  DYN_BF16 = 2,
+  DYN_F64 = 3,
+  DYN_I8 = 4,
+  DYN_I16 = 5,
+  DYN_I32 = 6,
+  DYN_I64 = 7,
+  DYN_U8 = 8,
+  DYN_U16 = 9,
+  DYN_U32 = 10,
+  DYN_U64 = 11,
+  DYN_BOOL = 12, /* one byte, 0 or 1 */
+  DYN_F8E4M3FN = 13,
+  DYN_F8E4M3FNUZ = 14,
+  DYN_F8E5M2 = 15,
+  DYN_F8E5M2FNUZ = 16,
+  DYN_F8E8M0 = 17,
+  DYN_F4E2M1 = 18,
+  DYN_I4 = 19,
+  DYN_U4 = 20,
+  DYN_I2 = 21,
+  DYN_U2 = 22
+};
+
+typedef int32_t dyn_log_level;
+enum { DYN_LOG_DEBUG = 0, DYN_LOG_INFO = 1, DYN_LOG_WARNING = 2 };
+
+/* A named size or shape. `sizes` has `rank` elements. */
+typedef struct dyn_named_shape {
+  const char* name;
+  size_t rank;
+  const int64_t* sizes;
+} dyn_named_shape;
+typedef struct dyn_named_size {
+  const char* name;
+  int64_t size;
+} dyn_named_size;
+typedef struct dyn_named_tensor {
+  const char* name;
+  const dyn_tensor* tensor;
+} dyn_named_tensor;
+/* Bytes under a name: a weight file in memory. */
+typedef struct dyn_named_bytes {
+  const char* name;
+  const void* data;
+  size_t size;
+} dyn_named_bytes;
+
+/* Times of a load in seconds, and what was compiled: dyn::LoadReport. Later versions append
+ * members, so the caller says in `struct_size` how large its own is. */
+typedef struct dyn_load_report {
+  size_t struct_size;
+  double total, parse, compile, measure, weights;
+  double random_weights, machine; /* apart from `total` */
+  double weights_write;           /* part of `total` */
+  int32_t kernels, kernels_compiled, kernels_from_disk;
+  int32_t weights_from_disk; /* 0 or 1 */
+  uint64_t weight_bytes, weight_bytes_mapped;
+} dyn_load_report;
+
+/* --- Versions ------------------------------------------------------------------------------- */
+
+/* "0.1.0": of the library that runs. */
+DYN_C_API const char* dyn_version(void) DYN_NOEXCEPT;
+
+/* The table of functions of version `version`, which is the caller's DYN_API_VERSION; NULL where
+ * the library is older than that, or of another DYN_API_MAJOR. It stays for the process. */
+typedef struct dyn_api dyn_api;
+DYN_C_API const dyn_api* dyn_get_api(uint32_t version) DYN_NOEXCEPT;
+
+/* --- Statuses ------------------------------------------------------------------------------- */
+
+/* NULL is success: its kind is -1, its texts are "", and releasing it does nothing. */
+DYN_C_API dyn_kind dyn_status_kind(const dyn_status* status) DYN_NOEXCEPT;
+/* "user", "model", "unsupported", "device", "internal"; "unknown" for what is no kind. */
+DYN_C_API const char* dyn_kind_name(dyn_kind kind) DYN_NOEXCEPT;
+/* What is wrong, in one sentence or more. */
+DYN_C_API const char* dyn_status_message(const dyn_status* status) DYN_NOEXCEPT;
+/* Where it is wrong, innermost first; NULL beyond the last. */
+DYN_C_API size_t dyn_status_place_count(const dyn_status* status) DYN_NOEXCEPT;
+DYN_C_API const char* dyn_status_place(const dyn_status* status, size_t index) DYN_NOEXCEPT;
+/* All of it: the message, then one line "  in ..." for each place. */
+DYN_C_API const char* dyn_status_text(const dyn_status* status) DYN_NOEXCEPT;
+DYN_C_API void dyn_status_release(dyn_status* status) DYN_NOEXCEPT;
+
+/* --- Element types -------------------------------------------------------------------------- */
+
+/* Bytes of an element; 0 for what is no dtype. */
+DYN_C_API size_t dyn_dtype_size(dyn_dtype dtype) DYN_NOEXCEPT;
+/* "f32", ... as in the text IR; NULL for what is no dtype. */
+DYN_C_API const char* dyn_dtype_name(dyn_dtype dtype) DYN_NOEXCEPT;
+/* The inverse; -1 where there is no dtype of that name. */
+DYN_C_API dyn_dtype dyn_dtype_parse(const char* name) DYN_NOEXCEPT;
+
+/* --- Options -------------------------------------------------------------------------------- */
+
+/* Every default of dyn::Options (dyn/options.hpp), which says what each option means. */
+DYN_C_API dyn_status* dyn_options_create(dyn_options** options) DYN_NOEXCEPT;
+/* An option by the name of its member there. DYN_ERROR_USER: no option has that name, or it takes
+ * another kind of value. What the value means is checked by the load. */
+DYN_C_API dyn_status* dyn_options_set_text(dyn_options* options, const char* name,
+                                           const char* value) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_options_set_integer(dyn_options* options, const char* name,
+                                              int64_t value) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_options_set_flag(dyn_options* options, const char* name,
+                                           bool value) DYN_NOEXCEPT;
+/* An entry of Options::known_inputs. The elements are copied by the load. */
+DYN_C_API dyn_status* dyn_options_add_known_input(dyn_options* options, const char* input,
+                                                  const dyn_tensor* value) DYN_NOEXCEPT;
+/* An entry of Options::free_dims: `words`, one for each of `count` dims of the input. */
+DYN_C_API dyn_status* dyn_options_add_free_dims(dyn_options* options, const char* input,
+                                                size_t count,
+                                                const char* const* words) DYN_NOEXCEPT;
+/* Options::log. `log` may be called from any thread, and until nothing that was loaded with these
+ * options is left; it may not jump out. NULL: no log. */
+typedef void (*dyn_log_function)(void* context, dyn_log_level level, const char* text,
+                                 size_t length);
+DYN_C_API dyn_status* dyn_options_set_log(dyn_options* options, dyn_log_function log,
+                                          void* context) DYN_NOEXCEPT;
+DYN_C_API void dyn_options_release(dyn_options* options) DYN_NOEXCEPT;
+
+/* --- Tensors -------------------------------------------------------------------------------- */
+
+/* Owns new memory, aligned to 64 bytes, zeroed. */
+DYN_C_API dyn_status* dyn_tensor_create(dyn_dtype dtype, size_t rank, const int64_t* sizes,
+                                        dyn_tensor** tensor) DYN_NOEXCEPT;
+/* A view of `data`, a multiple of the element's size, which must stay as long as any tensor made of
+ * it, and any call that it is bound to. */
+DYN_C_API dyn_status* dyn_tensor_view(dyn_dtype dtype, void* data, size_t rank,
+                                      const int64_t* sizes, dyn_tensor** tensor) DYN_NOEXCEPT;
+/* The same of memory that nobody writes through the tensor: an input. */
+DYN_C_API dyn_status* dyn_tensor_view_const(dyn_dtype dtype, const void* data, size_t rank,
+                                            const int64_t* sizes, dyn_tensor** tensor) DYN_NOEXCEPT;
+/* As dyn_tensor_view, but dyn calls `release`, from any thread, once nothing of it uses the memory
+ * any more. Where the function fails it has not called `release`, and will not. */
+typedef void (*dyn_release_function)(void* context, void* data);
+DYN_C_API dyn_status* dyn_tensor_adopt(dyn_dtype dtype, void* data, size_t rank,
+                                       const int64_t* sizes, dyn_release_function release,
+                                       void* context, dyn_tensor** tensor) DYN_NOEXCEPT;
+/* The same memory in another shape of as many elements. */
+DYN_C_API dyn_status* dyn_tensor_reshape(const dyn_tensor* tensor, size_t rank,
+                                         const int64_t* sizes, dyn_tensor** reshaped) DYN_NOEXCEPT;
+/* `sizes` may be NULL; both stay as long as the tensor. */
+DYN_C_API dyn_status* dyn_tensor_shape(const dyn_tensor* tensor, size_t* rank,
+                                       const int64_t** sizes) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_tensor_dtype(const dyn_tensor* tensor, dyn_dtype* dtype) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_tensor_bytes(const dyn_tensor* tensor, size_t* bytes) DYN_NOEXCEPT;
+/* The elements. DYN_ERROR_USER: they are not of `dtype`, or lie in a device's memory. */
+DYN_C_API dyn_status* dyn_tensor_data(const dyn_tensor* tensor, dyn_dtype dtype,
+                                      const void** data) DYN_NOEXCEPT;
+/* The same for writing; DYN_ERROR_USER too for a view of constant memory. */
+DYN_C_API dyn_status* dyn_tensor_mutable_data(dyn_tensor* tensor, dyn_dtype dtype,
+                                              void** data) DYN_NOEXCEPT;
+/* The address of the elements, in the host's memory or, with `on_device`, in a device's. */
+DYN_C_API dyn_status* dyn_tensor_address(const dyn_tensor* tensor, uint64_t* address,
+                                         bool* on_device) DYN_NOEXCEPT;
+DYN_C_API void dyn_tensor_release(dyn_tensor* tensor) DYN_NOEXCEPT;
+
+/* --- Graphs --------------------------------------------------------------------------------- */
+
+/* Reads a `.dyn` or an `.onnx` file; weight files are found relative to it. `options` may be NULL:
+ * every default. DYN_ERROR_MODEL: a broken model; DYN_ERROR_UNSUPPORTED: one that this machine
+ * cannot run; DYN_ERROR_DEVICE: files that cannot be read. */
+DYN_C_API dyn_status* dyn_graph_load(const char* path, const dyn_options* options,
+                                     dyn_graph** graph) DYN_NOEXCEPT;
+/* The same from text; relative weight files are looked for in `weight_directory` (NULL: "."). */
+DYN_C_API dyn_status* dyn_graph_from_text(const char* text, size_t length,
+                                          const dyn_options* options, const char* weight_directory,
+                                          dyn_graph** graph) DYN_NOEXCEPT;
+/* The same with each weight file given as bytes, by the name that the text uses; they are only read
+ * during the call. */
+DYN_C_API dyn_status* dyn_graph_from_memory(const char* text, size_t length, size_t file_count,
+                                            const dyn_named_bytes* files,
+                                            const dyn_options* options,
+                                            dyn_graph** graph) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_graph_input_count(const dyn_graph* graph, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_graph_output_count(const dyn_graph* graph, size_t* count) DYN_NOEXCEPT;
+/* Input or output number `index` in the model's order. */
+DYN_C_API dyn_status* dyn_graph_input(const dyn_graph* graph, size_t index,
+                                      dyn_port** port) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_graph_output(const dyn_graph* graph, size_t index,
+                                       dyn_port** port) DYN_NOEXCEPT;
+/* Members of `report` as far as its `struct_size` reaches. */
+DYN_C_API dyn_status* dyn_graph_load_report(const dyn_graph* graph,
+                                            dyn_load_report* report) DYN_NOEXCEPT;
+/* Runs once. `outputs` has room for `output_count` tensors, which is the model's number of outputs;
+ * they come in the model's order. DYN_ERROR_USER: inputs that do not fit, and a model with state,
+ * which a session runs. */
+DYN_C_API dyn_status* dyn_graph_run(const dyn_graph* graph, size_t input_count,
+                                    const dyn_named_tensor* inputs, size_t output_count,
+                                    dyn_tensor** outputs) DYN_NOEXCEPT;
+/* The shapes that a run would give, from those of the inputs alone. */
+DYN_C_API dyn_status* dyn_graph_infer_shapes(const dyn_graph* graph, size_t input_count,
+                                             const dyn_named_shape* inputs,
+                                             dyn_shapes** outputs) DYN_NOEXCEPT;
+/* Plans for these shapes ahead of the first run with them (dyn::Graph::prepare). */
+DYN_C_API dyn_status* dyn_graph_prepare(const dyn_graph* graph, size_t input_count,
+                                        const dyn_named_shape* inputs) DYN_NOEXCEPT;
+/* Kernels that shapes were the first to need since the load: on a CPU 0. Distinct shapes that were
+ * planned so far. */
+DYN_C_API dyn_status* dyn_graph_kernels_compiled_since_load(const dyn_graph* graph,
+                                                            int64_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_graph_shapes_planned(const dyn_graph* graph, int64_t* count) DYN_NOEXCEPT;
+DYN_C_API void dyn_graph_release(dyn_graph* graph) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_port_name(const dyn_port* port, const char** name) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_port_dtype(const dyn_port* port, dyn_dtype* dtype) DYN_NOEXCEPT;
+/* As the model declares it: "[B, S, 768]". */
+DYN_C_API dyn_status* dyn_port_shape(const dyn_port* port, const char** shape) DYN_NOEXCEPT;
+/* The texts that the model knows at a port of texts, whose elements are their places, in i64
+ * (dyn/texts.hpp). `is_text` false: the elements are numbers. */
+DYN_C_API dyn_status* dyn_port_text_count(const dyn_port* port, bool* is_text,
+                                          size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_port_text(const dyn_port* port, size_t index, const char** text,
+                                    size_t* length) DYN_NOEXCEPT;
+DYN_C_API void dyn_port_release(dyn_port* port) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_shapes_count(const dyn_shapes* shapes, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_shapes_get(const dyn_shapes* shapes, size_t index,
+                                     dyn_named_shape* shape) DYN_NOEXCEPT;
+DYN_C_API void dyn_shapes_release(dyn_shapes* shapes) DYN_NOEXCEPT;
+
+/* --- Calls ---------------------------------------------------------------------------------- */
+
+/* At a shape seen before a run allocates nothing. */
+DYN_C_API dyn_status* dyn_call_create(const dyn_graph* graph, dyn_call** call) DYN_NOEXCEPT;
+/* A call that runs in a session, and goes on with it. */
+DYN_C_API dyn_status* dyn_call_create_in_session(const dyn_session* session,
+                                                 dyn_call** call) DYN_NOEXCEPT;
+/* Binds input or output number `index` in the model's order, until another is bound. The tensor's
+ * handle may be released. An output that is not bound is allocated by the run, and kept while its
+ * shape stays. */
+DYN_C_API dyn_status* dyn_call_set_input(dyn_call* call, size_t index,
+                                         const dyn_tensor* tensor) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_call_set_output(dyn_call* call, size_t index,
+                                          dyn_tensor* tensor) DYN_NOEXCEPT;
+/* The number of the input or output of this name. DYN_ERROR_USER: there is none. */
+DYN_C_API dyn_status* dyn_call_input_index(const dyn_call* call, const char* name,
+                                           size_t* index) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_call_output_index(const dyn_call* call, const char* name,
+                                            size_t* index) DYN_NOEXCEPT;
+/* The output is not bound: runs allocate it in the memory of the graph's device. */
+DYN_C_API dyn_status* dyn_call_set_output_device(dyn_call* call, size_t index,
+                                                 const dyn_device* device) DYN_NOEXCEPT;
+/* Runs go to this stream of the graph's device (dyn::Call::set_stream). The stream has one user at
+ * a time, its calls included. */
+DYN_C_API dyn_status* dyn_call_set_stream(dyn_call* call, const dyn_stream* stream) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_call_run(dyn_call* call) DYN_NOEXCEPT;
+/* Waits for runs that have returned before their end. */
+DYN_C_API dyn_status* dyn_call_wait(dyn_call* call) DYN_NOEXCEPT;
+/* The output of the last run. A later run of the call may write to the same memory. */
+DYN_C_API dyn_status* dyn_call_output(const dyn_call* call, size_t index,
+                                      dyn_tensor** tensor) DYN_NOEXCEPT;
+DYN_C_API void dyn_call_release(dyn_call* call) DYN_NOEXCEPT;
+
+/* --- Sessions ------------------------------------------------------------------------------- */
+
+/* `dims`: the sizes of the states by the names of their dims (dyn::Session). */
+DYN_C_API dyn_status* dyn_session_create(const dyn_graph* graph, size_t dim_count,
+                                         const dyn_named_size* dims,
+                                         dyn_session** session) DYN_NOEXCEPT;
+/* Runs once and appends; as dyn_graph_run. A run that fails leaves the session as it was. */
+DYN_C_API dyn_status* dyn_session_run(dyn_session* session, size_t input_count,
+                                      const dyn_named_tensor* inputs, size_t output_count,
+                                      dyn_tensor** outputs) DYN_NOEXCEPT;
+/* Positions appended so far. */
+DYN_C_API dyn_status* dyn_session_length(const dyn_session* session, int64_t* length) DYN_NOEXCEPT;
+/* Forgets all positions from `length` on. */
+DYN_C_API dyn_status* dyn_session_truncate(dyn_session* session, int64_t length) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_session_reset(dyn_session* session) DYN_NOEXCEPT;
+/* Bytes of memory behind the states. */
+DYN_C_API dyn_status* dyn_session_bytes(const dyn_session* session, size_t* bytes) DYN_NOEXCEPT;
+DYN_C_API void dyn_session_release(dyn_session* session) DYN_NOEXCEPT;
+
+/* --- Devices -------------------------------------------------------------------------------- */
+
+/* DYN_ERROR_USER: no kernel of the graph runs on a device. */
+DYN_C_API dyn_status* dyn_device_of(const dyn_graph* graph, dyn_device** device) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_device_name(const dyn_device* device, const char** name) DYN_NOEXCEPT;
+/* New memory there, of unknown contents. */
+DYN_C_API dyn_status* dyn_device_allocate(const dyn_device* device, dyn_dtype dtype, size_t rank,
+                                          const int64_t* sizes, dyn_tensor** tensor) DYN_NOEXCEPT;
+/* A view of another library's memory there: `address` is a CUdeviceptr (dyn::Device::view). */
+DYN_C_API dyn_status* dyn_device_view(const dyn_device* device, dyn_dtype dtype, uint64_t address,
+                                      size_t rank, const int64_t* sizes,
+                                      dyn_tensor** tensor) DYN_NOEXCEPT;
+/* Copies, complete on return. */
+DYN_C_API dyn_status* dyn_device_upload(const dyn_device* device, const dyn_tensor* tensor,
+                                        dyn_tensor** copy) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_device_download(const dyn_device* device, const dyn_tensor* tensor,
+                                          dyn_tensor** copy) DYN_NOEXCEPT;
+DYN_C_API void dyn_device_release(dyn_device* device) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_stream_create(const dyn_device* device, dyn_stream** stream) DYN_NOEXCEPT;
+/* A stream of another library: a CUstream (dyn::Device::stream). */
+DYN_C_API dyn_status* dyn_stream_of(const dyn_device* device, void* foreign,
+                                    dyn_stream** stream) DYN_NOEXCEPT;
+/* Waits for everything that calls have queued there. */
+DYN_C_API dyn_status* dyn_stream_wait(const dyn_stream* stream) DYN_NOEXCEPT;
+DYN_C_API void dyn_stream_release(dyn_stream* stream) DYN_NOEXCEPT;
+
+/* --- Texts ---------------------------------------------------------------------------------- */
+
+/* dyn::TextCoder. */
+DYN_C_API dyn_status* dyn_coder_create(const dyn_graph* graph, dyn_coder** coder) DYN_NOEXCEPT;
+/* An i64 tensor of this shape for the input. `texts` are as many as the shape has elements;
+ * `lengths` may be NULL: each text ends with a 0 byte. */
+DYN_C_API dyn_status* dyn_coder_encode(dyn_coder* coder, const char* input, size_t count,
+                                       const char* const* texts, const size_t* lengths, size_t rank,
+                                       const int64_t* sizes, dyn_tensor** tensor) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_coder_decode(const dyn_coder* coder, const char* output,
+                                       const dyn_tensor* tensor, dyn_texts** texts) DYN_NOEXCEPT;
+/* Forgets texts that are in no list of the model. */
+DYN_C_API dyn_status* dyn_coder_forget(dyn_coder* coder) DYN_NOEXCEPT;
+DYN_C_API void dyn_coder_release(dyn_coder* coder) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_texts_count(const dyn_texts* texts, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_texts_get(const dyn_texts* texts, size_t index, const char** text,
+                                    size_t* length) DYN_NOEXCEPT;
+DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
+
+/* --- The table ------------------------------------------------------------------------------ */
+
+/* Every function but dyn_get_api, in the order of the table. Later versions append lists of their
+ * own, DYN_FUNCTIONS_1_1 and so on; nothing is removed, moved or given other arguments. */
+/* clang-format off */
+#define DYN_FUNCTIONS_1_0(X)                                                                      \
+  X(version) X(status_kind) X(kind_name) X(status_message) X(status_place_count)                  \
+  X(status_place) X(status_text) X(status_release)                                                \
+  X(dtype_size) X(dtype_name) X(dtype_parse)                                                      \
+  X(options_create) X(options_set_text) X(options_set_integer) X(options_set_flag)                \
+  X(options_add_known_input) X(options_add_free_dims) X(options_set_log) X(options_release)       \
+  X(tensor_create) X(tensor_view) X(tensor_view_const) X(tensor_adopt) X(tensor_reshape)          \
+  X(tensor_shape) X(tensor_dtype) X(tensor_bytes) X(tensor_data) X(tensor_mutable_data)           \
+  X(tensor_address) X(tensor_release)                                                             \
+  X(graph_load) X(graph_from_text) X(graph_from_memory) X(graph_input_count)                      \
+  X(graph_output_count) X(graph_input) X(graph_output) X(graph_load_report) X(graph_run)          \
+  X(graph_infer_shapes) X(graph_prepare) X(graph_kernels_compiled_since_load)                     \
+  X(graph_shapes_planned) X(graph_release)                                                        \
+  X(port_name) X(port_dtype) X(port_shape) X(port_text_count) X(port_text) X(port_release)        \
+  X(shapes_count) X(shapes_get) X(shapes_release)                                                 \
+  X(call_create) X(call_create_in_session) X(call_set_input) X(call_set_output)                   \
+  X(call_input_index) X(call_output_index) X(call_set_output_device) X(call_set_stream)           \
+  X(call_run) X(call_wait) X(call_output) X(call_release)                                         \
+  X(session_create) X(session_run) X(session_length) X(session_truncate) X(session_reset)         \
+  X(session_bytes) X(session_release)                                                             \
+  X(device_of) X(device_name) X(device_allocate) X(device_view) X(device_upload)                  \
+  X(device_download) X(device_release)                                                            \
+  X(stream_create) X(stream_of) X(stream_wait) X(stream_release)                                  \
+  X(coder_create) X(coder_encode) X(coder_decode) X(coder_forget) X(coder_release)                \
+  X(texts_count) X(texts_get) X(texts_release)
+/* clang-format on */
+
+#ifdef __cplusplus
+#define DYN_TABLE_MEMBER(name) decltype(&dyn_##name) name;
+#else
+#define DYN_TABLE_MEMBER(name) __typeof__(&dyn_##name) name;
+#endif
+/* `api->graph_load(...)` is dyn_graph_load(...). */
+struct dyn_api {
+  uint32_t api_version; /* of the library: at least what was asked for */
+  DYN_FUNCTIONS_1_0(DYN_TABLE_MEMBER)
+};
+#undef DYN_TABLE_MEMBER
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif

@@ -1,0 +1,45 @@
+#include "src/c/guard.hpp"
+
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "dyn/dtype.hpp"
+#include "dyn/error.hpp"
+
+namespace dyn::c {
+namespace {
+
+[[noreturn]] void user_error(const std::string& message) { throw Error(ErrorKind::user, message); }
+
+}  // namespace
+
+void check_pointer(const void* pointer, std::size_t alignment, const char* argument) {
+  if (pointer == nullptr) user_error(fmt::format("the argument '{}' is NULL", argument));
+  if (reinterpret_cast<std::uintptr_t>(pointer) % alignment != 0)
+    user_error(fmt::format("the argument '{}' is {}, which is no multiple of {}", argument,
+                           fmt::ptr(pointer), alignment));
+}
+
+std::string_view required_text(const char* text, const char* argument) {
+  check_pointer(text, 1, argument);
+  return text;
+}
+
+DType dtype_of(dyn_dtype dtype) {
+  const auto count = static_cast<dyn_dtype>(all_dtypes().size());
+  if (dtype >= 0 && dtype < count) return static_cast<DType>(dtype);
+  user_error(fmt::format("the dtype {} is none; they are 0 to {}", dtype, count - 1));
+}
+
+dyn_dtype c_dtype(DType dtype) noexcept { return static_cast<dyn_dtype>(dtype); }
+
+Shape shape_of(std::size_t rank, const std::int64_t* sizes) {
+  if (rank > most_axes)
+    user_error(
+        fmt::format("the rank {} is more than the {} that a tensor may have", rank, most_axes));
+  const auto given = required_array(sizes, rank, "sizes");
+  return {given.begin(), given.end()};
+}
+
+}  // namespace dyn::c

@@ -1,0 +1,109 @@
+#pragma once
+// What every function of the C ABI does around its own work.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dyn/dyn.h"
+#include "dyn/tensor.hpp"
+#include "src/c/handles.hpp"
+
+namespace dyn::c {
+
+/// The status of the exception that is being handled.
+dyn_status* status_of_exception() noexcept;
+
+/// Runs `work`; whatever it throws becomes a status, with the text that the exception has in C++.
+template <class Work>
+dyn_status* guarded(const Work& work) noexcept {
+  try {
+    work();
+    return nullptr;
+  } catch (...) { return status_of_exception(); }
+}
+
+/// What a pointer argument points to. Throws Error(user) where it is NULL or does not lie where a T
+/// may.
+void check_pointer(const void* pointer, std::size_t alignment, const char* argument);
+template <class T>
+T& required(T* pointer, const char* argument) {
+  check_pointer(pointer, alignof(T), argument);
+  return *pointer;
+}
+/// The same of a string.
+std::string_view required_text(const char* text, const char* argument);
+/// `count` elements, which may be NULL where there are none.
+template <class T>
+std::span<const T> required_array(const T* elements, std::size_t count, const char* argument) {
+  if (count > 0) check_pointer(elements, alignof(T), argument);
+  return {elements, count};
+}
+
+/// Where a function puts what it gives. It is empty until then.
+template <class T>
+T& given(T* out, const char* argument) {
+  T& place = required(out, argument);
+  place = T{};
+  return place;
+}
+
+/// A handle of C that stands for a T.
+template <Kind kind_of_handle, class T, Users users_of_handle>
+struct Handled : Object {
+  static constexpr Kind kind = kind_of_handle;
+  static constexpr Users users = users_of_handle;
+  template <class... Arguments>
+  explicit Handled(Arguments&&... arguments) : value(std::forward<Arguments>(arguments)...) {}
+  T value;
+};
+
+/// A use of what a handle stands for, as a value of it.
+template <class Handled>
+class Used {
+ public:
+  explicit Used(const void* handle) : use_(Handled::kind, handle) {}
+  auto& operator*() const noexcept { return static_cast<Handled&>(use_.object()).value; }
+  auto* operator->() const noexcept { return &**this; }
+
+ private:
+  Use use_;
+};
+
+template <class Handled, class C, class... Arguments>
+void make_handle(C*& place, Arguments&&... arguments) {
+  place = static_cast<C*>(static_cast<void*>(
+      add_handle(Handled::kind, std::make_unique<Handled>(std::forward<Arguments>(arguments)...),
+                 Handled::users)));
+}
+
+/// `out` gets what `work` gives, or is empty.
+template <class T, class Work>
+dyn_status* gives(T* out, const char* argument, const Work& work) noexcept {
+  return guarded([&] {
+    T& place = given(out, argument);
+    place = work();
+  });
+}
+/// The same, where `work` gives what a new handle stands for.
+template <class Handled, class C, class Work>
+dyn_status* makes(C** out, const char* argument, const Work& work) noexcept {
+  return guarded([&] {
+    C*& place = given(out, argument);
+    make_handle<Handled>(place, work());
+  });
+}
+
+/// A dtype that a caller gives. Throws Error(user) where it is none.
+DType dtype_of(dyn_dtype dtype);
+dyn_dtype c_dtype(DType dtype) noexcept;
+
+/// More axes than any tensor has: beyond them a rank is a mistake, and not read.
+inline constexpr std::size_t most_axes = 64;
+Shape shape_of(std::size_t rank, const std::int64_t* sizes);
+
+}  // namespace dyn::c

@@ -1,0 +1,48 @@
+#include "src/c/objects.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dyn::c {
+
+NamedTensors named_tensors(std::size_t count, const dyn_named_tensor* inputs) {
+  NamedTensors tensors;
+  for (const dyn_named_tensor& input : required_array(inputs, count, "inputs")) {
+    const std::string_view name = required_text(input.name, "inputs[].name");
+    try {
+      tensors.emplace_back(name, *Used<TensorHandle>(input.tensor));
+    } catch (const Error& error) { throw error.within(fmt::format("input '{}'", name)); }
+  }
+  return tensors;
+}
+
+NamedShapes named_shapes(std::size_t count, const dyn_named_shape* shapes) {
+  NamedShapes copies;
+  for (const dyn_named_shape& shape : required_array(shapes, count, "inputs")) {
+    copies.emplace_back(required_text(shape.name, "inputs[].name"),
+                        shape_of(shape.rank, shape.sizes));
+  }
+  return copies;
+}
+
+void give_outputs(const Outputs& outputs, std::size_t count, dyn_tensor** places) {
+  if (count != outputs.size())
+    throw Error(ErrorKind::user, fmt::format("there is room for {} output(s); the model has {}",
+                                             count, outputs.size()));
+  try {
+    for (std::size_t i = 0; i < count; ++i) make_handle<TensorHandle>(places[i], outputs[i]);
+  } catch (...) {
+    for (std::size_t i = 0; i < count; ++i) release_handle(Kind::tensor, places[i]);
+    clear_outputs(count, places);
+    throw;
+  }
+}
+
+void clear_outputs(std::size_t count, dyn_tensor** places) {
+  if (count > 0) check_pointer(places, alignof(dyn_tensor*), "outputs");
+  std::fill_n(places, count, nullptr);
+}
+
+}  // namespace dyn::c

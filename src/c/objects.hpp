@@ -1,0 +1,43 @@
+#pragma once
+// What the handles of the C ABI stand for.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dyn/dyn.hpp"
+#include "src/c/guard.hpp"
+
+namespace dyn::c {
+
+using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+
+/// A device, and its name for as long as the handle.
+struct NamedDevice {
+  explicit NamedDevice(Device opened) : device(std::move(opened)), name(device.name()) {}
+  Device device;
+  std::string name;
+};
+
+using OptionsHandle = Handled<Kind::options, Options, Users::many>;
+using TensorHandle = Handled<Kind::tensor, Tensor, Users::many>;
+using GraphHandle = Handled<Kind::graph, Graph, Users::many>;
+using PortHandle = Handled<Kind::port, PortInfo, Users::many>;
+using ShapesHandle = Handled<Kind::shapes, NamedShapes, Users::many>;
+using CallHandle = Handled<Kind::call, Call, Users::one>;
+using SessionHandle = Handled<Kind::session, Session, Users::many>;
+using DeviceHandle = Handled<Kind::device, NamedDevice, Users::many>;
+using StreamHandle = Handled<Kind::stream, Stream, Users::one>;
+using CoderHandle = Handled<Kind::coder, TextCoder, Users::one>;
+using TextsHandle = Handled<Kind::texts, std::vector<std::string>, Users::many>;
+
+/// Tensors by name; throws Error(user) for a NULL name, and for what is no tensor, by name.
+NamedTensors named_tensors(std::size_t count, const dyn_named_tensor* inputs);
+NamedShapes named_shapes(std::size_t count, const dyn_named_shape* shapes);
+
+/// A handle for each output. Throws Error(user) where the caller has no room for as many.
+void give_outputs(const Outputs& outputs, std::size_t count, dyn_tensor** places);
+/// The places of outputs, all NULL. Throws Error(user) where there are none.
+void clear_outputs(std::size_t count, dyn_tensor** places);
+
+}  // namespace dyn::c

@@ -1,0 +1,109 @@
+// Statuses: what is left of an exception.
+
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dyn/error.hpp"
+#include "src/c/guard.hpp"
+
+namespace dyn::c {
+namespace {
+
+using StatusHandle = Handled<Kind::status, Error, Users::many>;
+
+/// The status where there is no memory for one: an address, and so no handle.
+alignas(16) const char no_memory_status = 0;
+constexpr const char* no_memory_text = "no memory for this, nor for a status that says more";
+
+dyn_status* no_memory() noexcept {
+  return reinterpret_cast<dyn_status*>(const_cast<char*>(&no_memory_status));
+}
+
+dyn_status* make_status(const Error& error) noexcept {
+  try {
+    dyn_status* status = nullptr;
+    make_handle<StatusHandle>(status, error);
+    return status;
+  } catch (...) { return no_memory(); }
+}
+
+/// `read` of the error behind a status, which stays as long as the handle; `otherwise` for
+/// success, and for what is no status.
+template <class Result, class Read>
+Result read_status(const dyn_status* status, Result otherwise, Result without_memory,
+                   const Read& read) noexcept {
+  if (status == nullptr) return otherwise;
+  if (status == no_memory()) return without_memory;
+  try {
+    return read(*Used<StatusHandle>(status));
+  } catch (...) { return otherwise; }
+}
+
+}  // namespace
+
+dyn_status* status_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) { return make_status(error); } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::exception& error) {
+    try {
+      return make_status(Error(ErrorKind::internal, error.what()));
+    } catch (...) { return no_memory(); }
+  } catch (...) {
+    try {
+      return make_status(Error(ErrorKind::user,
+                               "a function of the host threw what is no "
+                               "std::exception"));
+    } catch (...) { return no_memory(); }
+  }
+}
+
+}  // namespace dyn::c
+
+using dyn::c::read_status;
+
+extern "C" {
+
+dyn_kind dyn_status_kind(const dyn_status* status) noexcept {
+  return read_status<dyn_kind>(status, -1, DYN_ERROR_DEVICE, [](const dyn::Error& error) {
+    return static_cast<dyn_kind>(error.kind());
+  });
+}
+
+const char* dyn_kind_name(dyn_kind kind) noexcept {
+  return kind >= DYN_ERROR_USER && kind <= DYN_ERROR_INTERNAL
+             ? dyn::name_of(static_cast<dyn::ErrorKind>(kind)).data()
+             : "unknown";
+}
+
+const char* dyn_status_message(const dyn_status* status) noexcept {
+  return read_status<const char*>(status, "", dyn::c::no_memory_text,
+                                  [](const dyn::Error& error) { return error.message().c_str(); });
+}
+
+size_t dyn_status_place_count(const dyn_status* status) noexcept {
+  return read_status<size_t>(status, 0, 0,
+                             [](const dyn::Error& error) { return error.where().size(); });
+}
+
+const char* dyn_status_place(const dyn_status* status, size_t index) noexcept {
+  return read_status<const char*>(status, nullptr, nullptr, [&](const dyn::Error& error) {
+    return index < error.where().size() ? error.where()[index].c_str() : nullptr;
+  });
+}
+
+const char* dyn_status_text(const dyn_status* status) noexcept {
+  return read_status<const char*>(status, "", dyn::c::no_memory_text,
+                                  [](const dyn::Error& error) { return error.what(); });
+}
+
+void dyn_status_release(dyn_status* status) noexcept {
+  dyn::c::release_handle(dyn::c::Kind::status, status);
+}
+
+}  // extern "C"
