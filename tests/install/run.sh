@@ -23,7 +23,7 @@ check() {  # name, command...
 only_dyn_is_visible() {
   local foreign
   foreign=$(nm -D --defined-only -C "$(find "$scratch/prefix" -name 'libdyn.so' | head -1)" | awk '{$1=""; $2=""; print}' |
-    grep -vE '^ *(typeinfo (name )?for |vtable for )?dyn::|^ *[^ ]+ dyn::|^ *std::.* dyn::|DYN_|^ *$')
+    grep -vE '^ *(typeinfo (name )?for |vtable for )?dyn::|^ *[^ ]+ dyn::|^ *std::.* dyn::|dyn_|DYN_|^ *$')
   [ -z "$foreign" ] || { echo "$foreign"; return 1; }
 }
 

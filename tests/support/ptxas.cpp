@@ -83,13 +83,14 @@ Assembled assemble(const std::string& ptx, const std::string& gpu,
 }
 
 int checked_registers(const std::string& ptx, const std::string& what,
-                      std::span<const char* const> gpus, std::string& all) {
+                      std::span<const char* const> gpus, std::string& all, int most_spilled) {
   int most = 0;
   for (const char* gpu : gpus) {
     const Assembled result = assemble(ptx, gpu);
     INFO(what << " for " << std::string(gpu) << "\n" << result.log);
     CHECK(result.ok);
-    CHECK(result.spill_bytes == 0);
+    CHECK(result.spill_bytes >= 0);
+    CHECK(result.spill_bytes <= most_spilled);
     CHECK(result.registers > 0);
     all += " " + std::to_string(result.registers);
     most = std::max(most, result.registers);

@@ -36,6 +36,9 @@ constexpr Policy tile_makers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTune
 constexpr int most_outputs = 64 * 64, most_depth = 128;
 /// Beyond GpuTile::registers(), whose figures were fitted to dyn's candidates.
 constexpr int most_more_registers = 48;
+/// Of a thread, where a paper's tile has as many sums as registers can hold. A paper takes no
+/// account of what the assembler does then; dyn's own tiles spill nothing.
+constexpr int most_spilled = 256;
 
 class Papers {
  public:
@@ -111,7 +114,7 @@ void check_policy(Policy policy, int rounds, std::mt19937_64& random) {
 }
 
 /// The assembler has registers for all of a tile, and nearly as many as predicted.
-void check_registers(const GpuTile& tile) {
+void check_registers(const GpuTile& tile, int spilled = 0) {
   MatmulCase c = paper_case(tile, Copy::Vectors);
   c.bias = c.gelu = true;
   c.split = c.tile.can_be_shared();
@@ -119,8 +122,8 @@ void check_registers(const GpuTile& tile) {
   const BuiltMatmul built = build(c);
   const std::string text = lower_to_ptx(*emit_device_module(context, source_of(built), "matmul"));
   std::string registers;
-  const int most =
-      dyn::test::checked_registers(text, to_string(c), dyn::test::ptxas_gpus().first(1), registers);
+  const int most = dyn::test::checked_registers(
+      text, to_string(c), dyn::test::ptxas_gpus().first(1), registers, spilled);
   std::printf("%s: %d registers, %d predicted\n", tile.to_string().c_str(), most, tile.registers());
   CHECK_MESSAGE(most <= c.tile.registers() + most_more_registers, to_string(c));
 }
@@ -192,7 +195,7 @@ TEST_SUITE("full") {
       check_policy(policy, dyn::testing::test_rounds(40, 10), random);
   }
 
-  TEST_CASE("tiles of the papers' spaces assemble without spills, large ones too") {
+  TEST_CASE("tiles of the papers' spaces assemble, large ones with few spills") {
     if (dyn::test::ptxas_is_missing()) return;
     // One has no registers for fragments ahead; the steps of the other lie at odd distances.
     for (const auto& [rows, columns, m, n, k] :
@@ -208,7 +211,7 @@ TEST_SUITE("full") {
       for (const DType dtype : {DType::f32, DType::bf16}) {
         const std::vector<GpuTile> tiles = Papers(dtype).tiles(policy);
         for (int i = 0; i < dyn::testing::test_rounds(20, 7); ++i)
-          check_registers(tiles[random() % tiles.size()]);
+          check_registers(tiles[random() % tiles.size()], most_spilled);
       }
     }
   }
