@@ -156,7 +156,9 @@ TEST_CASE("the stages of a tile are those that take the least time, of equal one
     const GpuTile chosen = with_stages(machine, tile).value().tile;
     for (const int stages : {2, 3, 4}) {
       tile.stages = stages;
-      tile.ahead = tile.engine == Engine::TensorCores && stages > 2;
+      const int sums_and_fragments =
+          tile.warp_m * tile.warp_n / 32 + (tile.warp_m + tile.warp_n) / 2;
+      tile.ahead = tile.engine == Engine::TensorCores && stages > 2 && sums_and_fragments <= 200;
       if (blocks_at_once(machine, tile) == 0) continue;
       const double own = block_cost(machine, tile), best = block_cost(machine, chosen);
       CHECK((stages < chosen.stages ? own > best : own >= best));
