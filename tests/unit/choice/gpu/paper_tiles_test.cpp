@@ -90,6 +90,12 @@ double block_cost(const GpuMachine& machine, const GpuTile& tile) {
          blocks;
 }
 
+/// With stages for it, and registers beside the sums for two steps' fragments.
+bool loads_ahead(const GpuTile& tile) {
+  return tile.engine == Engine::TensorCores && tile.stages > 2 &&
+         tile.warp_m * tile.warp_n / 32 + (tile.warp_m + tile.warp_n) / 2 <= 200;
+}
+
 }  // namespace
 
 TEST_CASE("a warp's strategies are what the instruction set and its registers admit") {
@@ -156,9 +162,7 @@ TEST_CASE("the stages of a tile are those that take the least time, of equal one
     const GpuTile chosen = with_stages(machine, tile).value().tile;
     for (const int stages : {2, 3, 4}) {
       tile.stages = stages;
-      const int sums_and_fragments =
-          tile.warp_m * tile.warp_n / 32 + (tile.warp_m + tile.warp_n) / 2;
-      tile.ahead = tile.engine == Engine::TensorCores && stages > 2 && sums_and_fragments <= 200;
+      tile.ahead = loads_ahead(tile);
       if (blocks_at_once(machine, tile) == 0) continue;
       const double own = block_cost(machine, tile), best = block_cost(machine, chosen);
       CHECK((stages < chosen.stages ? own > best : own >= best));
@@ -224,7 +228,7 @@ TEST_CASE("mikpoly's grid has every multiple of 16 that local memory and registe
           continue;
         for (const int stages : {2, 3, 4}) {
           tile.stages = stages;
-          tile.ahead = kind.engine == Engine::TensorCores && stages > 2;
+          tile.ahead = loads_ahead(tile);
           if (blocks_at_once(machine, tile) > 0) least = std::min(least, block_cost(machine, tile));
         }
       }
