@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/choice/calibration/calibration.hpp"
+#include "src/choice/gpu/layer_zero.hpp"
 #include "src/choice/gpu/wave.hpp"
 
 namespace dyn::choice {
@@ -97,9 +98,7 @@ std::vector<GpuTile> block_tiles(const GpuMachine& machine, const std::vector<Gp
         for (const int depth : stage_depths(engine, tile.operands)) {
           tile.block_k = depth;
           for (const int stages : {2, 3, 4}) {
-            tile.stages = stages;
-            // With fewer stages a stage's copies would have less time than one stage takes.
-            tile.ahead = engine == Engine::TensorCores && stages >= 3;
+            tile = at_stages(tile, stages);
             if (engine == Engine::CudaCores && stages > 3) continue;
             if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
                 0)
