@@ -36,10 +36,8 @@ std::string_view text_of(const char* text, size_t length) {
   return {text, length};
 }
 
-PortInfo port_number(std::vector<PortInfo> ports, size_t index, const char* what) {
-  if (index < ports.size()) return std::move(ports[index]);
-  throw dyn::Error(dyn::ErrorKind::user, fmt::format("there is no {} number {}; the model has {}",
-                                                     what, index, ports.size()));
+PortInfo port_number(const std::vector<PortInfo>& ports, size_t index, const char* what) {
+  return dyn::c::element_at(ports, index, what, "the model has");
 }
 
 /// As much of the report as the caller knows of.
@@ -196,13 +194,12 @@ dyn_status* dyn_port_text(const dyn_port* port, size_t index, const char** text,
     const char*& place = given(text, "text");
     size_t& size = given(length, "length");
     const Used<PortHandle> used(port);
-    const size_t count = used->texts == nullptr ? 0 : used->texts->size();
-    if (index >= count)
-      throw dyn::Error(dyn::ErrorKind::user,
-                       fmt::format("there is no text number {}; the port '{}' has {}", index,
-                                   used->name, count));
-    place = (*used->texts)[index].c_str();
-    size = (*used->texts)[index].size();
+    static const std::vector<std::string> none;
+    const std::string& found =
+        dyn::c::element_at(used->texts == nullptr ? none : *used->texts, index, "text",
+                           fmt::format("the port '{}' has", used->name));
+    place = found.c_str();
+    size = found.size();
   });
 }
 
@@ -216,11 +213,7 @@ dyn_status* dyn_shapes_get(const dyn_shapes* shapes, size_t index,
                            dyn_named_shape* shape) noexcept {
   return gives(shape, "shape", [&] {
     const Used<ShapesHandle> used(shapes);
-    if (index >= used->size())
-      throw dyn::Error(
-          dyn::ErrorKind::user,
-          fmt::format("there is no shape number {}; there are {}", index, used->size()));
-    const auto& [name, sizes] = (*used)[index];
+    const auto& [name, sizes] = dyn::c::element_at(*used, index, "shape");
     return dyn_named_shape{name.c_str(), sizes.size(), sizes.data()};
   });
 }

@@ -26,10 +26,19 @@ std::string_view required_text(const char* text, const char* argument) {
   return text;
 }
 
+void refuse_number(std::size_t index, std::size_t count, std::string_view what,
+                   std::string_view whole) {
+  user_error(fmt::format("there is no {} number {}; {} {}", what, index, whole, count));
+}
+
+std::optional<DType> find_dtype(dyn_dtype dtype) noexcept {
+  if (dtype < 0 || static_cast<std::size_t>(dtype) >= all_dtypes().size()) return std::nullopt;
+  return static_cast<DType>(dtype);
+}
+
 DType dtype_of(dyn_dtype dtype) {
-  const auto count = static_cast<dyn_dtype>(all_dtypes().size());
-  if (dtype >= 0 && dtype < count) return static_cast<DType>(dtype);
-  user_error(fmt::format("the dtype {} is none; they are 0 to {}", dtype, count - 1));
+  if (const std::optional<DType> found = find_dtype(dtype)) return *found;
+  user_error(fmt::format("the dtype {} is none; they are 0 to {}", dtype, all_dtypes().size() - 1));
 }
 
 dyn_dtype c_dtype(DType dtype) noexcept { return static_cast<dyn_dtype>(dtype); }

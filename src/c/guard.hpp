@@ -1,8 +1,9 @@
 #pragma once
-// What every function of the C ABI does around its own work.
+// The checks and conversions around the work of every function of the C ABI.
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ dyn_status* guarded(const Work& work) noexcept {
   } catch (...) { return status_of_exception(); }
 }
 
-/// What a pointer argument points to. Throws Error(user) where it is NULL or does not lie where a T
+/// The T that an argument points to. Throws Error(user) where it is NULL or does not lie where a T
 /// may.
 void check_pointer(const void* pointer, std::size_t alignment, const char* argument);
 template <class T>
@@ -43,6 +44,9 @@ std::span<const T> required_array(const T* elements, std::size_t count, const ch
   if (count > 0) check_pointer(elements, alignof(T), argument);
   return {elements, count};
 }
+
+[[noreturn]] void refuse_number(std::size_t index, std::size_t count, std::string_view what,
+                                std::string_view whole);
 
 /// Where a function puts what it gives. It is empty until then.
 template <class T>
@@ -98,7 +102,18 @@ dyn_status* makes(C** out, const char* argument, const Work& work) noexcept {
   });
 }
 
-/// A dtype that a caller gives. Throws Error(user) where it is none.
+/// An element by its number. Throws Error(user) where there is none: "there is no text number 3;
+/// the port 'x' has 2", with `what` and `whole` for its outer words.
+template <class T>
+const T& element_at(const std::vector<T>& elements, std::size_t index, std::string_view what,
+                    std::string_view whole = "there are") {
+  if (index >= elements.size()) refuse_number(index, elements.size(), what, whole);
+  return elements[index];
+}
+
+/// The dtype of this number; nullopt where there is none.
+std::optional<DType> find_dtype(dyn_dtype dtype) noexcept;
+/// The same for what a caller gives: throws Error(user) where there is none.
 DType dtype_of(dyn_dtype dtype);
 dyn_dtype c_dtype(DType dtype) noexcept;
 

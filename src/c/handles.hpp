@@ -9,7 +9,7 @@
 
 namespace dyn::c {
 
-/// What a handle stands for.
+/// The kinds of objects that handles stand for.
 enum class Kind : std::uint8_t {
   status,
   options,
@@ -27,7 +27,7 @@ enum class Kind : std::uint8_t {
 /// "graph"
 std::string_view name_of(Kind kind) noexcept;
 
-/// What is behind a handle.
+/// An object behind a handle.
 struct Object {
   virtual ~Object() = default;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What the handles of the C ABI stand for.
+// The objects that handles of the C ABI stand for.
 
 #include <string>
 #include <utility>

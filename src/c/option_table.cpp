@@ -53,7 +53,7 @@ const Option& find_option(std::string_view name) {
                                            name, option_names()));
 }
 
-/// What an option takes.
+/// Names the kind of value that an option takes.
 struct Kinds {
   const char* operator()(std::string Options::*) const { return "a text"; }
   const char* operator()(bool Options::*) const { return "a flag"; }

@@ -23,10 +23,12 @@ dyn_status* no_memory() noexcept {
   return reinterpret_cast<dyn_status*>(const_cast<char*>(&no_memory_status));
 }
 
-dyn_status* make_status(const Error& error) noexcept {
+/// `arguments`: those of an Error.
+template <class... Arguments>
+dyn_status* make_status(const Arguments&... arguments) noexcept {
   try {
     dyn_status* status = nullptr;
-    make_handle<StatusHandle>(status, error);
+    make_handle<StatusHandle>(status, arguments...);
     return status;
   } catch (...) { return no_memory(); }
 }
@@ -51,15 +53,9 @@ dyn_status* status_of_exception() noexcept {
   } catch (const Error& error) { return make_status(error); } catch (const std::bad_alloc&) {
     return no_memory();
   } catch (const std::exception& error) {
-    try {
-      return make_status(Error(ErrorKind::internal, error.what()));
-    } catch (...) { return no_memory(); }
+    return make_status(ErrorKind::internal, error.what());
   } catch (...) {
-    try {
-      return make_status(Error(ErrorKind::user,
-                               "a function of the host threw what is no "
-                               "std::exception"));
-    } catch (...) { return no_memory(); }
+    return make_status(ErrorKind::user, "a function of the host threw what is no std::exception");
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include "src/c/objects.hpp"
 
-using dyn::DType;
 using dyn::Tensor;
 using dyn::c::dtype_of;
 using dyn::c::given;
@@ -18,13 +17,13 @@ using dyn::c::Used;
 extern "C" {
 
 size_t dyn_dtype_size(dyn_dtype dtype) noexcept {
-  const bool is_one = dtype >= 0 && static_cast<size_t>(dtype) < dyn::all_dtypes().size();
-  return is_one ? dyn::size_of(static_cast<DType>(dtype)) : 0;
+  const auto found = dyn::c::find_dtype(dtype);
+  return found ? dyn::size_of(*found) : 0;
 }
 
 const char* dyn_dtype_name(dyn_dtype dtype) noexcept {
-  const bool is_one = dtype >= 0 && static_cast<size_t>(dtype) < dyn::all_dtypes().size();
-  return is_one ? dyn::name_of(static_cast<DType>(dtype)).data() : nullptr;
+  const auto found = dyn::c::find_dtype(dtype);
+  return found ? dyn::name_of(*found).data() : nullptr;
 }
 
 dyn_dtype dyn_dtype_parse(const char* name) noexcept {

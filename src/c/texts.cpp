@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "src/c/objects.hpp"
 
 using dyn::c::CoderHandle;
@@ -82,11 +80,9 @@ dyn_status* dyn_texts_get(const dyn_texts* texts, size_t index, const char** tex
     const char*& place = given(text, "text");
     size_t& size = given(length, "length");
     const Used<TextsHandle> used(texts);
-    if (index >= used->size())
-      throw dyn::Error(dyn::ErrorKind::user, fmt::format("there is no text number {}; there are {}",
-                                                         index, used->size()));
-    place = (*used)[index].c_str();
-    size = (*used)[index].size();
+    const std::string& found = dyn::c::element_at(*used, index, "text");
+    place = found.c_str();
+    size = found.size();
   });
 }
 

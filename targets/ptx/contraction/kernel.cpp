@@ -562,7 +562,7 @@ class GpuContractionKernel final : public ContractionKernel {
 }  // namespace
 
 bool multiplies_bytes(const Problem& problem) {
-  // What is computed of bytes, such as a cast, is a float.
+  // A factor that is computed of bytes, such as a cast, is a float.
   const auto are_bytes = [&](int factor, const ComputedFactor& computed) {
     return !computed.is_computed() &&
            is_byte(problem.operands[static_cast<std::size_t>(factor)].dtype);

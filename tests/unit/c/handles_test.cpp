@@ -1,4 +1,4 @@
-// What is no handle, no longer one, or somebody else's at the moment.
+// Handles that are none, no longer one, or somebody else's at the moment.
 
 #include <atomic>
 #include <thread>
