@@ -11,7 +11,7 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(abi_version 0.${PROJECT_VERSION_MINOR})
 endif()
 set_target_properties(dyn PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${abi_version} LINKER_LANGUAGE CXX)
-target_link_libraries(dyn PRIVATE fmt::fmt TBB::tbb protobuf::libprotobuf-lite Threads::Threads ${llvm_libraries})
+target_link_libraries(dyn PRIVATE fmt::fmt TBB::tbb Threads::Threads ${llvm_libraries})
 
 # Only the public API is visible: a host with an LLVM of its own must not meet this one.
 if(BUILD_SHARED_LIBS)
@@ -23,4 +23,4 @@ endif()
 
 add_library(dyn_internal STATIC EXCLUDE_FROM_ALL ${dyn_objects})
 set_target_properties(dyn_internal PROPERTIES LINKER_LANGUAGE CXX)
-target_link_libraries(dyn_internal PUBLIC fmt::fmt TBB::tbb protobuf::libprotobuf-lite Threads::Threads ${llvm_libraries})
+target_link_libraries(dyn_internal PUBLIC fmt::fmt TBB::tbb Threads::Threads ${llvm_libraries})

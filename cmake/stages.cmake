@@ -126,6 +126,7 @@ dyn_stage(random_loops KIND lines COMMAND bash tests/conformance/random_loops.sh
 dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
 dyn_stage(real_models ALL KIND lines COMMAND bash tests/real/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/real tests/conformance/onnxruntime.sh WEIGHT 60)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)
+dyn_stage(install.hosts KIND lines COMMAND bash tests/install/hosts/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install)
 dyn_stage(install.versions KIND lines COMMAND bash tests/install/versions.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install)
 dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})
 dyn_stage(mutants.touched KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --touched ALONE)

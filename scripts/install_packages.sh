@@ -11,7 +11,7 @@ packages=(
   llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev   # LLVM, and what its static libraries need
   libtbb-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libeigen3-dev libxgboost-dev                    # the tuner
-  libprotobuf-dev protobuf-compiler               # ONNX files
+  libprotozero-dev                                # ONNX files
   doctest-dev                                      # tests
 )
 emulator_packages=(bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso busybox-static cpio)  # and what its CD is made of
@@ -22,7 +22,7 @@ for option in "$@"; do
   case $option in
     --peers) packages+=("${peers[@]}") ;;
     --tests)
-      packages+=(clang-19 libclang-rt-19-dev lld-19)
+      packages+=(clang-19 libclang-rt-19-dev lld-19 libprotobuf-dev)
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
       optional+=(clang-format-19 clang-tidy-19 "${emulator_packages[@]}")
       ;;

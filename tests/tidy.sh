@@ -14,9 +14,8 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# A database of single files, and the headers that are generated.
-if ! { cmake --preset debug -B "$build" -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DDYN_TESTS=OFF -DDYN_EXAMPLES=OFF &&
-  ninja -C "$build" messages/onnx.pb.h; } >"$log" 2>&1; then
+# A database of single files.
+if ! cmake --preset debug -B "$build" -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DDYN_TESTS=OFF -DDYN_EXAMPLES=OFF >"$log" 2>&1; then
   tail -30 "$log"
   echo "failed tidy: $build cannot be configured"
   exit 1

@@ -63,16 +63,20 @@ bool ReadableFile::is_unchanged() const noexcept {
 
 std::string ReadableFile::contents(std::size_t offset, std::size_t count) const {
   std::string bytes(count, '\0');
+  read(offset, bytes);
+  return bytes;
+}
+
+void ReadableFile::read(std::size_t offset, std::span<char> into) const {
   std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = ::pread(descriptor_, bytes.data() + have, bytes.size() - have,
+  while (have < into.size()) {
+    const ssize_t got = ::pread(descriptor_, into.data() + have, into.size() - have,
                                 static_cast<off_t>(offset + have));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) cannot_read(path_, std::strerror(errno));
     if (got == 0) cannot_read(path_, "it has become shorter");
     have += static_cast<std::size_t>(got);
   }
-  return bytes;
 }
 
 }  // namespace dyn

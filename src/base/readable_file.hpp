@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 namespace dyn {
@@ -32,6 +34,7 @@ class ReadableFile {
   std::string contents() const { return contents(0, size()); }
   /// The same of some bytes.
   std::string contents(std::size_t offset, std::size_t bytes) const;
+  void read(std::size_t offset, std::span<char> into) const;
 
  private:
   std::string path_;

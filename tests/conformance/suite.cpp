@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 template <class Message>
 Message read_message(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   Message message;
-  if (!file || !message.ParseFromIstream(&file))
+  if (!file || !message.ParseFromString(bytes))
     throw Error(ErrorKind::device, fmt::format("{}: cannot be read as protobuf", path));
   return message;
 }

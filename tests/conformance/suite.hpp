@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 
 namespace dyn::conformance {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dyn/tensor.hpp"
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 
 namespace dyn::conformance {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 #include "tests/fuzz/reader.hpp"
 
 namespace {
@@ -188,7 +188,7 @@ class ModelMutator {
     change(*attribute.mutable_ints());
   }
 
-  void change(google::protobuf::RepeatedField<std::int64_t>& list) {
+  void change(RepeatedField<std::int64_t>& list) {
     const std::size_t place = below(random_, list.size() + 1);
     if (place == static_cast<std::size_t>(list.size()))
       list.Add(integer(random_));
@@ -325,11 +325,11 @@ std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::s
   constexpr std::size_t most_changes = 3;
   Random random(seed);
   ModelProto model;
-  if (seed % one_in == 0 || !model.ParsePartialFromArray(data, static_cast<int>(size)))
+  if (seed % one_in == 0 || !model.ParseFromString({reinterpret_cast<const char*>(data), size}))
     return LLVMFuzzerMutate(data, size, max_size);
   for (std::size_t changes = 1 + below(random, most_changes); changes > 0; --changes)
     ModelMutator(model, random).mutate();
-  const std::string bytes = model.SerializePartialAsString();
+  const std::string bytes = model.SerializeAsString();
   if (bytes.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::ranges::copy(bytes, data);
   return bytes.size();

@@ -21,7 +21,7 @@ int main(void) {
   const int64_t sizes[] = {2};
   dyn_graph* graph = NULL;
   dyn_status* broken = dyn_graph_from_text("dyn 1\nnonsense", 14, NULL, NULL, &graph);
-  if (dyn_status_kind(broken) != DYN_MODEL) return 1;
+  if (dyn_status_kind(broken) != DYN_ERROR_MODEL) return 1;
   dyn_status_release(broken);
 
   dyn_tensor* tensors[2] = {NULL, NULL};

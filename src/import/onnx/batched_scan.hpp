@@ -1,7 +1,7 @@
 #pragma once
 // Scan as it was before opset 9: a first axis of samples, each with a length of its own.
 
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 #include "src/import/onnx/node_context.hpp"
 
 namespace dyn::onnx {

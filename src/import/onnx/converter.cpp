@@ -152,8 +152,7 @@ std::string Converter::place() const {
                             : fmt::format("{}, {} calls below {}", inner, calls_.size() - 1, outer);
 }
 
-std::optional<int> standard_opset(
-    const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets) {
+std::optional<int> standard_opset(const RepeatedPtrField<OperatorSetIdProto>& sets) {
   std::optional<int> opset;
   for (const OperatorSetIdProto& set : sets) {
     if (!is_standard(set.domain())) continue;

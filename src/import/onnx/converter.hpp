@@ -88,7 +88,6 @@ class Converter {
 
 /// The version of the standard operators among these; nothing: they are not among them. Throws
 /// Error(unsupported) for a version that is not read.
-std::optional<int> standard_opset(
-    const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets);
+std::optional<int> standard_opset(const RepeatedPtrField<OperatorSetIdProto>& sets);
 
 }  // namespace dyn::onnx

@@ -57,8 +57,8 @@ class CallWalk {
     enter(function, function->node(), size);
   }
 
-  void enter(const FunctionProto* function,
-             const google::protobuf::RepeatedPtrField<NodeProto>& nodes, std::int64_t size) {
+  void enter(const FunctionProto* function, const RepeatedPtrField<NodeProto>& nodes,
+             std::int64_t size) {
     bodies_.push_back({function, {}, size});
     for_each_node(nodes, [&](const NodeProto& node) {
       if (const FunctionProto* callee = functions_.find(node))
@@ -117,8 +117,8 @@ class CallWalk {
   std::vector<Body> bodies_;
 };
 
-const AttributeProto* find_attribute(
-    const google::protobuf::RepeatedPtrField<AttributeProto>& attributes, const std::string& name) {
+const AttributeProto* find_attribute(const RepeatedPtrField<AttributeProto>& attributes,
+                                     const std::string& name) {
   const auto found = std::ranges::find_if(
       attributes, [&](const AttributeProto& each) { return each.name() == name; });
   return found == attributes.end() ? nullptr : &*found;

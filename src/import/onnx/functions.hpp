@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 
 namespace dyn::onnx {
 
@@ -52,7 +52,7 @@ std::string function_name(const FunctionProto& function);
 /// that the call leaves out are left out. Graphs within the node are treated alike.
 NodeProto bound_node(const NodeProto& node, const FunctionProto& function, const NodeProto& call);
 
-/// Calls `visit` with each node, those of graphs within nodes included. Protobuf's limit on nested
+/// Calls `visit` with each node, those of graphs within nodes included. The limit on nested
 /// messages bounds the depth.
 template <class Nodes, class Visit>
 void for_each_node(const Nodes& nodes, const Visit& visit) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "graph/ir/builder.hpp"
-#include "onnx.pb.h"
 #include "src/import/onnx/import.hpp"
+#include "src/import/onnx/messages/messages.hpp"
 #include "src/import/onnx/sizes/file_sizes.hpp"
 #include "src/import/onnx/sizes/shared_names.hpp"
 

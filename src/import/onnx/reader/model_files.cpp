@@ -1,16 +1,11 @@
 #include "src/import/onnx/reader/model_files.hpp"
 
-#include <unistd.h>
-
-#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include "dyn/error.hpp"
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/model_stream.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -38,28 +33,20 @@ void check_unchanged(const ReadableFile& file) {
 ModelFiles::ModelFiles(const std::string& path) : model_(path), folder_(folder_of(path)) {}
 
 ModelProto ModelFiles::read() const {
-  const auto fail_within = [&](const std::string& message) {
-    refuse_file(fmt::format("{}: {}", path(), message));
-  };
   check_unchanged(model_);
-  if (::lseek(model_.descriptor(), 0, SEEK_SET) != 0)
-    throw Error(ErrorKind::device,
-                fmt::format("cannot read '{}': {}", path(), std::strerror(errno)));
-  // Protobuf reads in blocks, so that a file is in memory only once, as messages.
-  google::protobuf::io::FileInputStream blocks(model_.descriptor());
-  google::protobuf::io::CodedInputStream input(&blocks);
   ModelProto model;
-  const bool parsed = model.ParseFromCodedStream(&input) && input.ConsumedEntireMessage();
-  if (blocks.GetErrno() != 0)
-    throw Error(ErrorKind::device,
-                fmt::format("cannot read '{}': {}", path(), std::strerror(blocks.GetErrno())));
-  if (!parsed)
-    fail_within(
-        fmt::format("not a whole ONNX model: reading it as protobuf failed at byte {}; is the file "
-                    "cut, of another format, over 2 GiB (keep weights in external data), or nested "
-                    "deeper than 100 messages?",
-                    input.CurrentPosition()));
-  if (!model.has_graph()) fail_within("not an ONNX model: it has no graph");
+  try {
+    model = read_model(model_.size(), [&](std::uint64_t offset, std::span<char> into) {
+      model_.read(offset, into);
+    });
+  } catch (const NotAModel& error) {
+    refuse_file(
+        fmt::format("{}: not a whole ONNX model: reading it as protobuf failed at byte {}; is the "
+                    "file cut, of another format, or nested deeper than 100 messages?",
+                    path(), error.offset()));
+  }
+  if (!model.has_graph())
+    refuse_file(fmt::format("{}: not an ONNX model: it has no graph", path()));
   return model;
 }
 

@@ -24,8 +24,7 @@ class ModelFiles {
   const std::string& path() const noexcept { return model_.path(); }
 
   /// The whole file. Throws Error(device) where it cannot be read, Error(model) where it is cut, is
-  /// no ONNX model, nests deeper than protobuf allows (100 messages), or has changed since it was
-  /// opened.
+  /// no ONNX model, nests deeper than 100 messages, or has changed since it was opened.
   ModelProto read() const;
 
   /// Bytes of a file that is named by its path from the model's folder. Throws Error(model) where

@@ -118,16 +118,15 @@ void drop_unread_tensors(GraphProto& graph) {
 
 void tidy(GraphProto& graph, Tidied& result) {
   const std::vector<int> order = Reading(graph).order();
-  std::vector<NodeProto*> nodes(static_cast<std::size_t>(graph.node_size()), nullptr);
-  graph.mutable_node()->ExtractSubrange(0, graph.node_size(), nodes.data());
   result.is_reordered = result.is_reordered || !std::ranges::is_sorted(order);
-  for (const int node : order)
-    graph.mutable_node()->AddAllocated(
-        std::exchange(nodes[static_cast<std::size_t>(node)], nullptr));
-  for (NodeProto* const unread : nodes) {
-    if (unread == nullptr) continue;
-    result.unread.push_back(std::move(*unread));
-    delete unread;
+  RepeatedPtrField<NodeProto> nodes = std::exchange(*graph.mutable_node(), {});
+  std::vector<bool> is_read(static_cast<std::size_t>(nodes.size()));
+  for (const int node : order) {
+    is_read[static_cast<std::size_t>(node)] = true;
+    graph.mutable_node()->Add(std::move(nodes[node]));
+  }
+  for (int node = 0; node < nodes.size(); ++node) {
+    if (!is_read[static_cast<std::size_t>(node)]) result.unread.push_back(std::move(nodes[node]));
   }
   drop_unread_tensors(graph);
   for (NodeProto& node : *graph.mutable_node()) {

@@ -208,11 +208,11 @@ Tensor take_tensor(TensorProto& proto, ModelFiles& files) {
     tensor.bytes =
         typed_data(proto, tensor.dtype, bytes / static_cast<std::int64_t>(size_of(tensor.dtype)));
     // A field that is only cleared would keep its memory.
-    google::protobuf::RepeatedField<float>().Swap(proto.mutable_float_data());
-    google::protobuf::RepeatedField<std::int32_t>().Swap(proto.mutable_int32_data());
-    google::protobuf::RepeatedField<std::int64_t>().Swap(proto.mutable_int64_data());
-    google::protobuf::RepeatedField<double>().Swap(proto.mutable_double_data());
-    google::protobuf::RepeatedField<std::uint64_t>().Swap(proto.mutable_uint64_data());
+    *proto.mutable_float_data() = {};
+    *proto.mutable_int32_data() = {};
+    *proto.mutable_int64_data() = {};
+    *proto.mutable_double_data() = {};
+    *proto.mutable_uint64_data() = {};
   }
   if (graph::packed_bits(tensor.dtype) > 0)
     tensor.bytes = unpacked(tensor.dtype, tensor.bytes, elements);

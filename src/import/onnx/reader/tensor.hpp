@@ -11,7 +11,7 @@
 #include "dyn/dtype.hpp"
 #include "graph/ir/codes.hpp"
 #include "graph/ir/scalars.hpp"
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 #include "src/import/onnx/reader/constant_tensor.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 

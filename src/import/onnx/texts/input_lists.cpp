@@ -89,7 +89,7 @@ class Scan {
     nodes(graph.node(), scope);
   }
 
-  void nodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, const std::string& scope) {
+  void nodes(const RepeatedPtrField<NodeProto>& nodes, const std::string& scope) {
     for (const NodeProto& each : nodes) node(each, scope);
   }
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "onnx.pb.h"
 #include "src/import/onnx/functions.hpp"
+#include "src/import/onnx/messages/messages.hpp"
 #include "src/import/onnx/texts/text_list.hpp"
 
 namespace dyn::onnx {

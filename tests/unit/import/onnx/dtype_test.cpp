@@ -79,7 +79,8 @@ void check_constants(int data_type, const Field& field) {
   std::vector<T> sums;
   for (std::size_t i = 0; i < x.size(); ++i) sums.push_back(sum_of(x[i], other[i]));
   const auto raw = [&](onnx::TensorProto& constant) {
-    constant.set_raw_data(other.data(), other.size() * sizeof(T));
+    constant.set_raw_data(
+        std::string(reinterpret_cast<const char*>(other.data()), other.size() * sizeof(T)));
   };
   const auto typed = [&](onnx::TensorProto& constant) {
     for (const T element : other) field(constant, element);

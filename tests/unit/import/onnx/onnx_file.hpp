@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "onnx.pb.h"
+#include "src/import/onnx/messages/messages.hpp"
 
 namespace dyn::testing {
 

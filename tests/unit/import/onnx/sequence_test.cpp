@@ -352,7 +352,7 @@ TEST_CASE("imported sequences that do not fit are refused, and named") {
     onnx::GraphProto& body = growing(f, {"c"});
     testing::node(body, "SequenceLength", {"list"}, {"count"});
     body.add_output()->set_name("count");
-    f.model.mutable_graph()->mutable_node()->rbegin()->add_output("counts");
+    f.model.mutable_graph()->mutable_node(f.model.graph().node_size() - 1)->add_output("counts");
     join(f, "s", 0, false);
   });
 }
