@@ -24,7 +24,7 @@ for option in "$@"; do
     --tests)
       packages+=(clang-19 libclang-rt-19-dev lld-19 libprotobuf-dev)
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
-      optional+=(clang-format-19 clang-tidy-19 "${emulator_packages[@]}")
+      optional+=(clang-format-19 clang-tidy-19 zsh fish man-db "${emulator_packages[@]}")
       ;;
     *) echo "usage: $0 [--peers] [--tests]" >&2; exit 2 ;;
   esac

@@ -49,6 +49,12 @@ struct QuantizeArguments {
   std::vector<std::string> exclude;  ///< patterns of names
 };
 
+/// Arguments of `dynrun help`.
+struct HelpArguments {
+  bool man = false, markdown = false;
+  std::string completion;  ///< for this shell; empty: none
+};
+
 struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
@@ -69,6 +75,7 @@ struct Arguments {
   SelectArguments select;
   TuneArguments tune;
   QuantizeArguments quantize;
+  HelpArguments help;
   bool measure = false;   ///< for explain
   bool assembly = false;  ///< for explain
   bool counters = false;  ///< for explain
@@ -92,6 +99,7 @@ void tune_programs(const Arguments& arguments);
 void show_devices(const Arguments& arguments);
 void show_cache(const Arguments& arguments);
 void clear_cache(const Arguments& arguments);
+void print_help(const Arguments& arguments);
 
 /// Parses, runs a command, reports errors on stderr. Returns the exit code: 0, 1 for an error, 2
 /// for wrong usage.

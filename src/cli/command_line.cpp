@@ -13,6 +13,7 @@
 #include "dyn/version.hpp"
 #include "graph/passes/pipeline.hpp"
 #include "src/cli/flags.hpp"
+#include "src/cli/help/definition.hpp"
 #include "src/cli/tune/pool_search.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/tune/search.hpp"
@@ -46,6 +47,7 @@ struct Parser : Flags {
     add_tune();
     add_devices();
     add_cache();
+    add_help();
   }
 
   CLI::App* add_command(const std::string& name, const std::string& help, Command action) {
@@ -446,6 +448,21 @@ struct Parser : Flags {
     CLI::App* clear = sub->add_subcommand("clear", "Remove dyn's files from it")->fallthrough();
     sub->callback([this, clear] { command = clear->parsed() ? clear_cache : show_cache; });
   }
+
+  /// Not in the help: for those who build and document dynrun.
+  void add_help() {
+    CLI::App* sub =
+        add_command("help", "Print all of the command line in the form of a file", print_help);
+    sub->group("");
+    HelpArguments& help = arguments.help;
+    CLI::Option* man = sub->add_flag("--man", help.man, "A page for man");
+    CLI::Option* page = sub->add_flag("--markdown", help.markdown, "docs/command_line.md");
+    sub->add_option("--completion", help.completion, "What this shell completes words by")
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+        ->excludes(man)
+        ->excludes(page);
+    man->excludes(page);
+  }
 };
 
 int report(const std::exception& error) {
@@ -488,6 +505,12 @@ void explain_device(const CLI::App& app) {
 }
 
 }  // namespace
+
+ProgramHelp program_help() {
+  ProgramHelp help = described(Parser().app);
+  help.version = version();
+  return help;
+}
 
 int run_command_line(int argc, char** argv) {
   Parser parser;

@@ -1,5 +1,6 @@
 #pragma once
-// Flags that several commands have. Nothing but this and command_line.cpp sees CLI11.
+// Flags that several commands have. Nothing but this, command_line.cpp and definition.cpp (help)
+// sees CLI11.
 
 #include <span>
 #include <string>
