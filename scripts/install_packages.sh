@@ -2,6 +2,7 @@
 # Installs what dyn needs to be built and tested, from Debian's own archive, and only what is missing.
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
+#   --packages  also what cpack needs to make packages
 #   --tests   also what the tests need: clang and its sanitizers, a fast linker, clang-format, clang-tidy, pip for what comes from PyPI, and, where this system has it, the
 #             emulated CPU of tests/avx512, without which that test is skipped
 set -euo pipefail
@@ -16,17 +17,19 @@ packages=(
 )
 emulator_packages=(bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso busybox-static cpio)  # and what its CD is made of
 
+packaging=(dpkg-dev file)
 peers=(libdnnl2 libopenblas0-pthread libblis4-pthread)
 optional=()  # what tests are skipped without
 for option in "$@"; do
   case $option in
     --peers) packages+=("${peers[@]}") ;;
+    --packages) packages+=("${packaging[@]}") ;;
     --tests)
       packages+=(clang-19 libclang-rt-19-dev lld-19 libprotobuf-dev)
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
-      optional+=(clang-format-19 clang-tidy-19 zsh fish man-db "${emulator_packages[@]}")
+      optional+=(clang-format-19 clang-tidy-19 abigail-tools "${packaging[@]}" lintian debootstrap zsh fish man-db "${emulator_packages[@]}")
       ;;
-    *) echo "usage: $0 [--peers] [--tests]" >&2; exit 2 ;;
+    *) echo "usage: $0 [--packages] [--peers] [--tests]" >&2; exit 2 ;;
   esac
 done
 
