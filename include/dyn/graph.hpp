@@ -11,6 +11,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/export.hpp"
+#include "dyn/info.hpp"
 #include "dyn/options.hpp"
 #include "dyn/tensor.hpp"
 
@@ -22,18 +23,8 @@ class CallState;
 class SessionState;
 }  // namespace runtime
 
-/// A named input or output as the model declares it. `shape` is text: "[B, S, 768]".
-struct PortInfo {
-  std::string name;
-  DType dtype;
-  std::string shape;
-  /// Where the port's elements are texts: those that the model knows, each once. `dtype` is i64
-  /// then, and an element is the place of its text in this list (TextCoder, dyn/texts.hpp).
-  /// nullptr: they are numbers.
-  std::shared_ptr<const std::vector<std::string>> texts = nullptr;
-};
-
 class Device;
+class Reader;
 class Session;
 class Stream;
 
@@ -84,14 +75,40 @@ class DYN_API Graph {
   static Graph from_text(std::string_view text, const Options& options = {},
                          const std::string& weight_directory = ".");
 
-  /// The same with each weight file given as bytes, by the name that the text uses; `files` are
-  /// only read during the call.
-  static Graph from_memory(std::string_view text,
-                           const std::map<std::string, std::string_view>& files,
+  /// A model in memory: dyn's text, or an ONNX model; the first bytes say which, and Error(model)
+  /// where they are neither. `files` has the weights files of a text, and the external data of an
+  /// ONNX model, by the names that the model uses. Nothing is read from the file system. The memory
+  /// of `model` and `files` is only read during the call: where an ONNX model may be imported again
+  /// (docs/onnx.md), the graph keeps a copy of all of it, which from_reader needs not.
+  static Graph from_memory(std::string_view model,
+                           const std::map<std::string, std::string_view>& files = {},
+                           const Options& options = {});
+
+  /// The same where the host reads the files (dyn/reader.hpp). `name` is the model's for `reader`
+  /// and in errors, and its first bytes say the format, whatever the name. Nothing of the model is
+  /// read beside the reader. Prepacked weights go to the cache directory only with
+  /// Reader::identity; generated code, which tells the operators and constant sizes of layers, but
+  /// no weights, goes there unless Options::cache_dir is "none". Throws Error(user) for a null
+  /// reader, and where the reader fails what dyn/reader.hpp says.
+  static Graph from_reader(const std::string& name, const std::shared_ptr<Reader>& reader,
                            const Options& options = {});
 
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
+  /// The dims that the model names, in its order. Sizes without a name are in the ports alone,
+  /// where dyn calls them "_0" and so on.
+  std::vector<DimInfo> dims() const;
+  /// In the order of their declarations. None: runs need no Session.
+  std::vector<StateInfo> states() const;
+  ModelMetadata metadata() const;
+  /// All kernels, in the order of a run; where the run decides sizes those of all parts, bodies of
+  /// loops among them. None on device "reference". Throws Error(user) where the structure of the
+  /// model is not known before a run.
+  std::vector<KernelInfo> kernels() const;
+  /// The same with what they run at these shapes, in time that grows with the number of candidates.
+  /// Loads and plans what `prepare` does, and throws what it does; Error(user) where the run
+  /// decides sizes, and for a model with states.
+  std::vector<KernelChoice> kernels(const std::vector<std::pair<std::string, Shape>>& inputs) const;
   const LoadReport& load_report() const;
 
   /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input,

@@ -70,8 +70,8 @@ struct Options {
   /// Bytes of prepacked weights kept in the cache directory, in all; 0: none. A model's weights are
   /// written there after its first load and mapped by later ones, which neither pack nor read the
   /// weights files, and share them with all processes that load the model. Beyond the limit,
-  /// weights of the models that were used least recently are removed. Weights from memory, random
-  /// weights and less than 1 MiB are not kept.
+  /// weights of the models that were used least recently are removed. Weights from memory, those
+  /// of a Reader without an identity, random weights and less than 1 MiB are not kept.
   std::size_t weight_cache_bytes = std::size_t{8} << 30;
 
   /// On the CPU: the bits of a result depend on the inputs, their sizes and the instruction set

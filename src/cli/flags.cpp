@@ -104,7 +104,8 @@ void Flags::add_tuning(CLI::App* sub) {
 
 void Flags::add_model_flags(CLI::App* sub) {
   Options& options = arguments.options;
-  sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")
+  sub->add_option("model", arguments.model,
+                  "The model, a .dyn or .onnx file; -: one of either format on the standard input")
       ->required()
       ->type_name("MODEL");
   add_free_dims(sub);

@@ -19,6 +19,27 @@ expect "formats in the help, once" 0 "--format md.csv.json(=md)? +md \(default" 
 expect "more threads than there can be" 2 "1024" run model.dyn --threads 1025
 expect "threads below 1" 2 "threads" run model.dyn --threads 0
 
+# A model on the standard input, of either format. relu.onnx: f32 y[N, 2] = Relu(x), by "a tool".
+printf '%b' '\0010\0010\0022\0006a\0040tool\0072\0075\0012\0014\0012\0001x\0022\0001y\0042\0004Relu\0022\0001gZ\0024\0012\0001x\0022\0017\0012\0015\0010\0001\0022\0011\0012\0003\0022\0001N\0012\0002\0010\0002b\0024\0012\0001y\0022\0017\0012\0015\0010\0001\0022\0011\0012\0003\0022\0001N\0012\0002\0010\0002B\0002\0020\0021' >"$scratch/relu.onnx"
+given() {  # name, exit code, pattern, file, arguments: as expect, with the file as the standard input
+  local name=$1 wanted=$2 pattern=$3 file=$4 code
+  shift 4
+  "$dynrun" "$@" >"$scratch/out" 2>"$scratch/err" <"$file"
+  code=$?
+  if [ $code -ne "$wanted" ]; then problem "$name" "exit code $code instead of $wanted"; else has "$name" "$pattern"; fi
+}
+given "run a text from the standard input" 0 "\[1, 2" model.dyn run - --dims B=1 --dims S=2 --random-weights
+given "run an ONNX model from the standard input" 0 "\| y +\| f32 +\| \[3, 2\]" "$scratch/relu.onnx" run - --dims N=3
+given "inspect an ONNX model from the standard input: who wrote it" 0 "^onnx +by a tool, opset 17$" "$scratch/relu.onnx" inspect -
+given "inspect passes of an ONNX model from the standard input" 0 "y = relu\(x\)" "$scratch/relu.onnx" inspect - --after parse
+given "inspect passes of a text from the standard input" 0 "^graph" model.dyn inspect - --after parse
+given "import from the standard input" 0 "in\.dyn" "$scratch/relu.onnx" import - -o "$scratch/in.dyn"
+given "import from the standard input without a place" 1 "with --output" "$scratch/relu.onnx" import -
+given "bench loads again what is on the standard input" 1 "give --skip-load" model.dyn bench - --dims B=1 --dims S=2
+given "bench of the standard input" 0 "median" model.dyn bench - --dims B=1 --dims S=2 "${quick[@]}" --random-weights
+given "nothing on the standard input" 1 "the model '<stdin>' is empty" /dev/null run -
+given "no model on the standard input" 1 "neither dyn's text" "$build/bin/dynrun" run -
+
 expect "missing file" 1 "nowhere\.dyn" run nowhere.dyn
 printf 'dyn 1\ngraph broken' >"$scratch/broken.dyn"
 expect "broken model: file, line and column" 1 "broken\.dyn:2:[0-9]+" run "$scratch/broken.dyn"

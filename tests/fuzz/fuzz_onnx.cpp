@@ -5,8 +5,10 @@
 
 #include "graph/text/text.hpp"
 #include "src/import/onnx/import.hpp"
+#include "src/import/onnx/reader/read_model_files.hpp"
 #include "src/runtime/weights/safetensors.hpp"
 #include "tests/fuzz/reader.hpp"
+#include "tests/support/map_reader.hpp"
 
 using namespace dyn;
 
@@ -41,13 +43,24 @@ void check_weights(const graph::Module& module, const std::string& bytes) {
   }
 }
 
+/// From a file, or through a reader that has it in blocks.
+onnx::Imported import_bytes(std::string_view bytes, bool from_file) {
+  if (from_file) {
+    model_file().write(bytes);
+    return onnx::import_model(model_file().path(), "w.safetensors");
+  }
+  onnx::ReadModelFiles files(
+      std::make_shared<testing::MapReader>(std::map<std::string, std::string>{
+          {"m/m.onnx", std::string(bytes)}, {"m/data.bin", std::string(4096, '\1')}}),
+      "m/m.onnx");
+  return onnx::import_model(files, "w.safetensors");
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  model_file().write(fuzz::text_of(data, size));
   onnx::Imported imported;
-  if (!fuzz::accepts(
-          [&] { imported = onnx::import_model(model_file().path(), "w.safetensors"); }) ||
+  if (!fuzz::accepts([&] { imported = import_bytes(fuzz::text_of(data, size), size % 2 == 0); }) ||
       imported.is_undecided())
     return 0;
   try {

@@ -11,6 +11,7 @@
 #include "src/cli/commands/load_times.hpp"
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/input/standard_input.hpp"
 #include "src/cli/report/gpu_peak.hpp"
 #include "src/cli/report/peak.hpp"
 #include "src/cli/report/profile.hpp"
@@ -172,6 +173,8 @@ void bench_model(const Arguments& given) {
                              arguments.format));
     return;
   }
+  if (!arguments.skip_load)
+    refuse_standard_input(arguments.model, "other processes load it again; give --skip-load");
   if (!arguments.trace.empty())
     write_trace(arguments.trace, {});  // fails before the work, not after it
   Bench bench{

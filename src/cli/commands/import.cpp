@@ -9,11 +9,14 @@
 #include "src/cli/arguments.hpp"
 #include "src/cli/input/imported.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/input/standard_input.hpp"
 #include "src/cli/input/written_file.hpp"
 #include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
 void import_model(const Arguments& arguments) {
+  if (arguments.output.empty())
+    refuse_standard_input(arguments.model, "say where the text goes, with --output");
   const std::filesystem::path text =
       arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn")
                                : std::filesystem::path(arguments.output);

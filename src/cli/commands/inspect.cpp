@@ -45,6 +45,22 @@ std::string ports_text(std::string_view title, const std::vector<PortInfo>& port
   return text;
 }
 
+/// Who wrote an ONNX file, and for which operators; of a text nothing.
+std::string origin_text(const ModelMetadata& metadata) {
+  if (metadata.format != "onnx") return {};
+  std::vector<std::string> parts;
+  if (!metadata.producer.empty())
+    parts.push_back(fmt::format("by {}{}{}", metadata.producer,
+                                metadata.producer_version.empty() ? "" : " ",
+                                metadata.producer_version));
+  for (const auto& [domain, version] : metadata.opsets)
+    parts.push_back(fmt::format("{} {}", domain.empty() ? "opset" : domain, version));
+  std::string text = fmt::format("{:<8} {}\n", "onnx", fmt::join(parts, ", "));
+  for (const auto& [key, value] : metadata.properties)
+    text += fmt::format("{:<8} {}: {}\n", "property", key, shown({value}));
+  return text;
+}
+
 std::string states_text(const graph::Module& module) {
   std::string text;
   for (const graph::ValueId id : module.states) {
@@ -254,6 +270,7 @@ void inspect_model(const Arguments& arguments) {
   const std::string runs = has_groups ? runs_text(model, arguments) : std::string();
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(),
              model->threads());
+  fmt::print("{}", origin_text(model->executable().info().metadata));
   fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()),
              ports_text("input", model->inputs()), ports_text("output", model->outputs()));
   if (has_segments)

@@ -15,6 +15,7 @@
 #include "src/base/dump.hpp"
 #include "src/cli/commands/explain.hpp"
 #include "src/cli/input/imported.hpp"
+#include "src/cli/input/standard_input.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/runtime/load/target_factory.hpp"
 #include "src/runtime/system/mapped_file.hpp"
@@ -25,10 +26,11 @@ namespace {
 constexpr std::string_view before_all = "parse";
 
 std::string text_of(const Arguments& arguments) {
-  if (std::filesystem::path(arguments.model).extension() == ".onnx") {
-    return imported_model(arguments, "weights.safetensors").text;
-  }
-  return runtime::read_text_file(arguments.model);
+  const bool is_given = is_standard_input(arguments.model);
+  const bool is_onnx = is_given ? standard_input_is_onnx()
+                                : std::filesystem::path(arguments.model).extension() == ".onnx";
+  if (is_onnx) return imported_model(arguments, "weights.safetensors").text;
+  return is_given ? standard_input() : runtime::read_text_file(arguments.model);
 }
 
 void refuse_reference(const Arguments& arguments, const std::string& flag,

@@ -7,11 +7,15 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/input/inputs.hpp"
+#include "src/cli/input/standard_input.hpp"
 
 namespace dyn::cli {
 
 onnx::Imported imported_model(const Arguments& arguments, const std::string& weights_name) {
-  onnx::Imported imported = onnx::import_model(arguments.model, weights_name,
+  const std::unique_ptr<onnx::ModelFiles> files =
+      is_standard_input(arguments.model) ? onnx_files_of_standard_input()
+                                         : std::make_unique<onnx::DiskModelFiles>(arguments.model);
+  onnx::Imported imported = onnx::import_model(*files, weights_name,
                                                {.known = load_inputs(arguments.load_inputs).tensors,
                                                 .free_dims = arguments.options.free_dims,
                                                 .strict = arguments.options.strict,

@@ -14,6 +14,7 @@
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/ranges.hpp"
 #include "src/cli/input/shapes.hpp"
+#include "src/cli/input/standard_input.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -60,7 +61,8 @@ std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
     };
   }
   show_progress("loading " + arguments.model);
-  const Graph graph = Graph::load(arguments.model, options);
+  const Graph graph = is_standard_input(arguments.model) ? load_standard_input(options)
+                                                         : Graph::load(arguments.model, options);
   show_progress("");
   graph.model()->require_structure();
   return at_given_shapes(graph.model(), arguments, loaded);
@@ -154,6 +156,7 @@ std::vector<std::pair<std::string, std::int64_t>> named_dims(
 }
 
 std::string model_name(const Arguments& arguments) {
+  if (is_standard_input(arguments.model)) return "stdin";
   return std::filesystem::path(arguments.model).stem().string();
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/dims/dim_info.hpp"
 #include "graph/ir/scalars.hpp"
 #include "graph/ir/verify.hpp"
 #include "graph/passes/keep_wide.hpp"
@@ -19,6 +20,7 @@
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
+#include "src/import/onnx/reader/metadata.hpp"
 #include "src/import/onnx/reader/model_files.hpp"
 #include "src/import/onnx/reader/needed_nodes.hpp"
 #include "src/import/onnx/texts/input_lists.hpp"
@@ -79,13 +81,13 @@ class Importer {
     imported.inputs = ports_of_inputs(module);
     for (std::size_t i = 0; i < module.outputs.size(); ++i) {
       const graph::TensorType& type = module.value(module.outputs[i]).type;
-      imported.outputs.push_back({module.output_names[i], type.dtype, graph::to_string(type.dims),
-                                  module.output_texts[i]});
+      imported.outputs.push_back(port_of(module.output_names[i], type, module.output_texts[i]));
     }
     imported.weights = within("", [&] { return take_weights(); });
     imported.sources = std::move(state_.body_sources);
     std::ranges::move(sources, std::back_inserter(imported.sources));
     imported.decided = options_.known;
+    imported.metadata = metadata_of(model_, path_);
     return imported;
   }
 
@@ -131,6 +133,7 @@ class Importer {
   /// Inputs are as they were read, or as they are declared where no import has come that far.
   Imported describe_ports() const {
     Imported imported;
+    imported.metadata = metadata_of(model_, path_);
     for (std::size_t i = 0; i < input_protos_.size(); ++i) {
       const ValueInfoProto& proto = *input_protos_[i];
       if (i >= inputs_.size()) {
@@ -140,8 +143,7 @@ class Importer {
         continue;
       }
       const graph::Value& input = state_.builder.value(inputs_[i]);
-      imported.inputs.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims),
-                                 texts_of_input(input.name)});
+      imported.inputs.push_back(port_of(input.name, input.type, texts_of_input(input.name)));
     }
     for (const ValueInfoProto& output : model_.graph().output())
       imported.outputs.push_back(
@@ -326,30 +328,27 @@ class Importer {
     return open;
   }
 
-  /// The type that the file declares, before anything follows from the inputs; f32 where it
-  /// declares none. Freed dims have no influence.
-  PortInfo declared(const ValueInfoProto& output) const {
-    const TypeProto::Tensor& tensor = output.type().tensor_type();
-    std::string shape;
-    for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
-      const std::string word = dim.dim_value() > 0       ? std::to_string(dim.dim_value())
-                               : dim.dim_param().empty() ? "_"
-                                                         : dim.dim_param();
-      shape += (shape.empty() ? "" : ", ") + word;
+  /// Freed dims have no influence on what the file declares, and may make it wrong.
+  PortInfo declared(const ValueInfoProto& port) const {
+    PortInfo info = declared_port(port);
+    if (!options_.free_dims.empty()) {
+      info.shape = "_";
+      info.dims.clear();
     }
-    const DType dtype = tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32
-                        : tensor.elem_type() == TensorProto::STRING  ? DType::i64
-                                                                     : dtype_of(tensor.elem_type());
-    return {output.name(), dtype,
-            tensor.has_shape() && options_.free_dims.empty() ? "[" + shape + "]" : "_"};
+    return info;
+  }
+
+  static PortInfo port_of(const std::string& name, const graph::TensorType& type,
+                          graph::Texts texts) {
+    return {name, type.dtype, graph::to_string(type.dims), std::move(texts),
+            graph::infos_of(type.dims)};
   }
 
   std::vector<PortInfo> ports_of_inputs(const graph::Module& module) const {
     std::vector<PortInfo> ports;
     for (const ValueId id : inputs_) {
       const graph::Value& input = module.value(id);
-      ports.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims),
-                       texts_of_input(input.name)});
+      ports.push_back(port_of(input.name, input.type, texts_of_input(input.name)));
     }
     return ports;
   }
@@ -469,7 +468,7 @@ std::string text_with_sources(const Imported& imported) {
 
 Imported import_model(const std::string& path, const std::string& weights_name,
                       const ImportOptions& options) {
-  ModelFiles files(path);
+  DiskModelFiles files(path);
   return import_model(files, weights_name, options);
 }
 

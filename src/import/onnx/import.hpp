@@ -30,6 +30,7 @@ struct Imported {
   std::vector<std::string> unranked;
   bool is_undecided() const { return !undecided.empty() || !unranked.empty(); }
   std::vector<PortInfo> inputs, outputs;
+  ModelMetadata metadata;
   /// The given values that decided it.
   std::map<std::string, dyn::Tensor> decided;
   /// Sizes that the text holds for: these are 1, and those may not be 1.

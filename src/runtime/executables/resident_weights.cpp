@@ -49,9 +49,11 @@ ResidentWeights ResidentWeights::of_groups(const graph::Module& module,
   Weights host = WeightLoader(module, sources, info.options, info.threads)
                      .load(std::move(layout), times, report);
   DeviceWeights on_device;
-  if (device != nullptr)
+  if (device != nullptr) {
+    sources.read_data();
     on_device = DeviceWeights(module, groups.problems, groups.in(rkernel::Space::Device), *device,
                               sources, info.threads, times);
+  }
   add_times(report, times, start);
   return {std::move(host), std::move(on_device), report};
 }

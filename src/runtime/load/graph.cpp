@@ -2,6 +2,7 @@
 
 #include "dyn/session.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -12,9 +13,14 @@
 #include <fmt/ranges.h>
 
 #include "dyn/device.hpp"
+#include "src/base/host_file.hpp"
 #include "src/import/onnx/import.hpp"
+#include "src/import/onnx/reader/read_model_files.hpp"
 #include "src/runtime/device/open_device.hpp"
+#include "src/runtime/load/describe.hpp"
+#include "src/runtime/load/memory_reader.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/load/model_format.hpp"
 #include "src/runtime/run/call_state.hpp"
 #include "src/runtime/run/run_named.hpp"
 #include "src/runtime/structures/undecided_executable.hpp"
@@ -22,6 +28,7 @@
 #include "src/runtime/system/fp_state.hpp"
 #include "src/runtime/system/mapped_file.hpp"
 #include "src/runtime/system/stack.hpp"
+#include "src/runtime/weights/read_files.hpp"
 
 namespace dyn {
 
@@ -61,8 +68,8 @@ Options with_own_inputs(Options options) {
 
 /// An ONNX file that runs may import again.
 struct OnnxSource {
-  OnnxSource(const std::string& path, const Options& load_options)
-      : files(path),
+  OnnxSource(std::unique_ptr<onnx::ModelFiles> model, const Options& load_options)
+      : files(std::move(model)),
         options(with_own_inputs(runtime::with_usable_device(load_options))),
         device_budget(runtime::make_device_budget(options)) {}
 
@@ -70,10 +77,10 @@ struct OnnxSource {
   std::shared_ptr<rkernel::Device> open_device() {
     try {
       return targets.device(options);
-    } catch (const Error& error) { throw error.within(fmt::format("loading '{}'", files.path())); }
+    } catch (const Error& error) { throw error.within(fmt::format("loading '{}'", files->path())); }
   }
 
-  onnx::ModelFiles files;
+  const std::unique_ptr<onnx::ModelFiles> files;
   std::mutex mutex;  ///< of the files
   const Options options;
   const std::shared_ptr<runtime::DeviceBudget> device_budget;  ///< of all imports together
@@ -122,7 +129,8 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, OnnxSource&
   const std::map<std::string, std::string_view> files{{onnx_weights, weights}};
   LoadRequest request;
   request.text = onnx::text_with_sources(imported);
-  request.source_name = source.files.path();
+  request.source_name = source.files->path();
+  request.metadata = imported.metadata;
   request.remarks = imported.remarks;
   request.files = &files;
   request.device_budget = source.device_budget;
@@ -162,7 +170,7 @@ std::shared_ptr<const Model> load_variant(const std::shared_ptr<OnnxSource>& sou
               fmt::format("where {}, the values of its input(s) {} decide the structure of the "
                           "model; give them at load (Options::known_inputs)",
                           where, fmt::join(loaded.imported.undecided, ", ")),
-              {source->files.path()});
+              {source->files->path()});
 }
 
 using KeyAt = runtime::Variants::KeyAt;
@@ -217,7 +225,7 @@ LoadedOnnx try_load(const std::shared_ptr<OnnxSource>& source, const onnx::Impor
   onnx::Imported imported;
   {
     const std::lock_guard lock(source->mutex);
-    imported = onnx::import_model(source->files, onnx_weights, facts);
+    imported = onnx::import_model(*source->files, onnx_weights, facts);
   }
   if (imported.is_undecided()) return {nullptr, std::move(imported)};
   if (source->options.log) {
@@ -233,9 +241,10 @@ runtime::Structures::Deciding deciding(const onnx::Imported& imported) {
   return {imported.undecided, imported.unranked};
 }
 
-std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
+std::shared_ptr<const Model> load_onnx(std::unique_ptr<onnx::ModelFiles> files,
+                                       const Options& options) {
   Model::measure_machine(options);
-  const auto source = std::make_shared<OnnxSource>(path, options);
+  const auto source = std::make_shared<OnnxSource>(std::move(files), options);
   const onnx::ImportOptions facts{.known = source->options.known_inputs,
                                   .free_dims = source->options.free_dims,
                                   .strict = options.strict};
@@ -252,19 +261,51 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
     runtime::call_with_stack([&] { again = try_load(source, more); });
     return {std::move(again.model), deciding(again.imported)};
   };
-  runtime::ModelInfo info{
-      source->options, 1, std::move(first.inputs), std::move(first.outputs), {}};
+  std::vector<DimInfo> dims = runtime::dims_of_ports(first.inputs);
+  runtime::ModelInfo info{source->options,          1,  std::move(first.inputs),
+                          std::move(first.outputs), {}, std::move(first.metadata),
+                          std::move(dims)};
   return std::make_shared<const Model>(
       std::make_unique<runtime::UndecidedExecutable>(std::move(info), deciding(first),
                                                      std::move(load), source->open_device()),
       LoadReport());
 }
 
+std::shared_ptr<const Model> load_read(const std::string& name,
+                                       const std::shared_ptr<Reader>& reader,
+                                       const Options& options) {
+  if (!reader) throw Error(ErrorKind::user, fmt::format("the reader of '{}' is null", name));
+  const HostFile file(*reader, name);
+  const std::string head =
+      file.contents(0, std::min<std::uint64_t>(file.size(), runtime::format_bytes));
+  if (runtime::format_of(head, name) == runtime::ModelFormat::Onnx)
+    return load_onnx(std::make_unique<onnx::ReadModelFiles>(reader, name), options);
+  check_no_free_dims(options);
+  runtime::ReadFiles files(*reader, name);
+  LoadRequest request;
+  request.text = file.contents();
+  request.source_name = name;
+  request.reader = &files;
+  request.gives_files = options.device == "cpu";  // elsewhere host and device both read them
+  return Model::load(request, options);
+}
+
+std::shared_ptr<const Model> load_given_onnx(std::string_view model,
+                                             const std::map<std::string, std::string_view>& files,
+                                             const Options& options) {
+  const auto reader = std::make_shared<runtime::MemoryReader>(model, files);
+  std::shared_ptr<const Model> loaded =
+      load_onnx(std::make_unique<onnx::ReadModelFiles>(reader, runtime::memory_model), options);
+  if (reader.use_count() > 1) reader->keep_copies();  // the model may be imported again
+  return loaded;
+}
+
 }  // namespace
 
 Graph Graph::load(const std::string& path, const Options& options) {
   return Graph(loaded([&] {
-    if (path.ends_with(".onnx")) return load_onnx(path, options);
+    if (path.ends_with(".onnx"))
+      return load_onnx(std::make_unique<onnx::DiskModelFiles>(path), options);
     check_no_free_dims(options);
     LoadRequest request;
     request.text = runtime::read_text_file(path);
@@ -285,16 +326,23 @@ Graph Graph::from_text(std::string_view text, const Options& options,
   }));
 }
 
-Graph Graph::from_memory(std::string_view text,
+Graph Graph::from_memory(std::string_view model,
                          const std::map<std::string, std::string_view>& files,
                          const Options& options) {
   return Graph(loaded([&] {
+    if (runtime::format_of(model, runtime::memory_model) == runtime::ModelFormat::Onnx)
+      return load_given_onnx(model, files, options);
     check_no_free_dims(options);
     LoadRequest request;
-    request.text = text;
+    request.text = model;
     request.files = &files;
     return Model::load(request, options);
   }));
+}
+
+Graph Graph::from_reader(const std::string& name, const std::shared_ptr<Reader>& reader,
+                         const Options& options) {
+  return Graph(loaded([&] { return load_read(name, reader, options); }));
 }
 
 const std::shared_ptr<const Model>& Graph::model() const {
@@ -304,6 +352,22 @@ const std::shared_ptr<const Model>& Graph::model() const {
 
 std::vector<PortInfo> Graph::inputs() const { return model()->inputs(); }
 std::vector<PortInfo> Graph::outputs() const { return model()->outputs(); }
+std::vector<DimInfo> Graph::dims() const { return model()->executable().info().dims; }
+std::vector<StateInfo> Graph::states() const { return model()->executable().info().states; }
+ModelMetadata Graph::metadata() const { return model()->executable().info().metadata; }
+
+std::vector<KernelInfo> Graph::kernels() const {
+  return shielded("describing", [&] { return runtime::kernels_of(*model()); });
+}
+
+std::vector<KernelChoice> Graph::kernels(
+    const std::vector<std::pair<std::string, Shape>>& inputs) const {
+  return shielded("describing", [&] {
+    const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
+    return runtime::kernels_at(*model, model->bind(inputs));
+  });
+}
+
 const LoadReport& Graph::load_report() const { return model()->load_report(); }
 
 Outputs Graph::run(const NamedTensors& inputs) const {

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/dims/dim_info.hpp"
+#include "graph/ops/state_rules.hpp"
 #include "graph/passes/check_values.hpp"
 #include "graph/passes/segments.hpp"
 #include "graph/text/text.hpp"
@@ -48,9 +50,36 @@ std::vector<PortInfo> port_infos(const graph::Module& module,
   for (std::size_t i = 0; i < values.size(); ++i) {
     const graph::Value& value = module.value(values[i]);
     ports.push_back({names != nullptr ? (*names)[i] : value.name, value.type.dtype,
-                     to_string(value.type.dims), texts.empty() ? nullptr : texts[i]});
+                     to_string(value.type.dims), texts.empty() ? nullptr : texts[i],
+                     graph::infos_of(value.type.dims)});
   }
   return ports;
+}
+
+std::vector<DimInfo> dim_infos(const graph::Module& module) {
+  std::vector<DimInfo> dims;
+  for (const int symbol : module.declared_symbols)
+    dims.push_back(graph::info_of(*module.dims->find_symbol(module.dims->info(symbol).name)));
+  return dims;
+}
+
+std::vector<StateInfo> state_infos(const graph::Module& module) {
+  std::vector<StateInfo> states;
+  for (const graph::AppendedState& state : graph::appended_states(module)) {
+    const graph::Value& value = module.value(state.state);
+    states.push_back({value.name, value.type.dtype, to_string(value.type.dims),
+                      graph::infos_of(value.type.dims), state.axis});
+  }
+  return states;
+}
+
+ModelMetadata metadata_of(const graph::Module& module, const LoadRequest& request) {
+  if (!request.metadata.format.empty()) return request.metadata;
+  ModelMetadata metadata;
+  metadata.format = "dyn";
+  metadata.source = request.source_name;
+  metadata.graph = module.name;
+  return metadata;
 }
 
 /// Loads a model, or one segment of it. `dump`: nothing where the environment is still to be asked.
@@ -97,9 +126,14 @@ class Loader {
   }
 
   ModelInfo info_of(const graph::Module& module) const {
-    return {options_, threads_, port_infos(module, module.inputs, nullptr, module.input_texts),
+    return {options_,
+            threads_,
+            port_infos(module, module.inputs, nullptr, module.input_texts),
             port_infos(module, module.outputs, &module.output_names, module.output_texts),
-            request_.decided};
+            request_.decided,
+            metadata_of(module, request_),
+            dim_infos(module),
+            state_infos(module)};
   }
 
   /// A model that runs at once.
@@ -138,6 +172,7 @@ class Loader {
     const auto load = [&](LoadRequest request) {
       request.text.clear();
       request.decided.clear();
+      request.metadata = {};
       request.gives_files = false;  // another part may read the same weight
       std::shared_ptr<const Model> model = load_model(request, options, factory_, dump_);
       add(report_, model->load_report());

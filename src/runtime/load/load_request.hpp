@@ -6,11 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "dyn/info.hpp"
 #include "dyn/options.hpp"
 #include "graph/passes/segments.hpp"
 #include "src/runtime/device/budget.hpp"
 
 namespace dyn::runtime {
+
+class ReadFiles;
 
 /// nullptr where device memory has no limit.
 std::shared_ptr<DeviceBudget> make_device_budget(const Options& options);
@@ -22,11 +25,15 @@ struct LoadRequest {
   std::string source_name = "<text>";
   std::string weight_directory = ".";
   const std::map<std::string, std::string_view>* files = nullptr;
-  /// The caller owns the memory of `files` and reads nothing from it after the load: what has been
-  /// taken from it may be given back to the system, so that weights are in memory once.
+  /// With `reader` set, likewise there.
+  ReadFiles* reader = nullptr;
+  /// Nobody reads `files`, or what was read through `reader`, after the load: what has been taken
+  /// from their memory may be given back to the system, so that weights are in memory once.
   bool gives_files = false;
   /// Values of inputs that the text holds for: a run with others is refused.
   std::map<std::string, Tensor> decided = {};
+  /// Metadata of the file that the text is made from; without a format: the text is the model.
+  ModelMetadata metadata = {};
   std::map<std::string, int> remarks = {};  ///< Module::remarks of what the text is made of
   /// Bounds the device memory of all models that are parts or variants of one graph; nullptr: there
   /// is one for this model, as Options::device_memory says.

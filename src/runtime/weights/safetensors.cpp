@@ -15,7 +15,6 @@
 namespace dyn::runtime {
 namespace {
 
-constexpr std::size_t length_bytes = 8;
 /// The format's own limit on its header.
 constexpr std::uint64_t max_header_bytes = 100'000'000;
 
@@ -53,14 +52,22 @@ const FileType& file_type(const RawEntry& raw) {
   return *found;
 }
 
+constexpr std::size_t length_bytes = Safetensors::length_bytes;
+
+/// The file has as many bytes.
+std::uint64_t header_length(std::span<const std::byte> bytes) {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  return length;
+}
+
 std::string_view header_text(std::span<const std::byte> bytes) {
   if (bytes.empty()) model_error("the file is empty");
   if (bytes.size() < length_bytes)
     model_error(fmt::format(
         "the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i)
-    length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  const std::uint64_t length = header_length(bytes);
   const std::size_t rest = bytes.size() - length_bytes;
   if (length > max_header_bytes || length > rest) {
     model_error(
@@ -124,6 +131,12 @@ void check_overlaps(const std::map<std::string, SafetensorsEntry, std::less<>>& 
 
 }  // namespace
 
+std::size_t Safetensors::header_bytes(std::span<const std::byte> file) {
+  if (file.size() < length_bytes) return 0;
+  const std::uint64_t length = header_length(file);
+  return length > max_header_bytes || length > file.size() - length_bytes ? 0 : length;
+}
+
 Safetensors Safetensors::open(const std::string& path) {
   MappedFile file(path);
   Safetensors result(path, file.bytes());
@@ -133,6 +146,12 @@ Safetensors Safetensors::open(const std::string& path) {
 
 Safetensors Safetensors::from_bytes(const std::string& name, std::span<const std::byte> bytes) {
   return {name, bytes};
+}
+
+Safetensors Safetensors::from_reader(std::shared_ptr<ReadFile> file) {
+  Safetensors result(file->name(), file->bytes());
+  result.read_file_ = std::move(file);
+  return result;
 }
 
 Safetensors::Safetensors(std::string name, std::span<const std::byte> bytes)

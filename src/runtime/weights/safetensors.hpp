@@ -2,6 +2,7 @@
 // The safetensors format: 8 bytes of header length, a JSON header, then the tensors' bytes.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "dyn/dtype.hpp"
 #include "dyn/tensor.hpp"
 #include "src/runtime/system/mapped_file.hpp"
+#include "src/runtime/weights/read_files.hpp"
 
 namespace dyn::runtime {
 
@@ -27,16 +29,26 @@ struct SafetensorsEntry {
 /// of its shape, and overlaps no other. All errors are Error(model) and name file and key.
 class Safetensors {
  public:
+  /// A file begins with so many bytes, which say how many its header has.
+  static constexpr std::size_t length_bytes = 8;
+  /// Bytes of the header behind them; 0 where the file has fewer, or the format allows none so
+  /// long.
+  static std::size_t header_bytes(std::span<const std::byte> file);
+
   static Safetensors open(const std::string& path);
   /// `bytes` must outlive the object.
   static Safetensors from_bytes(const std::string& name, std::span<const std::byte> bytes);
+  /// The same of a file that the host reads; only its header needs to have been read.
+  static Safetensors from_reader(std::shared_ptr<ReadFile> file);
 
   /// A checksum of the header, which places every tensor.
   std::uint64_t header_hash() const noexcept { return header_hash_; }
-  /// The file's state when it was opened; nothing for bytes in memory.
+  /// The file's state when it was opened; nothing for bytes in memory, and for what the host reads.
   std::optional<FileState> state() const {
     return file_ ? std::optional(file_->state()) : std::nullopt;
   }
+  /// nullptr: the host does not read it.
+  ReadFile* read_file() const noexcept { return read_file_.get(); }
   const std::string& name() const noexcept { return name_; }
   /// nullptr where the file has no such key.
   const SafetensorsEntry* find(std::string_view key) const;
@@ -50,6 +62,7 @@ class Safetensors {
   std::string name_;
   std::uint64_t header_hash_ = 0;
   std::optional<MappedFile> file_;
+  std::shared_ptr<ReadFile> read_file_;
   std::map<std::string, SafetensorsEntry, std::less<>> entries_;
 };
 

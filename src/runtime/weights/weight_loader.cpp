@@ -22,7 +22,8 @@ std::int64_t now_nanoseconds() {
 
 bool unchanged(const WeightSources& sources) {
   return std::all_of(sources.files().begin(), sources.files().end(), [](const Safetensors& file) {
-    return file.state() == file_state(file.name());
+    return file.read_file() != nullptr ? file.read_file()->is_unchanged()
+                                       : file.state() == file_state(file.name());
   });
 }
 
@@ -49,6 +50,13 @@ std::optional<WeightKey> WeightLoader::key_of(const WeightLayout& layout) const 
   key.layout = fmt::format("dyn {} {}\n", version(), layout.packing());
   std::string paths;
   for (const Safetensors& file : sources_.files()) {
+    if (const ReadFile* read = file.read_file(); read != nullptr) {
+      paths += fmt::format("{}reader's {:?}, identity {:?}", paths.empty() ? "" : ", ", file.name(),
+                           read->identity());
+      key.files +=
+          fmt::format("{} bytes, header {:016x}\n", read->bytes().size(), file.header_hash());
+      continue;
+    }
     std::error_code error;
     const std::string path = std::filesystem::canonical(file.name(), error).string();
     const FileState state = *file.state();
@@ -69,6 +77,7 @@ Weights WeightLoader::load(WeightLayout layout, WeightTimes& times, LoadReport& 
       key ? cache_.find(*key, layout.bytes(), threads_) : std::nullopt;
   report.weights_from_disk = mapped.has_value();
   if (!mapped) {
+    sources_.read_data();
     Weights filled(layout, module_, sources_, threads_, times);
     const Clock::time_point start = Clock::now();
     if (key && unchanged(sources_)) mapped = cache_.keep(*key, filled.content(), threads_);

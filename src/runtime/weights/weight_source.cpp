@@ -106,6 +106,10 @@ WeightSources::WeightSources(const graph::Module& module, const LoadRequest& req
 
 void WeightSources::open_files(const graph::Module& module, const LoadRequest& request) {
   for (const std::string& name : module.weight_files) {
+    if (request.reader != nullptr) {
+      files_.push_back(Safetensors::from_reader(request.reader->open(name)));
+      continue;
+    }
     if (request.files == nullptr) {
       files_.push_back(
           open_file((std::filesystem::path(request.weight_directory) / name).string()));
@@ -133,13 +137,13 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight,
   } else if (entry.kind == Kind::Splat) {
     entry.splat = weight.weight.splat;
   } else {
-    entry.bytes = find_in_files(weight, shape);
+    find_in_files(weight, shape, entry);
   }
   return entry;
 }
 
-std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weight,
-                                                        const Shape& shape) const {
+void WeightSources::find_in_files(const graph::Value& weight, const Shape& shape,
+                                  Entry& entry) const {
   if (files_.empty())
     model_error(fmt::format("weight '{}' comes from a file, but the model names no weights file",
                             weight.name));
@@ -156,13 +160,15 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
     for (const Safetensors& file : files_) names.push_back(file.name());
     model_error(fmt::format("weight '{}' is not in '{}'", weight.name, fmt::join(names, "' or '")));
   }
-  const SafetensorsEntry& entry = *owner->find(weight.name);
-  if (!holds(entry, weight.type.dtype) || entry.shape != shape) {
+  const SafetensorsEntry& found = *owner->find(weight.name);
+  if (!holds(found, weight.type.dtype) || found.shape != shape) {
     model_error(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name,
-                            to_string(weight.type), owner->name(), entry.dtype_name,
-                            to_string(entry.shape)));
+                            to_string(weight.type), owner->name(), found.dtype_name,
+                            to_string(found.shape)));
   }
-  return entry.bytes;
+  entry.bytes = found.bytes;
+  entry.is_given =
+      gives_files_ && (owner->read_file() == nullptr || !owner->read_file()->is_host_memory());
 }
 
 std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) const {
@@ -174,13 +180,21 @@ bool WeightSources::only_files() const {
     return entry.second.kind == Kind::Random;
   });
   return no_random && !files_.empty() &&
-         std::all_of(files_.begin(), files_.end(),
-                     [](const Safetensors& file) { return file.state().has_value(); });
+         std::all_of(files_.begin(), files_.end(), [](const Safetensors& file) {
+           return file.read_file() != nullptr ? !file.read_file()->identity().empty()
+                                              : file.state().has_value();
+         });
+}
+
+void WeightSources::read_data() const {
+  for (const Safetensors& file : files_) {
+    if (file.read_file() != nullptr) file.read_file()->read_data();
+  }
 }
 
 void WeightSources::release(graph::ValueId weight) const {
   const std::span<const std::byte> bytes = entries_.at(weight).bytes;
-  if (!gives_files_ || bytes.empty()) return;
+  if (!entries_.at(weight).is_given || bytes.empty()) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes,
                        last = (begin + bytes.size()) / page_bytes * page_bytes;

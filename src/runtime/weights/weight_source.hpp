@@ -37,9 +37,12 @@ class WeightSources {
   /// Is it made by a generator of random numbers? One of parts: are they all?
   bool is_random(graph::ValueId weight) const;
 
-  /// Are all weights copies of files, or splats, so that the state of the files says what they are?
+  /// Are all weights copies of files, or splats, so that the known state of the files says what
+  /// they are?
   bool only_files() const;
   const std::deque<Safetensors>& files() const noexcept { return files_; }
+  /// Reads the data of files that the host reads, before anything asks for elements of them.
+  void read_data() const;
   /// The value of a splat; 0 for others.
   double splat(graph::ValueId weight) const;
 
@@ -56,6 +59,7 @@ class WeightSources {
   struct Entry {
     graph::WeightSource::Kind kind = graph::WeightSource::Kind::File;
     std::span<const std::byte> bytes;
+    bool is_given = false;  ///< nobody needs these bytes after the load
     double splat = 0;
     std::uint64_t seed = 0;
     NormalSpread spread;
@@ -81,7 +85,7 @@ class WeightSources {
                       void* out) const;
   void open_files(const graph::Module& module, const LoadRequest& request);
   Entry make_entry(const graph::Value& weight, const Options& options) const;
-  std::span<const std::byte> find_in_files(const graph::Value& weight, const Shape& shape) const;
+  void find_in_files(const graph::Value& weight, const Shape& shape, Entry& entry) const;
 
   const graph::Module& module_;
   bool gives_files_;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/import/onnx/messages/model_stream.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -30,27 +29,30 @@ void check_unchanged(const ReadableFile& file) {
 
 }  // namespace
 
-ModelFiles::ModelFiles(const std::string& path) : model_(path), folder_(folder_of(path)) {}
-
-ModelProto ModelFiles::read() const {
-  check_unchanged(model_);
+ModelProto parsed_model(const std::string& path, std::uint64_t size, const ReadBytes& read) {
   ModelProto model;
   try {
-    model = read_model(model_.size(), [&](std::uint64_t offset, std::span<char> into) {
-      model_.read(offset, into);
-    });
+    model = read_model(size, read);
   } catch (const NotAModel& error) {
     refuse_file(
         fmt::format("{}: not a whole ONNX model: reading it as protobuf failed at byte {}; is the "
                     "file cut, of another format, or nested deeper than 100 messages?",
-                    path(), error.offset()));
+                    path, error.offset()));
   }
-  if (!model.has_graph())
-    refuse_file(fmt::format("{}: not an ONNX model: it has no graph", path()));
+  if (!model.has_graph()) refuse_file(fmt::format("{}: not an ONNX model: it has no graph", path));
   return model;
 }
 
-std::unique_ptr<ReadableFile> ModelFiles::opened(const std::string& location) const {
+DiskModelFiles::DiskModelFiles(const std::string& path) : model_(path), folder_(folder_of(path)) {}
+
+ModelProto DiskModelFiles::read() const {
+  check_unchanged(model_);
+  return parsed_model(
+      path(), model_.size(),
+      [&](std::uint64_t offset, std::span<char> into) { model_.read(offset, into); });
+}
+
+std::unique_ptr<ReadableFile> DiskModelFiles::opened(const std::string& location) const {
   const auto outside = [&] {
     refuse_file(fmt::format("its data is in \"{}\", which is not below the model's folder",
                             location.c_str()));
@@ -73,8 +75,8 @@ std::unique_ptr<ReadableFile> ModelFiles::opened(const std::string& location) co
   }
 }
 
-std::string ModelFiles::bytes_of(const std::string& location, std::uint64_t offset,
-                                 std::uint64_t bytes) const {
+std::string DiskModelFiles::bytes_of(const std::string& location, std::uint64_t offset,
+                                     std::uint64_t bytes) const {
   const auto held = external_.find(location);
   const std::unique_ptr<ReadableFile> own = held == external_.end() ? opened(location) : nullptr;
   const ReadableFile& file = own ? *own : *held->second;
@@ -85,7 +87,7 @@ std::string ModelFiles::bytes_of(const std::string& location, std::uint64_t offs
   return file.contents(offset, bytes);
 }
 
-void ModelFiles::hold(const std::set<std::string>& locations) {
+void DiskModelFiles::hold(const std::set<std::string>& locations) {
   for (const std::string& location : locations) {
     if (external_.contains(location)) continue;
     try {

@@ -14,10 +14,13 @@
 namespace dyn::onnx {
 namespace {
 
+std::string about(const TensorProto& proto, const std::string& message) {
+  return fmt::format("the tensor {}: {}", proto.name().empty() ? "without a name" : proto.name(),
+                     message);
+}
+
 [[noreturn]] void fail(const TensorProto& proto, const std::string& message) {
-  throw Error(ErrorKind::model,
-              fmt::format("the tensor {}: {}",
-                          proto.name().empty() ? "without a name" : proto.name(), message));
+  throw Error(ErrorKind::model, about(proto, message));
 }
 
 /// Bytes of so many elements in a file, which packs those of less than a byte.
@@ -90,7 +93,9 @@ std::string read_external(const TensorProto& proto, ModelFiles& files, std::uint
          fmt::format("it has {} bytes in another file, but its dims need {}", place.length, bytes));
   try {
     return files.bytes_of(place.file, place.offset, bytes);
-  } catch (const Error& error) { fail(proto, error.message()); }
+  } catch (const Error& error) {
+    throw Error(error.kind(), about(proto, error.message()), error.where());
+  }
 }
 
 template <class To, class Field>

@@ -1,0 +1,20 @@
+#pragma once
+// Which format a model's bytes are in.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dyn::runtime {
+
+enum class ModelFormat { Text, Onnx };
+
+/// format_of() reads at most so many.
+inline constexpr std::size_t format_bytes = 16;
+
+/// The one rule for models without a path: dyn's text begins with `dyn`, a comment or a blank, an
+/// ONNX model with the tag of a field of ModelProto; no byte begins both. Throws Error(model) for
+/// anything else, and for no bytes.
+ModelFormat format_of(std::string_view model, const std::string& name);
+
+}  // namespace dyn::runtime
