@@ -16,7 +16,7 @@
 namespace dyn::cli {
 namespace {
 
-constexpr const char* model_name = "<stdin>";
+constexpr const char* standard_input_name = "<stdin>";
 
 std::string read_all() {
   if (isatty(STDIN_FILENO) != 0)
@@ -49,7 +49,7 @@ class InputReader final : public Reader {
   }
 
   std::optional<std::span<const std::byte>> in_place(const std::string& name) override {
-    if (name != model_name) return std::nullopt;
+    if (name != standard_input_name) return std::nullopt;
     return std::as_bytes(std::span(standard_input()));
   }
 };
@@ -69,17 +69,18 @@ const std::string& standard_input() {
 }
 
 bool standard_input_is_onnx() {
-  return runtime::format_of(standard_input(), model_name) == runtime::ModelFormat::Onnx;
+  return runtime::format_of(standard_input(), standard_input_name) == runtime::ModelFormat::Onnx;
 }
 
 std::unique_ptr<onnx::ModelFiles> onnx_files_of_standard_input() {
-  return std::make_unique<onnx::ReadModelFiles>(std::make_shared<InputReader>(), model_name);
+  return std::make_unique<onnx::ReadModelFiles>(std::make_shared<InputReader>(),
+                                                standard_input_name);
 }
 
 // A text's weights files are mapped, and kept prepacked, as those of a text in a file.
 Graph load_standard_input(const Options& options) {
   if (standard_input_is_onnx())
-    return Graph::from_reader(model_name, std::make_shared<InputReader>(), options);
+    return Graph::from_reader(standard_input_name, std::make_shared<InputReader>(), options);
   return Graph::from_text(standard_input(), options);
 }
 

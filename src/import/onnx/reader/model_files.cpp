@@ -47,9 +47,9 @@ DiskModelFiles::DiskModelFiles(const std::string& path) : model_(path), folder_(
 
 ModelProto DiskModelFiles::read() const {
   check_unchanged(model_);
-  return parsed_model(
-      path(), model_.size(),
-      [&](std::uint64_t offset, std::span<char> into) { model_.read(offset, into); });
+  return parsed_model(path(), model_.size(), [&](std::uint64_t offset, std::span<char> into) {
+    model_.read(offset, into);
+  });
 }
 
 std::unique_ptr<ReadableFile> DiskModelFiles::opened(const std::string& location) const {

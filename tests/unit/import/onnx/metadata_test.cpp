@@ -6,6 +6,7 @@
 
 #include "dyn/dyn.hpp"
 #include "tests/unit/import/onnx/onnx_file.hpp"
+#include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
 using testing::OnnxFile;
@@ -15,15 +16,8 @@ namespace {
 
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
-Options uncached() {
-  Options options;
-  options.cache_dir = "none";
-  options.threads = 1;
-  return options;
-}
-
-Graph load(const OnnxFile& file) {
-  return Graph::from_memory(file.model.SerializeAsString(), {}, uncached());
+Graph from_bytes(const OnnxFile& file) {
+  return Graph::from_memory(file.model.SerializeAsString(), {}, testing::uncached());
 }
 
 void check_dim(const DimInfo& dim, Kind kind, const std::string& text, std::int64_t low,
@@ -60,7 +54,7 @@ TEST_CASE("metadata of an ONNX model is what its messages hold") {
     entry.set_key(key);
     entry.set_value(std::string(key) + "\xff value");
   }
-  const ModelMetadata metadata = load(file).metadata();
+  const ModelMetadata metadata = from_bytes(file).metadata();
   CHECK(metadata.format == "onnx");
   CHECK(metadata.source == "<memory>");
   CHECK(metadata.graph == model.graph().name());
@@ -82,7 +76,7 @@ TEST_CASE("a model that says nothing about itself has empty metadata") {
   file.model.clear_ir_version();
   file.input("x", {"N"}).output("y");
   file.node("Relu", {"x"}, {"y"});
-  const ModelMetadata metadata = load(file).metadata();
+  const ModelMetadata metadata = from_bytes(file).metadata();
   CHECK(metadata.producer.empty());
   CHECK(metadata.version == 0);
   CHECK(metadata.ir_version == 0);
@@ -90,7 +84,7 @@ TEST_CASE("a model that says nothing about itself has empty metadata") {
   const ModelMetadata text =
       Graph::from_text(
           "dyn 1\ngraph twice(x: f32[2]) -> (y: f32[2]) {\n  y = x + x\n  return y\n}\n",
-          uncached())
+          testing::uncached())
           .metadata();
   CHECK(text.format == "dyn");
   CHECK(text.graph == "twice");
@@ -102,7 +96,7 @@ TEST_CASE("dims of ports are those of the file, and what follows from them") {
   OnnxFile file;
   file.input("x", {"batch", 3, "length"}).output("y");
   testing::set(file.node("Concat", {"x", "x"}, {"y"}), "axis", 2);
-  const Graph graph = load(file);
+  const Graph graph = from_bytes(file);
   const std::vector<PortInfo> inputs = graph.inputs(), outputs = graph.outputs();
   REQUIRE(inputs.size() == 1);
   REQUIRE(inputs[0].dims.size() == 3);
@@ -130,7 +124,7 @@ TEST_CASE("a model whose structure is not known describes what its file declares
   shape.set_elem_type(onnx::TensorProto::FLOAT);
   shape.mutable_shape()->add_dim();
   shape.mutable_shape()->add_dim()->set_dim_param("R");
-  const Graph graph = load(file);
+  const Graph graph = from_bytes(file);
   CHECK(graph.metadata().producer == "a tool");
   REQUIRE(graph.inputs()[0].dims.size() == 2);
   check_dim(graph.inputs()[0].dims[0], Kind::named, "A", 0, unbounded, 1);

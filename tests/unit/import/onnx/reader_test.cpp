@@ -11,6 +11,7 @@
 #include "tests/support/map_reader.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/onnx_file.hpp"
+#include "tests/unit/import/onnx/values.hpp"
 
 using namespace dyn;
 using testing::MapReader;
@@ -52,20 +53,13 @@ OnnxFile sum_with(const std::string& location) {
 const std::string data = bytes_of({-1, 10, 20});
 
 /// y = sum of (x + w) over the axes that an input holds: it is imported again for each.
-OnnxFile sum_over_axes() {
+OnnxFile sum_with_external_weight() {
   OnnxFile file;
   file.input("x", {"A", 2}).input("axes", {"K"}, onnx::TensorProto::INT64).output("y");
   add_external(file, "w", "w.bin");
   file.node("Add", {"x", "w"}, {"h"});
   testing::set(file.node("ReduceSum", {"h", "axes"}, {"y"}), "keepdims", 0);
   return file;
-}
-
-Options uncached() {
-  Options options;
-  options.cache_dir = "none";
-  options.threads = 1;
-  return options;
 }
 
 void check_sum(const Graph& graph) {
@@ -90,7 +84,7 @@ void check_axis(const Graph& graph, std::int64_t axis) {
 void check_refused(const std::shared_ptr<Reader>& reader, ErrorKind kind,
                    const std::vector<std::string>& parts) {
   try {
-    Graph::from_reader("m/net.onnx", reader, uncached());
+    Graph::from_reader("m/net.onnx", reader, testing::uncached());
     FAIL_CHECK("no error was thrown");
   } catch (const Error& error) {
     const std::string text = error.what();
@@ -122,7 +116,7 @@ TEST_CASE("an ONNX model and its external data are read through a reader, and no
     CAPTURE(lends);
     const auto reader = packed(sum_with("data/w.bin"));
     reader->lends = lends;
-    const Graph graph = Graph::from_reader("m/net.onnx", reader, uncached());
+    const Graph graph = Graph::from_reader("m/net.onnx", reader, testing::uncached());
     check_sum(graph);
     CHECK(reader->bytes_read.empty() == lends);
     if (!lends) CHECK(reader->bytes_read["m/data/w.bin"] == 8);  // not what stands before it
@@ -142,20 +136,20 @@ TEST_CASE("the name of a model does not say its format, its first bytes do") {
        "  y = neg(x)\n  return y\n}\n"},
       {"c", "PK\3\4 zip"},
       {"d", ""}});
-  check_sum(Graph::from_reader("a.dyn", reader, uncached()));
-  CHECK(Graph::from_reader("b.onnx", reader, uncached()).inputs()[0].shape == "[N]");
-  CHECK_THROWS_WITH_AS(Graph::from_reader("c", reader, uncached()),
+  check_sum(Graph::from_reader("a.dyn", reader, testing::uncached()));
+  CHECK(Graph::from_reader("b.onnx", reader, testing::uncached()).inputs()[0].shape == "[N]");
+  CHECK_THROWS_WITH_AS(Graph::from_reader("c", reader, testing::uncached()),
                        doctest::Contains("'c' is neither dyn's text, which begins with \"dyn 1\", "
                                          "nor an ONNX model: its first bytes are \"PK"),
                        Error);
-  CHECK_THROWS_WITH_AS(Graph::from_reader("d", reader, uncached()),
+  CHECK_THROWS_WITH_AS(Graph::from_reader("d", reader, testing::uncached()),
                        doctest::Contains("the model 'd' is empty"), Error);
 }
 
 TEST_CASE("a model that is imported again reads through its reader as long as the graph lives") {
-  const auto reader = packed(sum_over_axes());
+  const auto reader = packed(sum_with_external_weight());
   {
-    const Graph graph = Graph::from_reader("m/net.onnx", reader, uncached());
+    const Graph graph = Graph::from_reader("m/net.onnx", reader, testing::uncached());
     CHECK(reader.use_count() > 1);
     check_axis(graph, 0);
     reader->fault = [](const std::string&) { throw std::runtime_error("the key has expired"); };
@@ -173,32 +167,33 @@ TEST_CASE("a model that is imported again reads through its reader as long as th
 }
 
 TEST_CASE("an ONNX model in memory outlives the caller's bytes, also where it is imported again") {
-  std::string model = bytes_of(sum_over_axes()), weights = data;
-  const Graph graph = Graph::from_memory(model, {{"./w.bin", weights}}, uncached());
+  std::string model = bytes_of(sum_with_external_weight()), weights = data;
+  const Graph graph = Graph::from_memory(model, {{"./w.bin", weights}}, testing::uncached());
   std::ranges::fill(model, '\xff');
   std::ranges::fill(weights, '\xff');
   check_axis(graph, 0);
   check_axis(graph, 1);
-  check_sum(Graph::from_memory(bytes_of(sum_with("w.bin")), {{"w.bin", data}}, uncached()));
+  check_sum(
+      Graph::from_memory(bytes_of(sum_with("w.bin")), {{"w.bin", data}}, testing::uncached()));
   CHECK_THROWS_WITH_AS(
-      Graph::from_memory(bytes_of(sum_with("w.bin")), {{"v.bin", data}}, uncached()),
+      Graph::from_memory(bytes_of(sum_with("w.bin")), {{"v.bin", data}}, testing::uncached()),
       doctest::Contains("the tensor w: cannot read 'w.bin'"), Error);
 }
 
 TEST_CASE("bytes that are no model are refused with their reason") {
   const auto refused = [](std::string_view bytes, const std::string& part) {
-    CHECK_THROWS_WITH_AS(Graph::from_memory(bytes, {}, uncached()), doctest::Contains(part.c_str()),
-                         Error);
+    CHECK_THROWS_WITH_AS(Graph::from_memory(bytes, {}, testing::uncached()),
+                         doctest::Contains(part.c_str()), Error);
   };
   refused({}, "the model '<memory>' is empty");
   refused("graph", "is neither dyn's text");
-  refused(std::string_view("\0\1\2", 3), "its first bytes are \"\\x{00}\\x{01}\\x{02}\"");
+  refused(std::string_view("\0\1\2", 3), "its first bytes are \"\\x00\\x01\\x02\"");
   refused("dyn 2\n", "version 2");
   const std::string whole = bytes_of(sum_with("w.bin"));
   for (std::size_t length = 1; length < whole.size(); ++length) {
     CAPTURE(length);
-    CHECK_THROWS_AS(Graph::from_memory(whole.substr(0, length), {{"w.bin", data}}, uncached()),
-                    Error);
+    CHECK_THROWS_AS(
+        Graph::from_memory(whole.substr(0, length), {{"w.bin", data}}, testing::uncached()), Error);
   }
   refused(whole.substr(0, whole.size() - 3), "<memory>: not a whole ONNX model");
   Options free;
@@ -228,7 +223,7 @@ TEST_CASE("a reader that fails is an error with the file, the bytes and its own 
 
 TEST_CASE("whatever the reader's call that fails, the load is an error, and a later one is right") {
   const auto reader = packed(sum_with("data/w.bin"));
-  check_sum(Graph::from_reader("m/net.onnx", reader, uncached()));
+  check_sum(Graph::from_reader("m/net.onnx", reader, testing::uncached()));
   const std::size_t calls = reader->calls.size();
   REQUIRE(calls > 4);
   for (std::size_t failing = 1; failing <= calls; ++failing) {
@@ -242,7 +237,7 @@ TEST_CASE("whatever the reader's call that fails, the load is an error, and a la
     CHECK(reader.use_count() == 1);
   }
   reader->fault = nullptr;
-  check_sum(Graph::from_reader("m/net.onnx", reader, uncached()));
+  check_sum(Graph::from_reader("m/net.onnx", reader, testing::uncached()));
 }
 
 namespace {
@@ -320,5 +315,6 @@ TEST_CASE("names that lead out of a model's folder are refused before the reader
     check_refused(reader, ErrorKind::model, {"the tensor w", "not below its folder"});
     for (const std::string& call : reader->calls) CHECK(call.ends_with(" m/net.onnx"));
   }
-  check_sum(Graph::from_reader("m/net.onnx", packed(sum_with("data/./x/../w.bin")), uncached()));
+  check_sum(
+      Graph::from_reader("m/net.onnx", packed(sum_with("data/./x/../w.bin")), testing::uncached()));
 }

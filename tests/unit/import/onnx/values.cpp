@@ -23,6 +23,13 @@ std::vector<float> random_floats(std::size_t count, float low, float high) {
   return floats;
 }
 
+Options uncached() {
+  Options options;
+  options.cache_dir = "none";
+  options.threads = 1;
+  return options;
+}
+
 Graph load(const OnnxFile& file, const Options& options) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "m.onnx").string();

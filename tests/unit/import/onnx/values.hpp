@@ -41,6 +41,8 @@ Result run(const OnnxFile& file,
            const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs,
            const Options& options = {});
 
+/// One thread, and no cache directory.
+Options uncached();
 Graph load(const OnnxFile& file, const Options& options = {});
 
 /// All outputs, whatever their dtypes.
