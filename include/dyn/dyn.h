@@ -54,18 +54,21 @@ extern "C" {
 /* What dyn_get_api is asked for: the version of this header's table. */
 #define DYN_API_VERSION (DYN_API_MAJOR << 16 | DYN_API_MINOR)
 
-typedef struct dyn_status dyn_status;   /* why a function failed */
-typedef struct dyn_options dyn_options; /* how a model is loaded */
-typedef struct dyn_tensor dyn_tensor;   /* elements, owned or viewed */
-typedef struct dyn_graph dyn_graph;     /* a loaded model */
-typedef struct dyn_port dyn_port;       /* an input or output of a model */
-typedef struct dyn_shapes dyn_shapes;   /* names with sizes */
-typedef struct dyn_call dyn_call;       /* one caller's runs, with tensors that stay bound */
-typedef struct dyn_session dyn_session; /* the state of one sequence */
-typedef struct dyn_device dyn_device;   /* the GPU that a graph runs on */
-typedef struct dyn_stream dyn_stream;   /* a queue of work there */
-typedef struct dyn_coder dyn_coder;     /* texts at inputs and outputs */
-typedef struct dyn_texts dyn_texts;     /* texts of an output */
+typedef struct dyn_status dyn_status;     /* why a function failed */
+typedef struct dyn_options dyn_options;   /* how a model is loaded */
+typedef struct dyn_tensor dyn_tensor;     /* elements, owned or viewed */
+typedef struct dyn_graph dyn_graph;       /* a loaded model */
+typedef struct dyn_port dyn_port;         /* an input or output of a model */
+typedef struct dyn_shapes dyn_shapes;     /* names with sizes */
+typedef struct dyn_dims dyn_dims;         /* dims that a model names */
+typedef struct dyn_metadata dyn_metadata; /* what a model says about itself */
+typedef struct dyn_kernels dyn_kernels;   /* kernels of a model */
+typedef struct dyn_call dyn_call;         /* one caller's runs, with tensors that stay bound */
+typedef struct dyn_session dyn_session;   /* the state of one sequence */
+typedef struct dyn_device dyn_device;     /* the GPU that a graph runs on */
+typedef struct dyn_stream dyn_stream;     /* a queue of work there */
+typedef struct dyn_coder dyn_coder;       /* texts at inputs and outputs */
+typedef struct dyn_texts dyn_texts;       /* texts of an output */
 
 /* Whose problem a status is. */
 typedef int32_t dyn_kind;
@@ -130,8 +133,10 @@ typedef struct dyn_named_bytes {
   size_t size;
 } dyn_named_bytes;
 
-/* Times of a load in seconds, and what was compiled: dyn::LoadReport. Later versions append
- * members, so the caller says in `struct_size` how large its own is. */
+/* Structures that begin with `struct_size` get members behind their last in later versions: the
+ * caller says there how large its own is, and dyn reads or writes no member beyond it. */
+
+/* Times of a load in seconds, and what was compiled: dyn::LoadReport. */
 typedef struct dyn_load_report {
   size_t struct_size;
   double total, parse, compile, measure, weights;
@@ -141,6 +146,63 @@ typedef struct dyn_load_report {
   int32_t weights_from_disk; /* 0 or 1 */
   uint64_t weight_bytes, weight_bytes_mapped;
 } dyn_load_report;
+
+/* A size of a shape, or a dim that the model names: dyn::DimInfo. */
+typedef int32_t dyn_dim_kind;
+enum { DYN_DIM_CONSTANT = 0, DYN_DIM_NAMED = 1, DYN_DIM_EXPRESSION = 2, DYN_DIM_OPEN = 3 };
+typedef struct dyn_dim {
+  size_t struct_size;
+  const char* text;  /* "768", "S", "floordiv(S, 2) + 1"; "_" where nothing is known */
+  int64_t low, high; /* bounds of its values, ends included; INT64_MAX: no upper one */
+  int64_t divisor;   /* of all values; 0 where it is the constant 0 */
+  int64_t hint;      /* the usual size, where `has_hint` */
+  dyn_dim_kind kind;
+  bool has_hint;
+  bool computed; /* by operators when the model runs */
+} dyn_dim;
+
+/* What an ONNX file says about itself: dyn::ModelMetadata. "" or 0: it does not say it. */
+typedef struct dyn_model_info {
+  size_t struct_size;
+  const char* format; /* "dyn" or "onnx" */
+  const char* source; /* the path or name that it was loaded by */
+  const char* graph;
+  const char *producer, *producer_version, *domain, *description, *graph_description;
+  int64_t version, ir_version;
+  size_t opset_count, property_count;
+} dyn_model_info;
+
+/* Operators that run as one kernel, and its program at one shape: dyn::KernelChoice, of which
+ * dyn_graph_kernels gives what is known without a shape. */
+typedef struct dyn_kernel {
+  size_t struct_size;
+  const char *name, *backbone, *device;
+  size_t operator_count;
+  const char* const* operators;
+  size_t candidates;   /* programs that the policy considers; 0: there is one way to run it */
+  const char* program; /* the chosen one in words; "" where there is one way */
+  int64_t threads;
+  double predicted_seconds, flops, bytes;
+} dyn_kernel;
+
+/* The files of a model that the host reads: dyn::Reader (dyn/reader.hpp) by functions, which get
+ * `context`. A function that fails gives a status of dyn_status_create, which dyn releases. It may
+ * not jump out. */
+typedef struct dyn_reader {
+  size_t struct_size;
+  void* context;
+  dyn_status* (*size)(void* context, const char* name, uint64_t* bytes);
+  /* Puts `bytes` bytes from `offset` on into `into`, and how many these were into `count`. */
+  dyn_status* (*read)(void* context, const char* name, uint64_t offset, void* into, size_t bytes,
+                      size_t* count);
+  /* May be NULL, and leave `data` NULL: the file is not in memory. */
+  dyn_status* (*in_place)(void* context, const char* name, const void** data, size_t* bytes);
+  /* May be NULL, and leave `identity` NULL: nothing of the file is written. dyn copies the text. */
+  dyn_status* (*identity)(void* context, const char* name, const char** identity);
+  /* May be NULL. Called once, from any thread, when nothing of dyn calls the others any more; not
+   * for a load that fails. */
+  void (*release)(void* context);
+} dyn_reader;
 
 /* --- Versions ------------------------------------------------------------------------------- */
 
@@ -166,6 +228,8 @@ DYN_C_API const char* dyn_status_place(const dyn_status* status, size_t index) D
 /* All of it: the message, then one line "  in ..." for each place. */
 DYN_C_API const char* dyn_status_text(const dyn_status* status) DYN_NOEXCEPT;
 DYN_C_API void dyn_status_release(dyn_status* status) DYN_NOEXCEPT;
+/* For functions of the host that dyn calls. `message` may be NULL: "". */
+DYN_C_API dyn_status* dyn_status_create(dyn_kind kind, const char* message) DYN_NOEXCEPT;
 
 /* --- Element types -------------------------------------------------------------------------- */
 
@@ -251,10 +315,15 @@ DYN_C_API dyn_status* dyn_graph_load(const char* path, const dyn_options* option
 DYN_C_API dyn_status* dyn_graph_from_text(const char* text, size_t length,
                                           const dyn_options* options, const char* weight_directory,
                                           dyn_graph** graph) DYN_NOEXCEPT;
-/* The same with each weight file given as bytes, by the name that the text uses; they are only read
- * during the call. */
-DYN_C_API dyn_status* dyn_graph_from_memory(const char* text, size_t length, size_t file_count,
+/* A model in memory, dyn's text or ONNX: the first bytes say which. `files` are its weight files or
+ * external data, by the names that the model uses. All is only read during the call
+ * (dyn::Graph::from_memory). */
+DYN_C_API dyn_status* dyn_graph_from_memory(const void* model, size_t bytes, size_t file_count,
                                             const dyn_named_bytes* files,
+                                            const dyn_options* options,
+                                            dyn_graph** graph) DYN_NOEXCEPT;
+/* The same where the host reads the files. `reader` itself is copied (dyn::Graph::from_reader). */
+DYN_C_API dyn_status* dyn_graph_from_reader(const char* name, const dyn_reader* reader,
                                             const dyn_options* options,
                                             dyn_graph** graph) DYN_NOEXCEPT;
 DYN_C_API dyn_status* dyn_graph_input_count(const dyn_graph* graph, size_t* count) DYN_NOEXCEPT;
@@ -264,7 +333,20 @@ DYN_C_API dyn_status* dyn_graph_input(const dyn_graph* graph, size_t index,
                                       dyn_port** port) DYN_NOEXCEPT;
 DYN_C_API dyn_status* dyn_graph_output(const dyn_graph* graph, size_t index,
                                        dyn_port** port) DYN_NOEXCEPT;
-/* Members of `report` as far as its `struct_size` reaches. */
+/* State number `index` of those that a session keeps, and the axis along which runs append. */
+DYN_C_API dyn_status* dyn_graph_state_count(const dyn_graph* graph, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_graph_state(const dyn_graph* graph, size_t index, size_t* axis,
+                                      dyn_port** port) DYN_NOEXCEPT;
+/* The dims that the model names. */
+DYN_C_API dyn_status* dyn_graph_dims(const dyn_graph* graph, dyn_dims** dims) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_graph_metadata(const dyn_graph* graph,
+                                         dyn_metadata** metadata) DYN_NOEXCEPT;
+/* All kernels, in the order of a run; DYN_ERROR_USER where a run decides the structure. */
+DYN_C_API dyn_status* dyn_graph_kernels(const dyn_graph* graph, dyn_kernels** kernels) DYN_NOEXCEPT;
+/* The same with what they run at these shapes (dyn::Graph::kernels). */
+DYN_C_API dyn_status* dyn_graph_kernels_at(const dyn_graph* graph, size_t input_count,
+                                           const dyn_named_shape* inputs,
+                                           dyn_kernels** kernels) DYN_NOEXCEPT;
 DYN_C_API dyn_status* dyn_graph_load_report(const dyn_graph* graph,
                                             dyn_load_report* report) DYN_NOEXCEPT;
 /* Runs once. `outputs` has room for `output_count` tensors, which is the model's number of outputs;
@@ -291,6 +373,9 @@ DYN_C_API dyn_status* dyn_port_name(const dyn_port* port, const char** name) DYN
 DYN_C_API dyn_status* dyn_port_dtype(const dyn_port* port, dyn_dtype* dtype) DYN_NOEXCEPT;
 /* As the model declares it: "[B, S, 768]". */
 DYN_C_API dyn_status* dyn_port_shape(const dyn_port* port, const char** shape) DYN_NOEXCEPT;
+/* One dim for each size of the shape; none where the rank is not known ("_"). */
+DYN_C_API dyn_status* dyn_port_dim_count(const dyn_port* port, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_port_dim(const dyn_port* port, size_t index, dyn_dim* dim) DYN_NOEXCEPT;
 /* The texts that the model knows at a port of texts, whose elements are their places, in i64
  * (dyn/texts.hpp). `is_text` false: the elements are numbers. */
 DYN_C_API dyn_status* dyn_port_text_count(const dyn_port* port, bool* is_text,
@@ -303,6 +388,24 @@ DYN_C_API dyn_status* dyn_shapes_count(const dyn_shapes* shapes, size_t* count) 
 DYN_C_API dyn_status* dyn_shapes_get(const dyn_shapes* shapes, size_t index,
                                      dyn_named_shape* shape) DYN_NOEXCEPT;
 DYN_C_API void dyn_shapes_release(dyn_shapes* shapes) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_dims_count(const dyn_dims* dims, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_dims_get(const dyn_dims* dims, size_t index, dyn_dim* dim) DYN_NOEXCEPT;
+DYN_C_API void dyn_dims_release(dyn_dims* dims) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_metadata_get(const dyn_metadata* metadata,
+                                       dyn_model_info* info) DYN_NOEXCEPT;
+/* The version of the operators of one domain. */
+DYN_C_API dyn_status* dyn_metadata_opset(const dyn_metadata* metadata, size_t index,
+                                         const char** domain, int64_t* version) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_metadata_property(const dyn_metadata* metadata, size_t index,
+                                            const char** key, const char** value) DYN_NOEXCEPT;
+DYN_C_API void dyn_metadata_release(dyn_metadata* metadata) DYN_NOEXCEPT;
+
+DYN_C_API dyn_status* dyn_kernels_count(const dyn_kernels* kernels, size_t* count) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_kernels_get(const dyn_kernels* kernels, size_t index,
+                                      dyn_kernel* kernel) DYN_NOEXCEPT;
+DYN_C_API void dyn_kernels_release(dyn_kernels* kernels) DYN_NOEXCEPT;
 
 /* --- Calls ---------------------------------------------------------------------------------- */
 
@@ -410,18 +513,23 @@ DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
 /* clang-format off */
 #define DYN_FUNCTIONS_1_0(X)                                                                      \
   X(version) X(status_kind) X(kind_name) X(status_message) X(status_place_count)                  \
-  X(status_place) X(status_text) X(status_release)                                                \
+  X(status_place) X(status_text) X(status_release) X(status_create)                                               \
   X(dtype_size) X(dtype_name) X(dtype_parse)                                                      \
   X(options_create) X(options_set_text) X(options_set_integer) X(options_set_flag)                \
   X(options_add_known_input) X(options_add_free_dims) X(options_set_log) X(options_release)       \
   X(tensor_create) X(tensor_view) X(tensor_view_const) X(tensor_adopt) X(tensor_reshape)          \
   X(tensor_shape) X(tensor_dtype) X(tensor_bytes) X(tensor_data) X(tensor_mutable_data)           \
   X(tensor_address) X(tensor_release)                                                             \
-  X(graph_load) X(graph_from_text) X(graph_from_memory) X(graph_input_count)                      \
+  X(graph_load) X(graph_from_text) X(graph_from_memory) X(graph_from_reader)                      \
+  X(graph_state_count) X(graph_state) X(graph_dims) X(graph_metadata) X(graph_kernels)            \
+  X(graph_kernels_at) X(graph_input_count)                                                        \
   X(graph_output_count) X(graph_input) X(graph_output) X(graph_load_report) X(graph_run)          \
   X(graph_infer_shapes) X(graph_prepare) X(graph_kernels_compiled_since_load)                     \
   X(graph_shapes_planned) X(graph_release)                                                        \
   X(port_name) X(port_dtype) X(port_shape) X(port_text_count) X(port_text) X(port_release)        \
+  X(port_dim_count) X(port_dim) X(dims_count) X(dims_get) X(dims_release)                         \
+  X(metadata_get) X(metadata_opset) X(metadata_property) X(metadata_release)                      \
+  X(kernels_count) X(kernels_get) X(kernels_release)                                              \
   X(shapes_count) X(shapes_get) X(shapes_release)                                                 \
   X(call_create) X(call_create_in_session) X(call_set_input) X(call_set_output)                   \
   X(call_input_index) X(call_output_index) X(call_set_output_device) X(call_set_stream)           \

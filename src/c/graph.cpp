@@ -12,13 +12,13 @@
 #include "src/c/objects.hpp"
 
 using dyn::Graph;
-using dyn::Options;
 using dyn::PortInfo;
 using dyn::c::given;
 using dyn::c::gives;
 using dyn::c::GraphHandle;
 using dyn::c::guarded;
 using dyn::c::makes;
+using dyn::c::options_of;
 using dyn::c::PortHandle;
 using dyn::c::required_text;
 using dyn::c::ShapesHandle;
@@ -26,24 +26,17 @@ using dyn::c::Used;
 
 namespace {
 
-/// A copy: a load may take long, and the caller may change its options meanwhile.
-Options options_of(const dyn_options* options) {
-  return options == nullptr ? Options() : *Used<dyn::c::OptionsHandle>(options);
-}
-
-std::string_view text_of(const char* text, size_t length) {
-  dyn::c::check_pointer(text, 1, "text");
-  return {text, length};
+std::string_view text_of(const void* text, size_t length, const char* argument) {
+  dyn::c::check_pointer(text, 1, argument);
+  return {static_cast<const char*>(text), length};
 }
 
 PortInfo port_number(const std::vector<PortInfo>& ports, size_t index, const char* what) {
   return dyn::c::element_at(ports, index, what, "the model has");
 }
 
-/// As much of the report as the caller knows of.
-void copy_report(const dyn::LoadReport& report, dyn_load_report& place) {
+dyn_load_report c_report(const dyn::LoadReport& report) {
   dyn_load_report all{};
-  all.struct_size = place.struct_size;
   all.total = report.total;
   all.parse = report.parse;
   all.compile = report.compile;
@@ -58,7 +51,7 @@ void copy_report(const dyn::LoadReport& report, dyn_load_report& place) {
   all.weights_from_disk = report.weights_from_disk ? 1 : 0;
   all.weight_bytes = report.weight_bytes;
   all.weight_bytes_mapped = report.weight_bytes_mapped;
-  std::memcpy(&place, &all, std::min(place.struct_size, sizeof all));
+  return all;
 }
 
 }  // namespace
@@ -75,12 +68,12 @@ dyn_status* dyn_graph_load(const char* path, const dyn_options* options,
 dyn_status* dyn_graph_from_text(const char* text, size_t length, const dyn_options* options,
                                 const char* weight_directory, dyn_graph** graph) noexcept {
   return makes<GraphHandle>(graph, "graph", [&] {
-    return Graph::from_text(text_of(text, length), options_of(options),
+    return Graph::from_text(text_of(text, length, "text"), options_of(options),
                             weight_directory == nullptr ? "." : weight_directory);
   });
 }
 
-dyn_status* dyn_graph_from_memory(const char* text, size_t length, size_t file_count,
+dyn_status* dyn_graph_from_memory(const void* model, size_t bytes, size_t file_count,
                                   const dyn_named_bytes* files, const dyn_options* options,
                                   dyn_graph** graph) noexcept {
   return makes<GraphHandle>(graph, "graph", [&] {
@@ -90,7 +83,7 @@ dyn_status* dyn_graph_from_memory(const char* text, size_t length, size_t file_c
       if (file.size > 0) dyn::c::check_pointer(file.data, 1, "files[].data");
       views[std::string(name)] = {static_cast<const char*>(file.data), file.size};
     }
-    return Graph::from_memory(text_of(text, length), views, options_of(options));
+    return Graph::from_memory(text_of(model, bytes, "model"), views, options_of(options));
   });
 }
 
@@ -115,18 +108,8 @@ dyn_status* dyn_graph_output(const dyn_graph* graph, size_t index, dyn_port** po
 }
 
 dyn_status* dyn_graph_load_report(const dyn_graph* graph, dyn_load_report* report) noexcept {
-  return guarded([&] {
-    dyn_load_report& place = dyn::c::required(report, "report");
-    const size_t size = place.struct_size;
-    constexpr size_t least = offsetof(dyn_load_report, total);
-    if (size < least || size > (size_t{1} << 16))
-      throw dyn::Error(
-          dyn::ErrorKind::user,
-          fmt::format("report->struct_size is {}; set it to sizeof(dyn_load_report)", size));
-    std::memset(&place, 0, size);
-    place.struct_size = size;
-    copy_report(Used<GraphHandle>(graph)->load_report(), place);
-  });
+  return dyn::c::fills(report, "report",
+                       [&] { return c_report(Used<GraphHandle>(graph)->load_report()); });
 }
 
 dyn_status* dyn_graph_run(const dyn_graph* graph, size_t input_count,

@@ -1,12 +1,15 @@
 #pragma once
 // The checks and conversions around the work of every function of the C ABI.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,10 @@ namespace dyn::c {
 
 /// The status of the exception that is being handled.
 dyn_status* status_of_exception() noexcept;
+
+/// The error behind the status that a function of the host gave, if it is none of success, which is
+/// released; Error(user), naming `function`, for what is no status.
+void check_host(dyn_status* status, const char* function);
 
 /// Runs `work`; whatever it throws becomes a status, with the text that the exception has in C++.
 template <class Work>
@@ -100,6 +107,37 @@ dyn_status* makes(C** out, const char* argument, const Work& work) noexcept {
     C*& place = given(out, argument);
     make_handle<Handled>(place, work());
   });
+}
+
+/// Throws Error(user) where the `struct_size` of a caller's structure is none.
+void check_struct_size(std::size_t size, const char* argument);
+
+/// The caller's structure, which may be of an older or a later version, gets what `work` gives as
+/// far as its `struct_size` reaches, and 0 for the rest.
+template <class T, class Work>
+dyn_status* fills(T* out, const char* argument, const Work& work) noexcept {
+  static_assert(offsetof(T, struct_size) == 0 && std::is_trivially_copyable_v<T>);
+  return guarded([&] {
+    const std::size_t size = required(out, argument).struct_size;
+    check_struct_size(size, argument);
+    constexpr std::size_t head = sizeof out->struct_size;
+    auto* const members = reinterpret_cast<std::byte*>(out) + head;
+    std::memset(members, 0, size - head);
+    const T all = work();
+    std::memcpy(members, reinterpret_cast<const std::byte*>(&all) + head,
+                std::min(size, sizeof all) - head);
+  });
+}
+
+/// The same the other way round: what the caller gives, and 0 for members that it does not know.
+template <class T>
+T struct_of(const T* in, const char* argument) {
+  static_assert(offsetof(T, struct_size) == 0 && std::is_trivially_copyable_v<T>);
+  const std::size_t size = required(in, argument).struct_size;
+  check_struct_size(size, argument);
+  T all{};
+  std::memcpy(&all, in, std::min(size, sizeof all));
+  return all;
 }
 
 /// An element by its number. Throws Error(user) where there is none: "there is no text number 3;

@@ -134,9 +134,9 @@ Slot* find_live(Kind kind, const Name& name, std::uint64_t& word) noexcept {
 }  // namespace
 
 std::string_view name_of(Kind kind) noexcept {
-  constexpr std::array<std::string_view, 12> names{"status", "options", "tensor", "graph",
-                                                   "port",   "shapes",  "call",   "session",
-                                                   "device", "stream",  "coder",  "texts"};
+  constexpr std::array<std::string_view, 15> names{
+      "status", "options", "tensor", "graph", "port", "shapes",   "call",   "session",
+      "device", "stream",  "coder",  "texts", "dims", "metadata", "kernels"};
   return names[static_cast<std::size_t>(kind)];
 }
 

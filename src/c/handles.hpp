@@ -22,7 +22,10 @@ enum class Kind : std::uint8_t {
   device,
   stream,
   coder,
-  texts
+  texts,
+  dims,
+  metadata,
+  kernels
 };
 /// "graph"
 std::string_view name_of(Kind kind) noexcept;

@@ -7,6 +7,10 @@
 
 namespace dyn::c {
 
+Options options_of(const dyn_options* options) {
+  return options == nullptr ? Options() : *Used<OptionsHandle>(options);
+}
+
 NamedTensors named_tensors(std::size_t count, const dyn_named_tensor* inputs) {
   NamedTensors tensors;
   for (const dyn_named_tensor& input : required_array(inputs, count, "inputs")) {

@@ -19,6 +19,12 @@ struct NamedDevice {
   std::string name;
 };
 
+/// A kernel, and the names of its operators as C has them. For a place that stays.
+struct NamedKernel {
+  KernelChoice choice;
+  std::vector<const char*> operators;
+};
+
 using OptionsHandle = Handled<Kind::options, Options, Users::many>;
 using TensorHandle = Handled<Kind::tensor, Tensor, Users::many>;
 using GraphHandle = Handled<Kind::graph, Graph, Users::many>;
@@ -29,7 +35,13 @@ using SessionHandle = Handled<Kind::session, Session, Users::many>;
 using DeviceHandle = Handled<Kind::device, NamedDevice, Users::many>;
 using StreamHandle = Handled<Kind::stream, Stream, Users::one>;
 using CoderHandle = Handled<Kind::coder, TextCoder, Users::one>;
+using DimsHandle = Handled<Kind::dims, std::vector<DimInfo>, Users::many>;
+using MetadataHandle = Handled<Kind::metadata, ModelMetadata, Users::many>;
+using KernelsHandle = Handled<Kind::kernels, std::vector<NamedKernel>, Users::many>;
 using TextsHandle = Handled<Kind::texts, std::vector<std::string>, Users::many>;
+
+/// A copy, or every default: a load may take long, and the caller may change its options meanwhile.
+Options options_of(const dyn_options* options);
 
 /// Tensors by name; throws Error(user) for a NULL name, and for what is no tensor, by name.
 NamedTensors named_tensors(std::size_t count, const dyn_named_tensor* inputs);

@@ -3,9 +3,12 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "src/c/guard.hpp"
@@ -59,6 +62,19 @@ dyn_status* status_of_exception() noexcept {
   }
 }
 
+void check_host(dyn_status* status, const char* function) {
+  if (status == nullptr) return;
+  if (status == no_memory()) throw std::bad_alloc();
+  std::optional<Error> error;
+  try {
+    error = *Used<StatusHandle>(status);
+  } catch (const Error&) {
+    throw Error(ErrorKind::user, fmt::format("{} of the host gave what is no status", function));
+  }
+  release_handle(Kind::status, status);
+  throw Error(*error);
+}
+
 }  // namespace dyn::c
 
 using dyn::c::read_status;
@@ -96,6 +112,12 @@ const char* dyn_status_place(const dyn_status* status, size_t index) noexcept {
 const char* dyn_status_text(const dyn_status* status) noexcept {
   return read_status<const char*>(status, "", dyn::c::no_memory_text,
                                   [](const dyn::Error& error) { return error.what(); });
+}
+
+dyn_status* dyn_status_create(dyn_kind kind, const char* message) noexcept {
+  const bool is_kind = kind >= DYN_ERROR_USER && kind <= DYN_ERROR_INTERNAL;
+  return dyn::c::make_status(is_kind ? static_cast<dyn::ErrorKind>(kind) : dyn::ErrorKind::user,
+                             std::string(message == nullptr ? "" : message));
 }
 
 void dyn_status_release(dyn_status* status) noexcept {

@@ -31,6 +31,9 @@ using CSession = Owned<dyn_session, dyn_session_release>;
 using CDevice = Owned<dyn_device, dyn_device_release>;
 using CStream = Owned<dyn_stream, dyn_stream_release>;
 using CCoder = Owned<dyn_coder, dyn_coder_release>;
+using CDims = Owned<dyn_dims, dyn_dims_release>;
+using CMetadata = Owned<dyn_metadata, dyn_metadata_release>;
+using CKernels = Owned<dyn_kernels, dyn_kernels_release>;
 using CTexts = Owned<dyn_texts, dyn_texts_release>;
 
 /// Where a function puts a handle that `owner` then owns.
