@@ -125,6 +125,9 @@ dyn_stage(contrib_operators KIND lines COMMAND bash tests/conformance/contrib_op
 dyn_stage(random_loops KIND lines COMMAND bash tests/conformance/random_loops.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
 dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
 dyn_stage(real_models ALL KIND lines COMMAND bash tests/real/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/real tests/conformance/onnxruntime.sh WEIGHT 60)
+dyn_stage(python KIND lines COMMAND bash tests/python/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/python tests/conformance/onnxruntime.sh examples WEIGHT 10)
+dyn_stage(python.wheel ALL KIND lines COMMAND bash tests/python/wheel.sh ${PROJECT_BINARY_DIR}
+  INPUTS ${inputs_product} tests/python tests/conformance/onnxruntime.sh tests/real pyproject.toml examples WEIGHT 90)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)
 dyn_stage(install.abi KIND lines COMMAND bash tests/install/abi/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install)
 dyn_stage(install.hosts KIND lines COMMAND bash tests/install/hosts/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install)
@@ -132,6 +135,7 @@ dyn_stage(install.packages ALL KIND lines COMMAND bash tests/install/packages.sh
 dyn_stage(install.versions KIND lines COMMAND bash tests/install/versions.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install)
 dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})
 dyn_stage(mutants.touched KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --touched ALONE)
+dyn_stage(mutants.python ALL KIND lines COMMAND bash tests/mutants/python.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/python tests/mutants/python tests/mutants/python.sh)
 dyn_stage(mutants ALL KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} ALONE)
 
 # Sanitizers and fuzzers share one build, by clang. The default lane has what reads foreign bytes or manages memory. The suite `full`, long sweeps and

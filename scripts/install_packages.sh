@@ -27,6 +27,8 @@ for option in "$@"; do
     --tests)
       packages+=(clang-19 libclang-rt-19-dev lld-19 libprotobuf-dev)
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
+      python3 -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null || optional+=(python3-dev)
+      python3 -c 'import ensurepip' 2>/dev/null || optional+=(python3-venv)
       optional+=(clang-format-19 clang-tidy-19 abigail-tools "${packaging[@]}" lintian debootstrap zsh fish man-db "${emulator_packages[@]}")
       ;;
     *) echo "usage: $0 [--packages] [--peers] [--tests]" >&2; exit 2 ;;

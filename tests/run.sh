@@ -59,7 +59,8 @@ step() {  # name, command...
 }
 own_steps=()
 
-configure() { cmake --preset release -DDYN_WERROR=ON -DDYN_TESTS=ON -DDYN_EXAMPLES=ON -DDYN_TOOLS=ON; }
+. tests/python/packages.sh
+configure() { cmake --preset release -DDYN_WERROR=ON -DDYN_TESTS=ON -DDYN_EXAMPLES=ON -DDYN_TOOLS=ON $(python_options $build); }
 compile() { configure && cmake --build --preset release; }
 names() { ctest --test-dir "$build" -N "$@" 2>/dev/null | sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p'; }
 

@@ -49,6 +49,7 @@ report "aot sees cpu"                "$(includes src/aot "$(all_parts_but base r
 report "peak stands alone"           "$(includes src/peak "$(all_parts_but peak)|dyn/|graph/|tests/")"
 report "peer sees vendor"            "$(includes src/peer "$(all_parts_but peer vendor)|dyn/|graph/|tests/")"
 report "vendor stands alone"         "$(includes targets/vendor "$(all_parts_but vendor)|dyn/|graph/|tests/")"
+report "python sees include"         "$(includes src/python "$(all_parts_but python)|graph/|tests/")"
 report "examples see dyn.hpp"        "$(includes examples 'graph/|src/|targets/|tests/')"
 
 hardware='llvm/|llvm-c/|oneapi/|tbb/|cuda|nvrtc'
@@ -95,7 +96,7 @@ long_files=$(find include graph src targets examples -name '*.[ch]pp' -size +0 -
 report "no file over 600 lines" "$long_files"
 
 idle=
-for mutant in tests/mutants/*.sed; do
+for mutant in tests/mutants/*.sed tests/mutants/python/*.sed; do
   file=$(sed -nE 's/^# file: (.*)$/\1/p' "$mutant")
   if [ ! -f "$file" ]; then
     idle+="$mutant: there is no $file"$'\n'

@@ -21,7 +21,7 @@ if ! cmake --preset debug -B "$build" -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_CO
   exit 1
 fi
 files=("$@")
-[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find graph src targets/host targets/reference targets/vendor -name '*.cpp' | LC_ALL=C sort)
+[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find graph src targets/host targets/reference targets/vendor -name '*.cpp' -not -path 'src/python/*' | LC_ALL=C sort)
 printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 "$tidy" -p "$build" --quiet >"$log" 2>&1
 code=$?
 findings=$(grep -E ': (warning|error): ' "$log" | sed "s|$PWD/||" | LC_ALL=C sort -u)

@@ -1,0 +1,362 @@
+#include "src/python/bindings/graph_object.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "src/python/bindings/arrays/tensor_object.hpp"
+#include "src/python/bindings/gil.hpp"
+#include "src/python/bindings/onnx_bytes.hpp"
+#include "src/python/bindings/options.hpp"
+
+namespace dyn::python {
+namespace {
+
+using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+
+/// What `load` gives, made without the GIL.
+template <class Load>
+GraphObject loaded(const std::string& source, const Load& load) {
+  std::shared_ptr<GraphState> state;
+  {
+    const WithoutGil no_gil;
+    state = std::make_shared<GraphState>(load(), source);
+  }
+  return GraphObject(std::move(state));
+}
+
+/// Contiguous bytes of any object that lends some.
+class Bytes {
+ public:
+  Bytes(nb::handle object, const std::string& what) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0) return;
+    PyErr_Clear();
+    user_error(what + " is " + described(object) + ", not bytes");
+  }
+  ~Bytes() { PyBuffer_Release(&view_); }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  std::string_view view() const {
+    return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+/// nullopt where the object is no path.
+std::optional<std::string> path_of(nb::handle object) {
+  if (PyUnicode_Check(object.ptr()) == 0 && !nb::hasattr(object, "__fspath__")) return std::nullopt;
+  const nb::object name = nb::module_::import_("os").attr("fsencode")(object);
+  const auto bytes = nb::borrow<nb::bytes>(name);
+  std::string path(bytes.c_str(), bytes.size());
+  if (path.find('\0') != std::string::npos) user_error("a path has a byte of 0");
+  return path;
+}
+
+GraphObject load(nb::handle model, const nb::kwargs& keywords) {
+  const Options options = to_options(keywords);
+  if (const auto path = path_of(model))
+    return loaded(*path, [&] { return Graph::load(*path, options); });
+  if (model.is_none() || PyObject_CheckBuffer(model.ptr()) == 0)
+    user_error("a model is a path, or the bytes of an ONNX file, not " + described(model));
+  const Bytes bytes(model, "the model");
+  return loaded("bytes", [&] { return graph_of_onnx_bytes(bytes.view(), options); });
+}
+
+GraphObject from_text(nb::handle text, nb::handle weight_directory, const nb::kwargs& keywords) {
+  if (PyUnicode_Check(text.ptr()) == 0) user_error("a text is a str, not " + described(text));
+  const std::string own = to_utf8(text);
+  const auto directory = path_of(weight_directory);
+  if (!directory) user_error("a folder is a path, not " + described(weight_directory));
+  const Options options = to_options(keywords);
+  return loaded("text", [&] { return Graph::from_text(own, options, *directory); });
+}
+
+GraphObject from_memory(nb::handle text, const nb::dict& files, const nb::kwargs& keywords) {
+  if (PyUnicode_Check(text.ptr()) == 0) user_error("a text is a str, not " + described(text));
+  const std::string own = to_utf8(text);
+  std::vector<std::unique_ptr<Bytes>> kept;
+  std::map<std::string, std::string_view> views;
+  for (const auto& [name, bytes] : files) {
+    const std::string file = text_of(name);
+    kept.push_back(std::make_unique<Bytes>(bytes, "the file '" + file + "'"));
+    views.emplace(file, kept.back()->view());
+  }
+  const Options options = to_options(keywords);
+  return loaded("text", [&] { return Graph::from_memory(own, views, options); });
+}
+
+NamedShapes to_shapes(const GraphState& state, const nb::dict& given_shapes) {
+  NamedShapes shapes;
+  for (const auto& [key, sizes] : given_shapes) {
+    const std::string& name = state.ports.inputs[port_index(state.ports.inputs, key, "input")].name;
+    Shape shape;
+    try {
+      for (const nb::handle size : sizes) shape.push_back(nb::cast<std::int64_t>(nb::int_(size)));
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) throw;
+      user_error("the shape of input '" + name + "' is " + to_utf8(nb::repr(sizes)) +
+                 ", which is no sequence of sizes: " + message_of(error));
+    }
+    shapes.emplace_back(name, std::move(shape));
+  }
+  return shapes;
+}
+
+nb::object infer_shapes(const GraphObject& self, const nb::dict& given_shapes) {
+  const auto state = self.state();
+  const NamedShapes inputs = to_shapes(*state, given_shapes);
+  NamedShapes outputs;
+  {
+    const WithoutGil no_gil;
+    outputs = state->graph.infer_shapes(inputs);
+  }
+  nb::dict shapes;
+  for (const auto& [name, shape] : outputs) shapes[to_python(name)] = to_python(shape);
+  return shapes;
+}
+
+void prepare(const GraphObject& self, const nb::dict& given_shapes) {
+  const auto state = self.state();
+  const NamedShapes inputs = to_shapes(*state, given_shapes);
+  const WithoutGil no_gil;
+  state->graph.prepare(inputs);
+}
+
+nb::dict all_outputs(Run& run, const GraphState& state) {
+  nb::dict outputs;
+  for (std::size_t i = 0; i < state.ports.outputs.size(); ++i)
+    outputs[to_python(state.ports.outputs[i].name)] = run.output(i);
+  return outputs;
+}
+
+nb::dict run(Call& call, GraphState& state, nb::handle inputs, nb::handle out) {
+  Run own(call, state);
+  own.give(inputs);
+  own.bind(out);
+  own.go();
+  return all_outputs(own, state);
+}
+
+nb::dict run_graph(const GraphObject& self, nb::handle inputs, nb::handle out) {
+  const auto state = self.state();
+  Call call(state->graph);
+  return run(call, *state, inputs, out);
+}
+
+nb::dict run_session(const SessionObject& self, nb::handle inputs, nb::handle out) {
+  const auto session = self.session();
+  Call call(*session);
+  return run(call, *self.graph(), inputs, out);
+}
+
+/// For InferenceSession: outputs as a list, arrays or (for `tensors`) dyn.Tensors.
+nb::list run_list(const GraphObject& self, nb::handle names, nb::handle inputs, nb::handle out,
+                  bool tensors) {
+  const auto state = self.state();
+  Call call(state->graph);
+  Run own(call, *state);
+  own.give(inputs);
+  own.bind(out);
+  std::vector<std::size_t> wanted;
+  if (!names.is_none())
+    for (const nb::handle name : names)
+      wanted.push_back(port_index(state->ports.outputs, name, "output"));
+  if (wanted.empty())
+    for (std::size_t i = 0; i < state->ports.outputs.size(); ++i) wanted.push_back(i);
+  own.go();
+  nb::list outputs;
+  for (const std::size_t i : wanted) outputs.append(tensors ? own.output_tensor(i) : own.output(i));
+  return outputs;
+}
+
+nb::object graph_repr(const GraphObject& self) {
+  if (self.is_closed()) return to_python("<dyn.Graph, closed>");
+  const GraphState& state = *self.state();
+  const LoadReport& report = state.graph.load_report();
+  return to_python("<dyn.Graph of " + state.source + ": (" + summary(state.ports.inputs) +
+                   ") -> (" + summary(state.ports.outputs) + "), " +
+                   std::to_string(report.kernels) +
+                   (report.kernels == 1 ? " kernel, " : " kernels, ") +
+                   std::to_string(report.weight_bytes) + " bytes of weights>");
+}
+
+nb::object session_repr(const SessionObject& self) {
+  if (self.is_closed()) return to_python("<dyn.Session, closed>");
+  return to_python("<dyn.Session of " + self.graph()->source + ": " +
+                   std::to_string(self.session()->length()) + " positions, " +
+                   std::to_string(self.session()->bytes()) + " bytes of state>");
+}
+
+void register_load_report(nb::module_& module) {
+  nb::class_<LoadReport>(module, "LoadReport",
+                         "Times of a load, in seconds, and what was compiled.")
+      .def_ro("total", &LoadReport::total)
+      .def_ro("parse", &LoadReport::parse)
+      .def_ro("compile", &LoadReport::compile)
+      .def_ro("measure", &LoadReport::measure)
+      .def_ro("weights", &LoadReport::weights)
+      .def_ro("random_weights", &LoadReport::random_weights, "Not part of total.")
+      .def_ro("machine", &LoadReport::machine, "Not part of total.")
+      .def_ro("weights_write", &LoadReport::weights_write)
+      .def_ro("kernels", &LoadReport::kernels)
+      .def_ro("kernels_compiled", &LoadReport::kernels_compiled)
+      .def_ro("kernels_from_disk", &LoadReport::kernels_from_disk)
+      .def_ro("weight_bytes", &LoadReport::weight_bytes)
+      .def_ro("weight_bytes_mapped", &LoadReport::weight_bytes_mapped)
+      .def_ro("weights_from_disk", &LoadReport::weights_from_disk)
+      .def("__repr__", [](const LoadReport& self) {
+        return "<dyn.LoadReport: " + std::to_string(self.total) + " s, " +
+               std::to_string(self.kernels) + " kernels, " + std::to_string(self.kernels_compiled) +
+               " of them compiled now>";
+      });
+}
+
+}  // namespace
+
+const std::shared_ptr<GraphState>& GraphObject::state() const {
+  if (is_closed()) user_error("this dyn.Graph was closed");
+  return state_;
+}
+
+SessionObject::SessionObject(const GraphObject& graph,
+                             const std::map<std::string, std::int64_t>& dims)
+    : graph_(graph.state()) {
+  const WithoutGil no_gil;
+  session_ = std::make_shared<Session>(graph_->graph, dims);
+}
+
+const std::shared_ptr<Session>& SessionObject::session() const {
+  if (is_closed()) user_error("this dyn.Session was closed");
+  return session_;
+}
+
+void register_graph(nb::module_& module) {
+  register_load_report(module);
+  nb::class_<GraphObject>(
+      module, "Graph",
+      "A loaded model. Any number of threads may run it at once; loads and runs leave the GIL to\n"
+      "others. Made by load(), from_text() and from_memory().")
+      .def_static("load", load, nb::arg("model").none(), nb::arg("options"),
+                  nb::sig("def load(model: str | os.PathLike[str] | bytes, /, **options: object) "
+                          "-> Graph"),
+                  "A model from a .dyn or .onnx file, or from the bytes of an ONNX file. Options\n"
+                  "are those of dyn::Options, by name: threads=2, precision=\"bf16\".")
+      .def_static("from_text", from_text, nb::arg("text").none(), nb::arg("weight_directory") = ".",
+                  nb::arg("options"),
+                  nb::sig("def from_text(text: str, weight_directory: str | os.PathLike[str] = "
+                          "\".\", **options: object) -> Graph"),
+                  "A model from text; relative weight files are looked for in weight_directory.")
+      .def_static("from_memory", from_memory, nb::arg("text").none(), nb::arg("files"),
+                  nb::arg("options"),
+                  nb::sig("def from_memory(text: str, files: dict[str, bytes], **options: object) "
+                          "-> Graph"),
+                  "A model from text, with each weight file as bytes by the name that the text "
+                  "uses.")
+      .def_prop_ro(
+          "inputs", [](const GraphObject& self) { return to_python(self.state()->ports.inputs); },
+          nb::sig("def inputs(self) -> list[Port]"))
+      .def_prop_ro(
+          "outputs", [](const GraphObject& self) { return to_python(self.state()->ports.outputs); },
+          nb::sig("def outputs(self) -> list[Port]"))
+      .def_prop_ro("load_report",
+                   [](const GraphObject& self) { return self.state()->graph.load_report(); })
+      .def_prop_ro(
+          "shapes_planned",
+          [](const GraphObject& self) {
+            const auto state = self.state();
+            const WithoutGil no_gil;
+            return state->graph.shapes_planned();
+          },
+          "Number of distinct shapes planned so far.")
+      .def_prop_ro(
+          "kernels_compiled_since_load",
+          [](const GraphObject& self) {
+            const auto state = self.state();
+            const WithoutGil no_gil;
+            return state->graph.kernels_compiled_since_load();
+          },
+          "On the CPU 0, by design.")
+      .def(
+          "run", run_graph, nb::arg("inputs").none(), nb::arg("out") = nb::none(),
+          nb::sig("def run(self, inputs: collections.abc.Mapping[str, object], out: "
+                  "collections.abc.Mapping[str, object] | None = None) -> dict[str, typing.Any]"),
+          "Runs once. Inputs are arrays of NumPy, tensors of torch, or whatever speaks DLPack or\n"
+          "the buffer protocol; what is dense is not copied. The outputs, by name, are new arrays\n"
+          "(a dyn.Tensor where NumPy has no such dtype), or what `out` gives for them.")
+      .def("_run_list", run_list, nb::arg("names").none(), nb::arg("inputs").none(),
+           nb::arg("out") = nb::none(), nb::arg("tensors") = false,
+           nb::sig("def _run_list(self, names: collections.abc.Sequence[str] | None, inputs: "
+                   "collections.abc.Mapping[str, object], out: collections.abc.Mapping[str, "
+                   "object] | None = None, tensors: bool = False) -> list[typing.Any]"))
+      .def("infer_shapes", infer_shapes, nb::arg("shapes"),
+           nb::sig("def infer_shapes(self, shapes: dict[str, collections.abc.Sequence[int]]) -> "
+                   "dict[str, tuple[int, ...]]"),
+           "The shapes that run() would give, from input shapes alone.")
+      .def("prepare", prepare, nb::arg("shapes"),
+           nb::sig("def prepare(self, shapes: dict[str, collections.abc.Sequence[int]]) -> None"),
+           "Plans for these input shapes ahead of the first run with them.")
+      .def("close", &GraphObject::close,
+           "Gives the model back, once nothing runs it; every other use is a UserError.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); },
+          nb::sig("def __enter__(self) -> Graph"))
+      .def(
+          "__exit__", [](GraphObject& self, const nb::args&) { self.close(); },
+          nb::sig("def __exit__(self, *exception: object) -> None"))
+      .def("__repr__", graph_repr, nb::sig("def __repr__(self) -> str"));
+}
+
+void register_session(nb::module_& module) {
+  nb::class_<SessionObject>(
+      module, "Session",
+      "The state of one sequence between the runs of a model that has one. One run at a time:\n"
+      "what is called meanwhile is a UserError.")
+      .def(nb::init<const GraphObject&, const std::map<std::string, std::int64_t>&>(),
+           nb::arg("graph"), nb::arg("dims") = std::map<std::string, std::int64_t>(),
+           nb::sig("def __init__(self, graph: Graph, dims: dict[str, int] = {}) -> None"),
+           "dims: sizes of the states by the names of their dims. One left out has the model's\n"
+           "hint.")
+      .def("run", run_session, nb::arg("inputs").none(), nb::arg("out") = nb::none(),
+           nb::sig("def run(self, inputs: collections.abc.Mapping[str, object], out: "
+                   "collections.abc.Mapping[str, object] | None = None) -> dict[str, typing.Any]"),
+           "Runs once, as Graph.run() does, and appends to the state.")
+      .def_prop_ro(
+          "length", [](const SessionObject& self) { return self.session()->length(); },
+          "Positions appended so far.")
+      .def_prop_ro(
+          "nbytes", [](const SessionObject& self) { return self.session()->bytes(); },
+          "Bytes of memory behind the states.")
+      .def(
+          "truncate",
+          [](const SessionObject& self, std::int64_t length) {
+            const auto session = self.session();
+            const WithoutGil no_gil;
+            session->truncate(length);
+          },
+          nb::arg("length"), "Forgets all positions from `length` on.")
+      .def(
+          "reset",
+          [](const SessionObject& self) {
+            const auto session = self.session();
+            const WithoutGil no_gil;
+            session->reset();
+          },
+          "Forgets everything.")
+      .def("close", &SessionObject::close,
+           "Gives the state back, once nothing runs in it; every other use is a UserError.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); },
+          nb::sig("def __enter__(self) -> Session"))
+      .def(
+          "__exit__", [](SessionObject& self, const nb::args&) { self.close(); },
+          nb::sig("def __exit__(self, *exception: object) -> None"))
+      .def("__repr__", session_repr, nb::sig("def __repr__(self) -> str"));
+}
+
+}  // namespace dyn::python

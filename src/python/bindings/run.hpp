@@ -1,0 +1,75 @@
+#pragma once
+// Runs of a Call with Python's arrays.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dyn/session.hpp"
+#include "dyn/texts.hpp"
+#include "src/python/bindings/arrays/given.hpp"
+#include "src/python/bindings/port_object.hpp"
+
+namespace dyn::python {
+
+/// What a loaded model is to Python. Used by whoever holds the GIL; runs use the graph without it.
+struct GraphState {
+  GraphState(Graph own, std::string from) : graph(std::move(own)), ports(graph), source(from) {}
+  const Graph graph;
+  const Ports ports;
+  const std::string source;  ///< for messages: a path
+  /// Coders that no run has at present.
+  std::vector<std::unique_ptr<TextCoder>> idle_coders;
+};
+
+/// A coder of the graph, until it is destroyed.
+class CoderLease {
+ public:
+  explicit CoderLease(GraphState& state) : state_(state) {}
+  ~CoderLease();
+  CoderLease(const CoderLease&) = delete;
+  CoderLease& operator=(const CoderLease&) = delete;
+  TextCoder& operator*();
+
+ private:
+  GraphState& state_;
+  std::unique_ptr<TextCoder> coder_;
+};
+
+/// The place of a port that `key`, a name or a number, means. Throws Error(user) where there is
+/// none; `what`: "input", "output".
+std::size_t port_index(const std::vector<PortInfo>& ports, nb::handle key, const char* what);
+
+/// The tensor for an input: of numbers, or of texts.
+Given input_tensor(const PortInfo& port, nb::handle array, Layout layout, CoderLease& coder);
+/// An output as Python gets it: an array, a dyn.Tensor where NumPy has no such dtype, or an array
+/// of texts.
+nb::object output_array(const PortInfo& port, const Tensor& tensor, CoderLease& coder);
+
+/// One run, from Python's arrays to Python's arrays.
+class Run {
+ public:
+  /// `call` and `state` must outlive it.
+  Run(Call& call, GraphState& state);
+
+  /// `inputs`: a mapping from names to arrays.
+  void give(nb::handle inputs);
+  /// Memory for outputs, by name: a mapping, or None.
+  void bind(nb::handle outputs);
+  /// Without the GIL.
+  void go();
+  nb::object output(std::size_t index);
+  /// A dyn.Tensor, or the object that was bound.
+  nb::object output_tensor(std::size_t index);
+
+ private:
+  template <class Take>
+  void each(nb::handle mapping, const char* what, const Take& take);
+  Call& call_;
+  GraphState& state_;
+  CoderLease coder_;
+  std::vector<std::unique_ptr<Loan>> loans_;
+  std::vector<nb::object> bound_;  ///< by output; invalid: none
+};
+
+}  // namespace dyn::python

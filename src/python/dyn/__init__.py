@@ -1,0 +1,44 @@
+"""dyn runs neural networks whose shapes change from call to call.
+
+Graph, Call and Session are the C++ classes of these names. InferenceSession and what belongs to it are what programs written for ONNX Runtime
+use: `import dyn as onnxruntime`.
+"""
+
+from ._dyn import Call, Graph, LoadReport, Port, Session, Tensor
+from ._dyn import version as __version__
+from .errors import DeviceError, Error, InternalError, ModelError, UnsupportedError, UserError
+from .inference_session import InferenceSession, NodeArg, get_all_providers, get_available_providers, get_device
+from .io_binding import IOBinding
+from .onnx_metadata import ModelMetadata
+from .ort_value import OrtValue
+from .session_options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions, UnknownOptionError, set_default_logger_severity
+
+__all__ = [
+    "Call",
+    "DeviceError",
+    "Error",
+    "ExecutionMode",
+    "Graph",
+    "GraphOptimizationLevel",
+    "IOBinding",
+    "InferenceSession",
+    "InternalError",
+    "LoadReport",
+    "ModelError",
+    "ModelMetadata",
+    "NodeArg",
+    "OrtValue",
+    "Port",
+    "RunOptions",
+    "Session",
+    "SessionOptions",
+    "Tensor",
+    "UnknownOptionError",
+    "UnsupportedError",
+    "UserError",
+    "__version__",
+    "get_all_providers",
+    "get_available_providers",
+    "get_device",
+    "set_default_logger_severity",
+]

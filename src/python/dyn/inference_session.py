@@ -1,0 +1,199 @@
+"""InferenceSession: what programs written for ONNX Runtime use, over dyn.Graph."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ._dyn import Graph, Port, option_types
+from .errors import Error, UnsupportedError, UserError
+from .io_binding import IOBinding
+from .onnx_metadata import ModelMetadata, read_metadata
+from .onnx_types import tensor_type
+from .ort_value import OrtValue
+from .session_options import RunOptions, SessionOptions, checked_run_options
+
+_DEVICES = {"CUDAExecutionProvider": "cuda", "CPUExecutionProvider": "cpu"}
+_cuda_is_there: bool | None = None
+
+
+def get_all_providers() -> list[str]:
+    """The execution providers that dyn understands."""
+    return list(_DEVICES)
+
+
+def get_available_providers() -> list[str]:
+    """Those that this machine has."""
+    global _cuda_is_there
+    if _cuda_is_there is None:
+        try:
+            Graph.from_text("dyn 1\ndim N\ngraph probe(x: f32[N]) -> (y: f32[N]) {\n  y = x + 1.0\n  return y\n}\n", device="cuda").close()
+            _cuda_is_there = True
+        except Error:
+            _cuda_is_there = False
+    return [name for name in _DEVICES if name != "CUDAExecutionProvider" or _cuda_is_there]
+
+
+def get_device() -> str:
+    """'GPU' or 'CPU'."""
+    return "GPU" if "CUDAExecutionProvider" in get_available_providers() else "CPU"
+
+
+class NodeArg:
+    """An input or output: its name, its type as 'tensor(float)', and its shape of sizes and symbols; None: a dim that the file does not name."""
+
+    def __init__(self, port: Port) -> None:
+        self.name = port.name
+        self.type = "tensor(string)" if port.texts is not None else tensor_type(port.dtype)
+        self.shape: list[int | str | None] = [None if _is_nameless(size) else size for size in port.shape or ()]
+
+    def __repr__(self) -> str:
+        return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape!r})"
+
+
+def _is_nameless(size: int | str) -> bool:
+    """Imports call dims without a name _0, _1, ..."""
+    return isinstance(size, str) and size.startswith("_") and size[1:].isdigit()
+
+
+class InferenceSession:
+    """A model that any number of threads may run at once.
+
+    providers: names, or pairs of a name and options, the first of which that this machine has is taken: 'CPUExecutionProvider',
+    'CUDAExecutionProvider'. A provider's options are dyn's own, by name ({"precision": "bf16"}), and `device_id` of a GPU.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: str | os.PathLike[str] | bytes,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[str | tuple[str, Mapping[str, object]]] | None = None,
+        provider_options: Sequence[Mapping[str, object]] | None = None,
+    ) -> None:
+        if sess_options is not None and not isinstance(sess_options, SessionOptions):
+            raise UserError(f"sess_options are a dyn.SessionOptions, not {sess_options!r}")
+        self._session_options = sess_options if sess_options is not None else SessionOptions()
+        self._provider, self._provider_options = _chosen_provider(providers, provider_options)
+        options = self._session_options._dyn_options() | _dyn_options(self._provider, self._provider_options)
+        self._graph = Graph.load(_model_source(path_or_bytes), **options)
+        self._ports = self._graph.inputs, self._graph.outputs
+        self._path_or_bytes = path_or_bytes
+        self._metadata: ModelMetadata | None = None
+
+    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, object], run_options: RunOptions | None = None) -> list[Any]:
+        """The outputs, or those of output_names, as new arrays."""
+        if run_options is not None:
+            checked_run_options(run_options)
+        return self._graph._run_list(output_names, input_feed)
+
+    def run_with_ort_values(
+        self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
+    ) -> list[OrtValue]:
+        checked_run_options(run_options)
+        return [OrtValue(tensor) for tensor in self._graph._run_list(output_names, input_dict_ort_values, None, True)]
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
+        """Runs with what is bound; iobinding.get_outputs() has the outputs."""
+        checked_run_options(run_options)
+        if not isinstance(iobinding, IOBinding) or iobinding._graph is not self._graph:
+            raise UserError("run_with_iobinding takes an IOBinding of this InferenceSession")
+        iobinding._run()
+
+    def io_binding(self) -> IOBinding:
+        return IOBinding(self._graph)
+
+    def get_inputs(self) -> list[NodeArg]:
+        return [NodeArg(port) for port in self._ports[0]]
+
+    def get_outputs(self) -> list[NodeArg]:
+        return [NodeArg(port) for port in self._ports[1]]
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """None: initializers are constants."""
+        return []
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """Of the ONNX file, which is read for it."""
+        if self._metadata is None:
+            self._metadata = read_metadata(self._path_or_bytes)
+        return self._metadata
+
+    def get_providers(self) -> list[str]:
+        """The provider that was chosen, and the CPU, on which runs what it does not have."""
+        return list(dict.fromkeys((self._provider, "CPUExecutionProvider")))
+
+    def get_provider_options(self) -> dict[str, dict[str, object]]:
+        return {name: dict(self._provider_options) if name == self._provider else {} for name in self.get_providers()}
+
+    def get_session_options(self) -> SessionOptions:
+        return self._session_options
+
+    def __repr__(self) -> str:
+        return f"<dyn.InferenceSession on {self._provider} of {self._graph!r}>"
+
+
+def _model_source(path_or_bytes: str | os.PathLike[str] | bytes) -> str | os.PathLike[str] | bytes:
+    """A file with another name than *.onnx is one of ONNX all the same, unless it is dyn's own text."""
+    if not isinstance(path_or_bytes, str | os.PathLike):
+        return path_or_bytes
+    path = os.fsdecode(path_or_bytes)
+    if path.endswith((".onnx", ".dyn")):
+        return path
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return path  # Graph.load says what is wrong
+
+
+def _chosen_provider(
+    providers: Sequence[str | tuple[str, Mapping[str, object]]] | None, provider_options: Sequence[Mapping[str, object]] | None
+) -> tuple[str, dict[str, object]]:
+    if isinstance(providers, str):
+        raise UserError(f"providers are a list of names, not {providers!r}")
+    names: list[tuple[str, dict[str, object]]] = []
+    for provider in providers or ["CPUExecutionProvider"]:
+        name, options = provider if isinstance(provider, tuple) else (provider, {})
+        if name not in _DEVICES:
+            raise UnsupportedError(f"there is no provider {name!r}; there are {', '.join(_DEVICES)}")
+        names.append((name, dict(options)))
+    if provider_options is not None:
+        if len(provider_options) != len(names):
+            raise UserError(f"there are {len(provider_options)} provider_options for {len(names)} providers")
+        names = [(name, own | dict(more)) for (name, own), more in zip(names, provider_options, strict=True)]
+    return _first_available(names)
+
+
+def _first_available(names: Iterable[tuple[str, dict[str, object]]]) -> tuple[str, dict[str, object]]:
+    """The first; a GPU that is not there makes way for what stands behind it."""
+    left = list(names)
+    while len(left) > 1 and left[0][0] not in get_available_providers():
+        warnings.warn(f"{left[0][0]} is not there; trying {left[1][0]}", stacklevel=4)
+        left.pop(0)
+    return left[0]
+
+
+def _dyn_options(provider: str, given: Mapping[str, object]) -> dict[str, object]:
+    """ONNX Runtime's values of options may be texts."""
+    types = option_types()
+    options: dict[str, object] = {"device": _DEVICES[provider]}
+    for key, value in given.items():
+        if key == "device_id" and provider == "CUDAExecutionProvider":
+            options["gpu"] = str(value)
+        elif key in types and key != "device":
+            options[key] = _converted(key, types[key], value)
+        else:
+            raise UnsupportedError(f"the option {key!r} of {provider} is nothing that dyn understands; there are {', '.join(types)}")
+    return options
+
+
+def _converted(key: str, wanted: str, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if wanted == "int" and value.lstrip("-").isdigit():
+        return int(value)
+    if wanted == "bool" and value.lower() in ("0", "1", "false", "true"):
+        return value.lower() in ("1", "true")
+    return value

@@ -1,0 +1,4 @@
+# A run keeps the GIL.
+# file: src/python/bindings/run.cpp
+# test: test_runs_and_loads_leave_the_gil
+s/  const WithoutGil no_gil;//

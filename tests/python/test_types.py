@@ -1,0 +1,59 @@
+"""The stubs say what the module has, a program that is typed strictly passes with them, and one that is wrong does not."""
+
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+
+import dyn
+import pytest
+from dyn import _dyn
+
+ROOT = pathlib.Path(__file__).parents[2]
+PACKAGE = pathlib.Path(dyn.__file__).parent
+
+WRONG = """
+import dyn
+graph = dyn.Graph.load(7)  # error
+graph.run([1])  # error
+dims: tuple[str, ...] = graph.inputs[0].shape  # error
+dyn.Call("graph")  # error
+dyn.Session(graph, {"B": "two"})  # error
+dyn.SessionOptions().intra_op_num_threads = "2"  # error
+session = dyn.InferenceSession("model.onnx", providers="CPUExecutionProvider", threads=2)  # error
+text: int = dyn.UserError("no").message  # error
+"""
+
+
+def members(own):
+    return {name for name in vars(own) if not name.startswith("__") or name in ("__array__", "__dlpack__", "__dlpack_device__")}
+
+
+def test_stub_is_the_module():
+    tree = ast.parse((PACKAGE / "_dyn.pyi").read_text())
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert set(classes) == {name for name, own in vars(_dyn).items() if isinstance(own, type)}
+    for name, node in classes.items():
+        typed = {own.name for own in node.body if isinstance(own, ast.FunctionDef)}
+        assert members(getattr(_dyn, name)) <= typed, name
+        assert {own for own in typed if not hasattr(getattr(_dyn, name), own)} == set(), name
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert functions == {name for name, own in vars(_dyn).items() if callable(own) and not isinstance(own, type)}
+
+
+def checked(arguments, cache):
+    environment = os.environ | {"MYPYPATH": str(PACKAGE.parent), "MYPY_CACHE_DIR": str(cache)}
+    return subprocess.run([sys.executable, "-m", "mypy", "--strict", *arguments], capture_output=True, text=True, check=False, env=environment)
+
+
+def test_programs_are_checked_with_them(tmp_path):
+    pytest.importorskip("mypy", reason="python.mypy: mypy is not installed")
+    for arguments in (["-p", "dyn"], [str(ROOT / "examples/08_python.py")], [str(ROOT / "examples/09_embedding.py")]):
+        ended = checked(arguments, tmp_path / "cache")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(WRONG)
+    ended = checked([str(wrong)], tmp_path / "cache")
+    found = {int(line.split(":")[1]) for line in ended.stdout.splitlines() if ": error:" in line}
+    assert found == {number for number, line in enumerate(WRONG.splitlines(), 1) if "# error" in line}, ended.stdout

