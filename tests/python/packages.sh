@@ -13,7 +13,7 @@ fetch_python_packages() {
   elif ! python3 -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
     python_missing="Python's headers are not installed; scripts/install_packages.sh --tests installs them"
   elif [ ! -d "$python_packages" ]; then
-    # Stages that run at once may both fetch; the first one's stay. Of tokenizers the example needs what needs nothing else.
+    # Stages that run at once may both fetch; the first one's stay. The example needs no more of tokenizers than it has without other packages.
     mkdir -p "$(dirname "$python_packages")"
     folder=$(mktemp -d "$python_packages-XXXXXX") &&
       python3 -m pip install --quiet --disable-pip-version-check --only-binary=:all: --target "$folder" "${python_package_versions[@]:0:3}" >"$python_packages.log" 2>&1 &&

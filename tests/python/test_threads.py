@@ -31,7 +31,7 @@ def in_threads(count, body):
 
 
 def seen_while(work, times=200):
-    """Whether another thread gets on while `work` goes on: Python itself takes the GIL from nobody for a minute."""
+    """True where another thread gets on while `work` goes on: Python itself takes the GIL from nobody for a minute."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(60)
     try:

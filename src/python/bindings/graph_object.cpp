@@ -18,7 +18,7 @@ namespace {
 
 using NamedShapes = std::vector<std::pair<std::string, Shape>>;
 
-/// What `load` gives, made without the GIL.
+/// The graph that `load` gives, made without the GIL.
 template <class Load>
 GraphObject loaded(const std::string& source, const Load& load) {
   std::shared_ptr<GraphState> state;

@@ -16,7 +16,7 @@ namespace {
               "cannot write the model's bytes to '" + path + "': " + std::strerror(reason));
 }
 
-/// Of this user alone, until it is destroyed.
+/// A file of this user alone, until it is destroyed.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view bytes) {

@@ -12,7 +12,7 @@
 
 namespace dyn::python {
 
-/// What a loaded model is to Python. Used by whoever holds the GIL; runs use the graph without it.
+/// A loaded model as Python has it. Used by whoever holds the GIL; runs use the graph without it.
 struct GraphState {
   GraphState(Graph own, std::string from) : graph(std::move(own)), ports(graph), source(from) {}
   const Graph graph;

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class Error(RuntimeError):
-    """What every function of dyn throws. str() is the message, then a line for each place of `where`, innermost first."""
+    """Every function of dyn that fails throws one. str() is the message, then a line for each place of `where`, innermost first."""
 
     kind: ClassVar[str] = "internal"
 

@@ -115,7 +115,7 @@ class InferenceSession:
         return []
 
     def get_modelmeta(self) -> ModelMetadata:
-        """Of the ONNX file, which is read for it."""
+        """The description in the ONNX file, which is read for it."""
         if self._metadata is None:
             self._metadata = read_metadata(self._path_or_bytes)
         return self._metadata

@@ -1,4 +1,4 @@
-"""What an ONNX file says of itself, read from the fields of its protobuf message that hold it."""
+"""An ONNX file's description of itself, read from the fields of its protobuf message that hold it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of ONNX Runtime, as far as dyn understands them. What it does not is refused by its name."""
+"""Options of ONNX Runtime, as far as dyn understands them. Others are refused by their names."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Fields:
 
 class SessionOptions(_Fields):
     """intra_op_num_threads (0: all that the process may use), use_deterministic_compute and log_severity_level (lines go to logging's logger
-    "dyn") have an effect. What decides nothing but ONNX Runtime's own ways is accepted and has none."""
+    "dyn") have an effect. Options of ONNX Runtime's own ways are accepted and have none."""
 
     _types = {
         "intra_op_num_threads": (int, 0),

@@ -72,7 +72,7 @@ void release_buffer(PyObject* /*self*/, Py_buffer* view) {
   view->internal = nullptr;
 }
 
-/// What a consumer of DLPack holds.
+/// The tensor of a consumer of DLPack.
 template <class Managed>
 struct Exported {
   Tensor tensor;

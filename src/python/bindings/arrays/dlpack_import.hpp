@@ -5,7 +5,7 @@
 
 namespace dyn::python {
 
-/// Of an object with __dlpack__. Throws Error(user) for a device whose memory the host cannot read.
+/// The tensor of an object with __dlpack__. Throws Error(user) for a device whose memory the host cannot read.
 Given from_dlpack(nb::handle object, const Role& role, Layout layout);
 
 }  // namespace dyn::python

@@ -25,14 +25,14 @@ struct Given {
   std::unique_ptr<Loan> loan;  ///< nullptr: the tensor owns its memory
 };
 
-/// What a message calls the object: "input 'x'".
+/// The name of an object in messages: "input 'x'".
 struct Role {
   const char* what;
   std::string_view name;  ///< empty: it has none
   std::string text() const;
 };
 
-/// What becomes of memory that is not dense in row-major order, or not aligned for its elements.
+/// The fate of memory that is not dense in row-major order, or not aligned for its elements.
 enum class Layout {
   copy,   ///< the tensor is a dense copy; lists and numbers become tensors too
   refuse  ///< Error(user): a copy would not show what the caller writes later

@@ -22,7 +22,7 @@ struct Strided {
   bool is_aligned() const;
   /// Dense, aligned memory of its own.
   Tensor copy() const;
-  /// Of memory that is dense and aligned.
+  /// Only for memory that is dense and aligned.
   Tensor view() const;
 };
 
