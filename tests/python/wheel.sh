@@ -41,11 +41,8 @@ build_wheel() {
 install_wheel() { rm -rf "$scratch/env" && python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "$scratch"/dyn-*.whl; }
 
 holds_what_it_should() {
-  local names
-  names=$(python3 -m zipfile -l "$scratch"/dyn-*.whl | awk 'NR > 1 { print $1 }' | grep -v dist-info | sort)
-  echo "$names"
-  [ "$(grep -vE '^dyn/[a-z_]+\.py$' <<<"$names" | sed -E 's/^dyn\/_dyn\..*\.so$/dyn\/_dyn.so/')" = $'dyn/_dyn.so\ndyn/_dyn.pyi\ndyn/py.typed' ] ||
-    [ "$(grep -vE '^dyn/[a-z_]+\.py$' <<<"$names" | sed -E 's/^dyn\/_dyn\..*\.so$/dyn\/_dyn.so/' | sort | tr '\n' ' ')" = "dyn/_dyn.pyi dyn/_dyn.so dyn/py.typed " ]
+  diff <(python3 -m zipfile -l "$scratch"/dyn-*.whl | awk 'NR > 1 && $1 !~ /dist-info/ { print $1 }' | sed -E 's/_dyn\..*\.so$/_dyn.so/' | LC_ALL=C sort) \
+    <({ (cd "$root/src/python" && ls dyn/*.py dyn/py.typed) && printf '%s\n' dyn/_dyn.so dyn/_dyn.pyi; } | LC_ALL=C sort)
 }
 
 # abi3 where Python has nanobind's stable ABI.
