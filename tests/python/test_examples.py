@@ -28,7 +28,7 @@ def loaded(name, **modules):
 
 
 def test_python(capsys):
-    loaded("08_python").main()
+    loaded("09_python").main()
     assert "user error: input 'x' is f64, but the model's is f32[N, 24]" in capsys.readouterr().out
 
 
@@ -59,10 +59,10 @@ def test_embedding(rng, tmp_path, capsys):
     (tmp_path / "model.onnx").write_bytes(model)
     sentences = ["a cat sat", "dogs ran", "a cat", "dogs ran fast a cat sat", "nothing known"]
     files = str(tmp_path / "model.onnx"), str(tmp_path / "tokenizer.json")
-    own = loaded("09_embedding").Embedder(*files).embed(sentences)
-    other = loaded("09_embedding", dyn=ort).Embedder(*files).embed(sentences)
+    own = loaded("10_embedding").Embedder(*files).embed(sentences)
+    other = loaded("10_embedding", dyn=ort).Embedder(*files).embed(sentences)
     assert sys.modules["dyn"] is dyn and own.shape == (5, 9)
     numpy.testing.assert_allclose(own, other, rtol=1e-5, atol=1e-6)
-    assert loaded("09_embedding").main([*files, *sentences]) == 0
+    assert loaded("10_embedding").main([*files, *sentences]) == 0
     assert capsys.readouterr().out.count(" 1.000 ") >= 5
-    assert loaded("09_embedding").main([]) == 2
+    assert loaded("10_embedding").main([]) == 2

@@ -1,6 +1,6 @@
 """Sentences to vectors by a model of the BERT family, and how alike they are.
 
-    python3 09_embedding.py MODEL.onnx TOKENIZER.json "a sentence" "another one" ...
+    python3 10_embedding.py MODEL.onnx TOKENIZER.json "a sentence" "another one" ...
 
 It was written for ONNX Runtime; the import is all that changed. Needs the packages dyn (docs/python.md) and tokenizers.
 """
