@@ -6,6 +6,7 @@
 
 #include "src/python/bindings/gil.hpp"
 #include "src/python/bindings/graph_object.hpp"
+#include "src/python/bindings/with_block.hpp"
 
 namespace dyn::python {
 namespace {
@@ -112,12 +113,12 @@ class CallObject {
 }  // namespace
 
 void register_call(nb::module_& module) {
-  nb::class_<CallObject>(
+  nb::class_<CallObject> own(
       module, "Call",
       "One caller's runs of a graph, or in a session, with memory that is bound once. For one\n"
-      "thread at a time: what another one calls while it runs is a UserError.")
-      .def(nb::init<const GraphObject&>(), nb::arg("graph"),
-           nb::sig("def __init__(self, graph: Graph) -> None"))
+      "thread at a time: what another one calls while it runs is a UserError.");
+  own.def(nb::init<const GraphObject&>(), nb::arg("graph"),
+          nb::sig("def __init__(self, graph: Graph) -> None"))
       .def(nb::init<const SessionObject&>(), nb::arg("session"),
            nb::sig("def __init__(self, session: Session) -> None"))
       .def("set_input", &CallObject::set_input, nb::arg("input"), nb::arg("array").none(),
@@ -131,14 +132,8 @@ void register_call(nb::module_& module) {
            nb::sig("def output(self, output: str | int) -> typing.Any"),
            "The output of the last run. One that is not bound lies in memory of the call, which\n"
            "the next run writes again where the shape stays: copy what is to stay.")
-      .def("close", &CallObject::close, "Gives back what is bound; every other use is a UserError.")
-      .def(
-          "__enter__", [](nb::handle self) { return nb::borrow(self); },
-          nb::sig("def __enter__(self) -> Call"))
-      .def(
-          "__exit__", [](CallObject& self, const nb::args&) { self.close(); },
-          nb::sig("def __exit__(self, *exception: object) -> None"))
       .def("__repr__", &CallObject::repr, nb::sig("def __repr__(self) -> str"));
+  define_close(own, "Gives back what is bound; every other use is a UserError.");
 }
 
 }  // namespace dyn::python

@@ -12,6 +12,7 @@
 #include "src/python/bindings/gil.hpp"
 #include "src/python/bindings/onnx_bytes.hpp"
 #include "src/python/bindings/options.hpp"
+#include "src/python/bindings/with_block.hpp"
 
 namespace dyn::python {
 namespace {
@@ -177,7 +178,8 @@ nb::list run_list(const GraphObject& self, nb::handle names, nb::handle inputs, 
 
 nb::object graph_repr(const GraphObject& self) {
   if (self.is_closed()) return to_python("<dyn.Graph, closed>");
-  const GraphState& state = *self.state();
+  const auto own = self.state();
+  const GraphState& state = *own;
   const LoadReport& report = state.graph.load_report();
   return to_python("<dyn.Graph of " + state.source + ": (" + summary(state.ports.inputs) +
                    ") -> (" + summary(state.ports.outputs) + "), " +
@@ -219,7 +221,7 @@ void register_load_report(nb::module_& module) {
 
 }  // namespace
 
-const std::shared_ptr<GraphState>& GraphObject::state() const {
+std::shared_ptr<GraphState> GraphObject::state() const {
   if (is_closed()) user_error("this dyn.Graph was closed");
   return state_;
 }
@@ -231,22 +233,22 @@ SessionObject::SessionObject(const GraphObject& graph,
   session_ = std::make_shared<Session>(graph_->graph, dims);
 }
 
-const std::shared_ptr<Session>& SessionObject::session() const {
+std::shared_ptr<Session> SessionObject::session() const {
   if (is_closed()) user_error("this dyn.Session was closed");
   return session_;
 }
 
 void register_graph(nb::module_& module) {
   register_load_report(module);
-  nb::class_<GraphObject>(
+  nb::class_<GraphObject> own(
       module, "Graph",
       "A loaded model. Any number of threads may run it at once; loads and runs leave the GIL to\n"
-      "others. Made by load(), from_text() and from_memory().")
-      .def_static("load", load, nb::arg("model").none(), nb::arg("options"),
-                  nb::sig("def load(model: str | os.PathLike[str] | bytes, /, **options: object) "
-                          "-> Graph"),
-                  "A model from a .dyn or .onnx file, or from the bytes of an ONNX file. Options\n"
-                  "are those of dyn::Options, by name: threads=2, precision=\"bf16\".")
+      "others. Made by load(), from_text() and from_memory().");
+  own.def_static("load", load, nb::arg("model").none(), nb::arg("options"),
+                 nb::sig("def load(model: str | os.PathLike[str] | bytes, /, **options: object) "
+                         "-> Graph"),
+                 "A model from a .dyn or .onnx file, or from the bytes of an ONNX file. Options\n"
+                 "are those of dyn::Options, by name: threads=2, precision=\"bf16\".")
       .def_static("from_text", from_text, nb::arg("text").none(), nb::arg("weight_directory") = ".",
                   nb::arg("options"),
                   nb::sig("def from_text(text: str, weight_directory: str | os.PathLike[str] = "
@@ -301,27 +303,20 @@ void register_graph(nb::module_& module) {
       .def("prepare", prepare, nb::arg("shapes"),
            nb::sig("def prepare(self, shapes: dict[str, collections.abc.Sequence[int]]) -> None"),
            "Plans for these input shapes ahead of the first run with them.")
-      .def("close", &GraphObject::close,
-           "Gives the model back, once nothing runs it; every other use is a UserError.")
-      .def(
-          "__enter__", [](nb::handle self) { return nb::borrow(self); },
-          nb::sig("def __enter__(self) -> Graph"))
-      .def(
-          "__exit__", [](GraphObject& self, const nb::args&) { self.close(); },
-          nb::sig("def __exit__(self, *exception: object) -> None"))
       .def("__repr__", graph_repr, nb::sig("def __repr__(self) -> str"));
+  define_close(own, "Gives the model back, once nothing runs it; every other use is a UserError.");
 }
 
 void register_session(nb::module_& module) {
-  nb::class_<SessionObject>(
+  nb::class_<SessionObject> own(
       module, "Session",
       "The state of one sequence between the runs of a model that has one. One run at a time:\n"
-      "what is called meanwhile is a UserError.")
-      .def(nb::init<const GraphObject&, const std::map<std::string, std::int64_t>&>(),
-           nb::arg("graph"), nb::arg("dims") = std::map<std::string, std::int64_t>(),
-           nb::sig("def __init__(self, graph: Graph, dims: dict[str, int] = {}) -> None"),
-           "dims: sizes of the states by the names of their dims. One left out has the model's\n"
-           "hint.")
+      "what is called meanwhile is a UserError.");
+  own.def(nb::init<const GraphObject&, const std::map<std::string, std::int64_t>&>(),
+          nb::arg("graph"), nb::arg("dims") = std::map<std::string, std::int64_t>(),
+          nb::sig("def __init__(self, graph: Graph, dims: dict[str, int] = {}) -> None"),
+          "dims: sizes of the states by the names of their dims. One left out has the model's\n"
+          "hint.")
       .def("run", run_session, nb::arg("inputs").none(), nb::arg("out") = nb::none(),
            nb::sig("def run(self, inputs: collections.abc.Mapping[str, object], out: "
                    "collections.abc.Mapping[str, object] | None = None) -> dict[str, typing.Any]"),
@@ -348,15 +343,9 @@ void register_session(nb::module_& module) {
             session->reset();
           },
           "Forgets everything.")
-      .def("close", &SessionObject::close,
-           "Gives the state back, once nothing runs in it; every other use is a UserError.")
-      .def(
-          "__enter__", [](nb::handle self) { return nb::borrow(self); },
-          nb::sig("def __enter__(self) -> Session"))
-      .def(
-          "__exit__", [](SessionObject& self, const nb::args&) { self.close(); },
-          nb::sig("def __exit__(self, *exception: object) -> None"))
       .def("__repr__", session_repr, nb::sig("def __repr__(self) -> str"));
+  define_close(own,
+               "Gives the state back, once nothing runs in it; every other use is a UserError.");
 }
 
 }  // namespace dyn::python

@@ -12,8 +12,8 @@ namespace dyn::python {
 class GraphObject {
  public:
   explicit GraphObject(std::shared_ptr<GraphState> state) : state_(std::move(state)) {}
-  /// Throws Error(user) after close().
-  const std::shared_ptr<GraphState>& state() const;
+  /// The caller's share: close() may come while it is used. Throws Error(user) after close().
+  std::shared_ptr<GraphState> state() const;
   /// Runs that go on keep the model until they end.
   void close() { state_ = nullptr; }
   bool is_closed() const { return state_ == nullptr; }
@@ -26,8 +26,8 @@ class SessionObject {
  public:
   SessionObject(const GraphObject& graph, const std::map<std::string, std::int64_t>& dims);
   const std::shared_ptr<GraphState>& graph() const { return graph_; }
-  /// Throws Error(user) after close().
-  const std::shared_ptr<Session>& session() const;
+  /// The caller's share: close() may come while it is used. Throws Error(user) after close().
+  std::shared_ptr<Session> session() const;
   void close() { session_ = nullptr; }
   bool is_closed() const { return session_ == nullptr; }
 
