@@ -163,6 +163,8 @@ def test_bindings_that_are_refused(pair, rng):
         (lambda: binding.bind_output("p", "cuda"), dyn.UnsupportedError, "output 'p' on the device 'cuda'"),
         (lambda: binding.bind_input("x", "cuda", 0, numpy.float32, (2, 13), 64), dyn.UnsupportedError, "'cuda'"),
         (lambda: binding.bind_input("x", "cpu", 0, numpy.float32, (2, 13), 0), dyn.UserError, "null pointer"),
+        (lambda: binding.bind_input("x", "cpu", 0, numpy.float32, (2, 13), x.ctypes.data + 2), dyn.UserError, "no multiple of their 4 bytes"),
+        (lambda: binding.bind_output("p", "cpu", 0, numpy.float32, (2, 5), -4), dyn.UserError, "output 'p' is bound to -4, which is no address"),
         (lambda: binding.bind_output("p", buffer_ptr=x.ctypes.data), dyn.UserError, "without its element type"),
         (lambda: binding.bind_ortvalue_input("x", x), dyn.UserError, "no dyn.OrtValue"),
         (lambda: binding.bind_output("p", element_type=99, shape=(1,), buffer_ptr=64), dyn.UserError, "element type 99"),

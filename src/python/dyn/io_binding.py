@@ -19,6 +19,12 @@ def _tensor_of(name: str, value: object) -> Tensor:
     return value._tensor
 
 
+def _memory_at(what: str, element_type: object, shape: Sequence[int], address: int) -> Tensor:
+    if not isinstance(address, int) or not 0 <= address < 2**64:
+        raise UserError(f"{what} is bound to {address!r}, which is no address")
+    return Tensor._at_address(dtype_of(element_type), shape, address)
+
+
 class IOBinding:
     """Made by InferenceSession.io_binding(). For one thread."""
 
@@ -37,7 +43,7 @@ class IOBinding:
     def bind_input(self, name: str, device_type: str, device_id: int, element_type: object, shape: Sequence[int], buffer_ptr: int) -> None:
         """Memory at an address, which must stay as long as it is bound."""
         check_device(device_type, f"input '{name}'")
-        self._bind_input(name, Tensor._at_address(dtype_of(element_type), shape, buffer_ptr))
+        self._bind_input(name, _memory_at(f"input '{name}'", element_type, shape, buffer_ptr))
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
         self._bind_input(name, _tensor_of(name, ortvalue))
@@ -58,7 +64,7 @@ class IOBinding:
             return
         if element_type is None or shape is None:
             raise UserError(f"output '{name}' is bound to an address, without its element type and shape")
-        self._bind_output(name, Tensor._at_address(dtype_of(element_type), shape, buffer_ptr))
+        self._bind_output(name, _memory_at(f"output '{name}'", element_type, shape, buffer_ptr))
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         self._bind_output(name, _tensor_of(name, ortvalue))
