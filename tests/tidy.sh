@@ -14,14 +14,17 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# A database of single files.
-if ! cmake --preset debug -B "$build" -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DDYN_TESTS=OFF -DDYN_EXAMPLES=OFF >"$log" 2>&1; then
+# A database of single files. The Python package is in it where its own packages can be had.
+. tests/python/packages.sh
+python=$(python_options "$build")
+if ! cmake --preset debug -B "$build" -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DDYN_TESTS=OFF -DDYN_EXAMPLES=OFF $python >"$log" 2>&1; then
   tail -30 "$log"
   echo "failed tidy: $build cannot be configured"
   exit 1
 fi
 files=("$@")
-[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find graph src targets/host targets/reference targets/vendor -name '*.cpp' -not -path 'src/python/*' | LC_ALL=C sort)
+[ ${#files[@]} -gt 0 ] || mapfile -t files < <(find graph src targets/host targets/reference targets/vendor -name '*.cpp' |
+  if [[ $python == *DYN_PYTHON=ON* ]]; then cat; else grep -v ^src/python/; fi | LC_ALL=C sort)
 printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 1 "$tidy" -p "$build" --quiet >"$log" 2>&1
 code=$?
 findings=$(grep -E ': (warning|error): ' "$log" | sed "s|$PWD/||" | LC_ALL=C sort -u)
