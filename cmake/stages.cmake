@@ -125,7 +125,7 @@ dyn_stage(contrib_operators KIND lines COMMAND bash tests/conformance/contrib_op
 dyn_stage(random_loops KIND lines COMMAND bash tests/conformance/random_loops.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} tests/conformance tests/support WEIGHT 20)
 dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance tests/support WEIGHT 20)
 dyn_stage(real_models ALL KIND lines COMMAND bash tests/real/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/real tests/conformance/onnxruntime.sh WEIGHT 60)
-dyn_stage(python KIND lines COMMAND bash tests/python/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/python tests/conformance/onnxruntime.sh examples WEIGHT 10)
+dyn_stage(python KIND lines COMMAND bash tests/python/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/python tests/bench/call_cost.py tests/conformance/onnxruntime.sh examples WEIGHT 10)
 dyn_stage(python.wheel ALL KIND lines COMMAND bash tests/python/wheel.sh ${PROJECT_BINARY_DIR}
   INPUTS ${inputs_product} tests/python tests/conformance/onnxruntime.sh tests/real pyproject.toml examples WEIGHT 90)
 dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)

@@ -32,9 +32,11 @@ check() {  # name, command...
 env_python=$scratch/env/bin/python
 in_env() { env -u PYTHONPATH "$env_python" "$@"; }
 
+# With the compiler's name and the warnings of BUILD_DIR's own build: ccache then has what that has compiled.
 build_wheel() {
   python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "scikit-build-core==1.1.2" "${python_package_versions[0]}" &&
-    in_env -m pip wheel --no-build-isolation --no-deps --config-settings build-dir="$(dirname "$build")/wheel" --wheel-dir "$scratch" "$root"
+    CC=cc CXX=c++ in_env -m pip wheel --no-build-isolation --no-deps --config-settings build-dir="$(dirname "$build")/wheel" \
+      --config-settings cmake.define.DYN_WERROR=ON --wheel-dir "$scratch" "$root"
 }
 
 # The environment of who only uses it: the wheel, and what it names itself.
