@@ -40,9 +40,12 @@ rebuild() {  # folder, file
   (cd "$build" && eval "$command")
 }
 
+# A mutant may crash, which the shell would report.
 passes() {  # folder of the package, test
-  DYN_CACHE_DIR=$work/cache DYN_SEED=1 PYTHONPATH=$1:$onnxruntime_packages:$python_packages PYTHONDONTWRITEBYTECODE=1 \
-    timeout 300 python3 -m pytest "$root/tests/python" -q -x -p no:cacheprovider -k "$2" >"$work/log" 2>&1
+  {
+    DYN_CACHE_DIR=$work/cache DYN_SEED=1 PYTHONPATH=$1:$onnxruntime_packages:$python_packages PYTHONDONTWRITEBYTECODE=1 \
+      timeout 300 python3 -m pytest "$root/tests/python" -q -x -p no:cacheprovider -k "$2" >"$work/log" 2>&1
+  } 2>/dev/null
 }
 
 try_mutant() {  # name

@@ -46,6 +46,23 @@ def test_dense_memory_is_seen_and_not_copied(rng):
             numpy.testing.assert_array_equal(seen, array)
 
 
+def test_a_run_reads_dense_memory_where_it_is(scale, rng):
+    """An input that writes another one's memory while the run looks at it shows which of them are copied."""
+    base = numpy.zeros(6, numpy.float32)
+
+    class Writer(Producer):
+        def __dlpack__(self, **given):
+            base[:] = 5
+            return super().__dlpack__(**given)
+
+    y = rng.normal(size=6).astype(numpy.float32)
+    crooked = Producer(base, shape=(3,), strides=(2,))
+    for x, size, seen in ((base, 6, 5), (Producer(base), 6, 5), (memoryview(base), 6, 5), (base[::2], 3, 1), (crooked, 3, 1)):
+        base[:] = 1
+        rest = y[:size]
+        numpy.testing.assert_allclose(scale.run({"x": x, "y": Writer(rest)})["z"], 2 * seen + rest, rtol=1e-6)
+
+
 def test_axes_of_one_element_have_any_stride(rng):
     array = rng.normal(size=(4, 7)).astype(numpy.float32)
     for given in (Producer(array, shape=(1, 7), strides=(99, 1)), array[1:2], numpy.lib.stride_tricks.as_strided(array, (4, 7, 1), (28, 4, 96))):
