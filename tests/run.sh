@@ -76,7 +76,7 @@ print_list() {
     printf '%-24s %-8s %s\n' "$name" "$lane" "$seconds"
   done < <(names)
   echo
-  echo "$(names | wc -l) stages, $(grep -rh --include='*.cpp' '^TEST_CASE' tests | wc -l) cases of test programs, $(ls tests/mutants/*.sed | wc -l) mutants"
+  echo "$(names | wc -l) stages, $(grep -rh --include='*.cpp' '^TEST_CASE' tests | wc -l) cases of test programs, $(ls tests/mutants/*.sed tests/mutants/python/*.sed | wc -l) mutants"
 }
 
 # A stage without a result has not come to its end.
