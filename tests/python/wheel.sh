@@ -34,7 +34,9 @@ in_env() { env -u PYTHONPATH "$env_python" "$@"; }
 
 # With the compiler's name and the warnings of BUILD_DIR's own build: ccache then has what that has compiled.
 build_wheel() {
-  python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "scikit-build-core==1.1.2" "${python_package_versions[0]}" &&
+  local builders=("scikit-build-core==1.1.2" "${python_package_versions[0]}")
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' && builders+=("cmake>=3.26")  # as pyproject.toml asks there
+  python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "${builders[@]}" &&
     CC=cc CXX=c++ in_env -m pip wheel --no-build-isolation --no-deps --config-settings build-dir="$(dirname "$build")/wheel" \
       --config-settings cmake.define.DYN_WERROR=ON --wheel-dir "$scratch" "$root"
 }
