@@ -19,6 +19,19 @@ dyn_test_settings(fake_cuda)
 set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake_cuda)
 
+# Plug-ins, good ones and broken ones, as their writers would build them.
+add_custom_target(test_plugins)
+file(GLOB plugin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/plugins/*.c ${PROJECT_SOURCE_DIR}/tests/plugins/*.cpp)
+foreach(source ${plugin_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_library(plugin_${name} MODULE EXCLUDE_FROM_ALL ${source})
+  target_include_directories(plugin_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_options(plugin_${name} PRIVATE -Wall -Wextra -Wpedantic $<$<BOOL:${DYN_WERROR}>:-Werror>)
+  set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX .so C_STANDARD 11 UNITY_BUILD OFF
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/plugins)
+  add_dependencies(test_plugins plugin_${name})
+endforeach()
+
 add_custom_target(dyn_tests)  # all test programs
 
 # dyn_test(name folders... [LIBRARIES targets]): test_<name> from folders of tests/, with one main and dyn's internals.
@@ -35,7 +48,7 @@ function(dyn_test name)
   target_link_libraries(dyn_test_${name} PRIVATE doctest::doctest fmt::fmt Threads::Threads nlohmann_json::nlohmann_json)
   target_precompile_headers(dyn_test_${name} REUSE_FROM dyn_precompiled_tests)
   add_executable(test_${name} $<TARGET_OBJECTS:dyn_test_${name}> ${PROJECT_SOURCE_DIR}/tests/main.cpp)
-  add_dependencies(test_${name} fake_cuda)
+  add_dependencies(test_${name} fake_cuda test_plugins)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} dyn_cli dyn_test_support dyn_internal doctest::doctest)
   set_target_properties(test_${name} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/op.hpp"
 
 namespace dyn::graph {
 
@@ -62,6 +63,8 @@ std::string line_and_caret(std::string_view line, int column) {
 std::string format_at(const Module& module, SourceLocation location, const std::string& message) {
   const std::string source = module.source_name.empty() ? "<module>" : module.source_name;
   if (location.line <= 0) return fmt::format("{}: {}", source, message);
+  if (location.column <= 0)
+    return fmt::format("{}: {}: {}", source, place_of(module, location), message);
   const std::string head =
       fmt::format("{}:{}:{}: {}", source, location.line, location.column, message);
   if (!module.source_text) return head;
@@ -76,6 +79,15 @@ std::string place_of(const Module& module, SourceLocation location) {
   const std::size_t comment = line.rfind(mark);
   return comment == std::string_view::npos ? fmt::format("line {}", location.line)
                                            : printable(line.substr(comment + mark.size()));
+}
+
+std::string node_place(const Module& module, const Node& node) {
+  constexpr std::string_view of_text = "line ";
+  const std::string place = place_of(module, node.location);
+  if (!place.empty() && !place.starts_with(of_text)) return place;
+  const std::string own =
+      fmt::format("{} '{}'", node.op->name, module.value(node.outputs.front()).name);
+  return place.empty() ? own : fmt::format("{} ({})", own, place);
 }
 
 void fail_at(const Module& module, SourceLocation location, const std::string& message) {

@@ -215,6 +215,11 @@ bool is_countable(const TensorType& type) {
   return fits;
 }
 
+void verify_call(const Module& module, const Node& node) {
+  verify_arity(module, node);
+  verify_attrs(module, node);
+}
+
 void verify_node(const Module& module, int index) {
   const Node& node = module.nodes[static_cast<std::size_t>(index)];
   require(node.op != nullptr, fmt::format("node {} has no operator", index));
@@ -233,8 +238,7 @@ void verify_node(const Module& module, int index) {
                 value.output_index == static_cast<int>(i),
             fmt::format("{} does not know that node {} makes it", value.name, index));
   }
-  verify_arity(module, node);
-  verify_attrs(module, node);
+  verify_call(module, node);
 }
 
 void verify_structure(const Module& module) {

@@ -8,6 +8,7 @@
 #include "graph/ir/diagnostic.hpp"
 #include "graph/ir/verify.hpp"
 #include "graph/ops/infer.hpp"
+#include "graph/ops/state_rules.hpp"
 
 namespace dyn::graph {
 
@@ -44,10 +45,17 @@ void Propagation::add_values() {
   users_.resize(module_.values.size());
 }
 
+void Propagation::add_given(const TensorType& type) {
+  unifier_.add_symbols();
+  for (const Dim dim : type.dims) unifier_.mark_given(dim);
+}
+
 void Propagation::add_node() {
   unifier_.add_symbols();
   add_values();
   const int node = static_cast<int>(module_.nodes.size()) - 1;
+  const Node& last = module_.nodes.back();
+  if (is_append(last) && length_symbol(last)) unifier_.mark_given(attr_dim(module_, last, "at"));
   constraints_.resize(module_.nodes.size());
   add_uses(node);
   if (generation_ > 0) resolve_attrs(module_.nodes.back());

@@ -28,6 +28,10 @@ class Propagation final : public InferContext {
   /// Propagates through a growing module: its last node, and the values added with it. The results
   /// have types afterwards.
   void add_node();
+  /// Call these after new symbols came into the module's dims, and for the type of an input or of a
+  /// state that came after nodes.
+  void add_symbols() { unifier_.add_symbols(); }
+  void add_given(const TensorType& type);
   /// Checks the claims once the last node is there, and records the conditions that bind has to
   /// check.
   void finish();

@@ -30,6 +30,8 @@ class Unifier {
 
   /// Call this after new symbols came into the module's dims.
   void add_symbols();
+  /// Inputs, or a session, give the symbols of this dim.
+  void mark_given(Dim dim);
 
   /// Grows with each replacement: dims that were read before may be out of date.
   int generation() const { return static_cast<int>(replaced_.size()); }
@@ -53,7 +55,6 @@ class Unifier {
   std::optional<Solution> solve_for(const Polynomial& zero, std::size_t term) const;
   std::optional<std::string> replace(Solution solution);
   std::optional<std::string> narrow(const SymbolInfo& replaced, Dim by);
-  void mark_given(Dim dim);
 
   Module& module_;
   std::vector<bool> declared_,

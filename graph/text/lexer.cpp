@@ -50,6 +50,14 @@ bool is_reserved(std::string_view word) {
   return std::find(reserved_words.begin(), reserved_words.end(), word) != reserved_words.end();
 }
 
+bool is_operator_name(std::string_view name) {
+  const std::size_t mark = name.find("::");
+  if (mark == std::string_view::npos) return false;
+  const std::string_view domain = name.substr(0, mark), inner = name.substr(mark + 2);
+  return !domain.empty() && name_length(domain) == domain.size() && !inner.empty() &&
+         begins_name(inner[0]) && name_length(inner) == inner.size();
+}
+
 bool can_name_dim(std::string_view word) {
   constexpr std::string_view others[] = {"_", "floordiv", "mod", "min", "max"};
   return !is_reserved(word) && std::ranges::find(others, word) == std::ranges::end(others);
@@ -154,6 +162,10 @@ Token Lexer::next() {
 Token Lexer::name(SourceLocation location) {
   const std::size_t begin = position_;
   advance(name_length(text_.substr(position_)));
+  if (peek() == ':' && peek(1) == ':' && begins_name(peek(2))) {  // of an operator
+    advance(2);
+    advance(name_length(text_.substr(position_)));
+  }
   if (peek() == '.' && peek(1) != '.') {
     fail_at(module_, here(), "a name cannot end with a dot; letters, digits or `_` follow a dot");
   }

@@ -38,6 +38,9 @@ std::string quote_name(std::string_view name);
 /// Words that cannot name a value without quotes.
 bool is_reserved(std::string_view word);
 
+/// True for the name of an operator of the program: two names with `::` between them, one token.
+bool is_operator_name(std::string_view name);
+
 /// True for a name that is neither reserved, nor `_`, nor a function of dims.
 bool can_name_dim(std::string_view word);
 

@@ -60,28 +60,14 @@ bool fits(std::int64_t value, DType from, DType to) {
   return wrapped(to, static_cast<std::uint64_t>(value)) == value;
 }
 
-/// Literals of `node` take the dtype of a tensor beside them, else of a literal with a dtype, else,
-/// where all literals are open, of a float.
-std::optional<DType> common_dtype(const Module& module, const Node& node,
-                                  const std::vector<bool>& open,
-                                  const std::vector<TensorType>& types) {
-  const auto find = [&](auto&& matches) -> std::optional<DType> {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const auto id = static_cast<std::size_t>(node.inputs[i]);
-      if (!keeps_own_dtype(*node.op, i) && matches(id)) return types[id].dtype;
-    }
-    return std::nullopt;
-  };
-  if (const auto found =
-          find([&](std::size_t id) { return module.values[id].kind != ValueKind::Constant; }))
-    return found;
-  if (const auto found = find([&](std::size_t id) { return !open[id]; })) return found;
-  return find([&](std::size_t id) { return is_float(types[id].dtype); });
-}
-
 void resolve_node(Module& module, const Node& node, const std::vector<bool>& open,
                   std::vector<TensorType>& types) {
-  const std::optional<DType> dtype = common_dtype(module, node, open, types);
+  std::vector<LiteralOperand> operands;
+  for (const ValueId input : node.inputs) {
+    const auto id = static_cast<std::size_t>(input);
+    operands.push_back({types[id].dtype, module.values[id].kind == ValueKind::Constant, open[id]});
+  }
+  const std::optional<DType> dtype = dtype_of_literals(*node.op, operands);
   for (std::size_t i = 0; i < node.inputs.size() && dtype; ++i) {
     const auto id = static_cast<std::size_t>(node.inputs[i]);
     if (!open[id] || keeps_own_dtype(*node.op, i)) continue;
@@ -115,6 +101,19 @@ bool keeps_own_dtype(const OpDef& op, std::size_t index) {
   return std::any_of(
       std::begin(mixed_inputs), std::end(mixed_inputs),
       [&](const MixedInput& mixed) { return mixed.op == op.name && mixed.index == index; });
+}
+
+std::optional<DType> dtype_of_literals(const OpDef& op, std::span<const LiteralOperand> inputs) {
+  const auto find = [&](auto&& matches) -> std::optional<DType> {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (!keeps_own_dtype(op, i) && matches(inputs[i])) return inputs[i].dtype;
+    return std::nullopt;
+  };
+  if (const auto found = find([](const LiteralOperand& input) { return !input.is_literal; }))
+    return found;
+  if (const auto found = find([](const LiteralOperand& input) { return !input.is_open; }))
+    return found;
+  return find([](const LiteralOperand& input) { return is_float(input.dtype); });
 }
 
 void convert_literal(const Module& module, Value& literal, DType dtype) {

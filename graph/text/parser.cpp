@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/builder.hpp"
 #include "graph/ops/state_rules.hpp"
 #include "graph/text/literals.hpp"
 #include "graph/text/suggest.hpp"
@@ -24,7 +25,10 @@ const std::vector<std::string_view> header_words = {"dim",   "weights", "weight"
 
 }  // namespace
 
-Parser::Parser(Module& module) : module_(module), lexer_(module) { token_ = lexer_.next(); }
+Parser::Parser(Module& module, std::shared_ptr<const CustomOps> operators)
+    : module_(module), operators_(std::move(operators)), lexer_(module) {
+  token_ = lexer_.next();
+}
 
 void Parser::run() {
   parse_version();
@@ -41,7 +45,10 @@ void Parser::finish_module() {
   module_.bodies = bodies_;
   verify(module_);
   resolve_literals(module_, open_literals_);
-  propagate_shapes(module_);
+  if (needs_definitions(module_))
+    module_ = with_definitions(std::move(module_), operators_);
+  else
+    propagate_shapes(module_);
   find_length(module_);
   count_loops();
 }
@@ -151,28 +158,11 @@ void Parser::parse_dim_line() {
     take();
     info.hint = take_integer("the usual value after `hint`");
   }
-  check_dim(name, info);
+  if (const std::string wrong = wrong_symbol(info, describe(name)); !wrong.empty())
+    fail(name.location, wrong);
   expect_line_end("the dim");
   module_.declared_symbols.push_back(*module_.dims->symbol(std::move(info)).symbol());
   dim_names_.push_back(name.text);
-}
-
-void Parser::check_dim(const Token& name, const SymbolInfo& info) const {
-  const std::string dim = describe(name);
-  if (info.low < 0)
-    fail(name.location, fmt::format("the dim {} has the negative lower bound {}", dim, info.low));
-  if (info.divisor < 1)
-    fail(name.location, fmt::format("the divisor of the dim {} is less than 1", dim));
-  const std::int64_t first_multiple =
-      info.low / info.divisor + (info.low % info.divisor == 0 ? 0 : 1);
-  if (info.high < info.low || info.high / info.divisor < first_multiple) {
-    fail(name.location, fmt::format("the dim {} has no values: {}..{}, multiples of {}", dim,
-                                    info.low, info.high, info.divisor));
-  }
-  if (info.hint &&
-      (*info.hint < info.low || *info.hint > info.high || *info.hint % info.divisor != 0)) {
-    fail(name.location, fmt::format("the hint {} is not a value of the dim {}", *info.hint, dim));
-  }
 }
 
 void Parser::parse_weights_line() {
@@ -357,11 +347,44 @@ void Parser::parse_return(SourceLocation location) {
   expect_line_end("the return statement");
 }
 
-Module parse(std::string_view text, const std::string& source_name) {
+void Parser::run_scalar(const std::vector<ScalarName>& names) {
+  for (const ScalarName& name : names) {
+    Value value;
+    value.kind = name.number ? ValueKind::Constant : ValueKind::Input;
+    value.name = name.name;
+    value.type.dtype = name.dtype;
+    value.constant = name.number.value_or(0);
+    value.integer = is_float(name.dtype) ? 0 : static_cast<std::int64_t>(value.constant);
+    const ValueId id = add_value(std::move(value));
+    names_.emplace(name.name, id);
+    if (!name.number)
+      module_.inputs.push_back(id);
+    else if (name.dtype != DType::boolean)
+      open_literals_.push_back(id);
+  }
+  module_.outputs.push_back(parse_expression());
+  module_.output_names.emplace_back("result");
+  skip_newlines();
+  if (token_.kind != TokenKind::End) fail_expected("the end of the expression");
+  finish_module();
+}
+
+Module parse(std::string_view text, const std::string& source_name,
+             const std::shared_ptr<const CustomOps>& operators) {
   Module module;
   module.source_name = source_name;
   module.source_text = std::make_shared<const SourceText>(std::string(text));
-  Parser(module).run();
+  Parser(module, operators).run();
+  return module;
+}
+
+Module parse_scalar(std::string_view expression, const std::string& source_name,
+                    const std::vector<ScalarName>& names) {
+  Module module;
+  module.name = "expression";
+  module.source_name = source_name;
+  module.source_text = std::make_shared<const SourceText>(std::string(expression));
+  Parser(module).run_scalar(names);
   return module;
 }
 

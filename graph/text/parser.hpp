@@ -16,6 +16,7 @@
 #include "graph/ir/module.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/text/lexer.hpp"
+#include "graph/text/text.hpp"
 
 namespace dyn::graph {
 
@@ -29,8 +30,10 @@ inline constexpr int max_dim_operators = 256;
 /// Reads a whole file into a module whose results have no types yet.
 class Parser {
  public:
-  explicit Parser(Module& module);
+  explicit Parser(Module& module, std::shared_ptr<const CustomOps> operators = nullptr);
   void run();
+  /// Reads an expression over scalars alone.
+  void run_scalar(const std::vector<ScalarName>& names);
 
   /// Characters that the lexer looked at.
   std::size_t steps() const noexcept { return lexer_.steps(); }
@@ -67,13 +70,13 @@ class Parser {
   double take_number(std::string_view what);
   [[noreturn]] void fail(SourceLocation location, const std::string& message) const;
   [[noreturn]] void fail_unsupported(SourceLocation location, const std::string& message) const;
+  [[noreturn]] void fail_operator_name(const Token& token) const;
   [[noreturn]] void fail_expected(std::string_view what) const;
 
   // The header and the graph (parser.cpp).
   void parse_version();
   void parse_header();
   void parse_dim_line();
-  void check_dim(const Token& name, const SymbolInfo& info) const;
   void parse_weights_line();
   void parse_weight_line();
   void parse_state_line();
@@ -126,6 +129,7 @@ class Parser {
   void count_loops();
 
   Module& module_;
+  const std::shared_ptr<const CustomOps> operators_;  ///< the program's; nullptr: none
   Lexer lexer_;
   Token token_;  ///< the next one, not yet taken
   int depth_ = 0;

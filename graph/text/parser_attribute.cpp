@@ -18,13 +18,7 @@ void Parser::parse_attributes(Node& node) {
     }
     if (!token_.is("=")) fail_expected(fmt::format("`=` after the attribute {}", describe(name)));
     const AttrDef* def = node.op->find_attr(name.text);
-    if (def == nullptr) {
-      std::vector<std::string_view> known;
-      for (const AttrDef& attr : node.op->attrs) known.push_back(attr.name);
-      fail(name.location,
-           fmt::format("`{}` has no attribute {}{}; its attributes: {}", node.op->name,
-                       describe(name), did_you_mean(name.text, known), list_of_names(known)));
-    }
+    if (def == nullptr) fail(name.location, unknown_attribute(*node.op, name.text, describe(name)));
     if (node.find_attr(name.text) != nullptr) {
       fail(name.location, fmt::format("the attribute {} is given twice", describe(name)));
     }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/custom_op.hpp"
 #include "graph/text/literals.hpp"
 #include "graph/text/parser.hpp"
 #include "graph/text/suggest.hpp"
@@ -72,6 +73,11 @@ ValueId Parser::parse_primary() {
   if (token.kind == TokenKind::String) return parse_reference(take_name("a value"));
   if (token.kind != TokenKind::Name)
     fail_expected("a value: a name, a number, a call or an expression in parentheses");
+  if (is_operator_name(token.text)) {
+    take();
+    if (!token_.is("(")) fail_operator_name(token);
+    return parse_call(token, 1).front();
+  }
   const Name name = take_name("a value");
   return token_.is("(") ? parse_call(token, 1).front() : parse_reference(name);
 }
@@ -110,13 +116,9 @@ ValueId Parser::parse_literal(bool negative) {
 }
 
 std::vector<ValueId> Parser::parse_call(const Token& name, std::size_t results) {
-  const OpDef* op = find_op(name.text);
-  if (op == nullptr) {
-    std::vector<std::string_view> known;
-    for (const OpDef& def : all_ops()) known.push_back(def.name);
-    fail(name.location,
-         fmt::format("unknown operator {}{}", describe(name), did_you_mean(name.text, known)));
-  }
+  const OpDef* op = find_op(name.text, operators_.get());
+  if (op == nullptr)
+    fail(name.location, unknown_operator(name.text, describe(name), operators_.get()));
   Node node;
   node.op = op;
   node.location = name.location;
@@ -126,11 +128,8 @@ std::vector<ValueId> Parser::parse_call(const Token& name, std::size_t results) 
   }
   expect(")", "an argument");
   parse_attributes(node);
-  if (op->outputs >= 0 && results != static_cast<std::size_t>(op->outputs)) {
-    fail(name.location,
-         fmt::format("`{}` has {} result{}, here {} {} expected", op->name, op->outputs,
-                     op->outputs == 1 ? "" : "s", results, results == 1 ? "is" : "are"));
-  }
+  if (const std::string wrong = wrong_results(*op, results); !wrong.empty())
+    fail(name.location, wrong);
   return append_node(std::move(node), results);
 }
 

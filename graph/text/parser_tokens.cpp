@@ -57,6 +57,12 @@ void Parser::skip_newlines() {
   while (token_.kind == TokenKind::Newline) take();
 }
 
+void Parser::fail_operator_name(const Token& token) const {
+  fail(token.location,
+       fmt::format("{} is the name of an operator; quote it to use it as another name",
+                   describe(token)));
+}
+
 Parser::Name Parser::take_name(std::string_view what) {
   if (token_.kind == TokenKind::String) {
     const Token token = take();
@@ -69,6 +75,7 @@ Parser::Name Parser::take_name(std::string_view what) {
                                  "does not support; quote it to use it as a name",
                                  describe(token_)));
   }
+  if (is_operator_name(token_.text)) fail_operator_name(token_);
   if (is_reserved(token_.text)) {
     fail(token_.location,
          fmt::format("expected {}, found the reserved word {}; quote it to use it as a name", what,

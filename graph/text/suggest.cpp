@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/custom_op.hpp"
+
 namespace dyn::graph {
 namespace {
 
@@ -69,6 +71,45 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string_vi
 
 std::string list_of_names(const std::vector<std::string_view>& names) {
   return names.empty() ? "none" : join(names, " and ", "`");
+}
+
+std::string unknown_operator(std::string_view name, const std::string& shown,
+                             const CustomOps* custom) {
+  std::vector<std::string_view> known;
+  if (custom != nullptr) known = custom->names();
+  for (const OpDef& def : all_ops()) known.push_back(def.name);
+  const std::string near = did_you_mean(name, known);
+  const bool is_given = name.find("::") != std::string_view::npos && near.empty();
+  return fmt::format("unknown operator {}{}{}", shown, near,
+                     is_given ? "; the program, or a plug-in, gives operators of such names" : "");
+}
+
+std::string unknown_attribute(const OpDef& op, std::string_view name, const std::string& shown) {
+  std::vector<std::string_view> known;
+  for (const AttrDef& attr : op.attrs) known.push_back(attr.name);
+  return fmt::format("`{}` has no attribute {}{}; its attributes: {}", op.name, shown,
+                     did_you_mean(name, known), list_of_names(known));
+}
+
+std::string wrong_symbol(const SymbolInfo& info, const std::string& shown) {
+  if (info.low < 0)
+    return fmt::format("the dim {} has the negative lower bound {}", shown, info.low);
+  if (info.divisor < 1) return fmt::format("the divisor of the dim {} is less than 1", shown);
+  const std::int64_t first_multiple =
+      info.low / info.divisor + (info.low % info.divisor == 0 ? 0 : 1);
+  if (info.high < info.low || info.high / info.divisor < first_multiple)
+    return fmt::format("the dim {} has no values: {}..{}, multiples of {}", shown, info.low,
+                       info.high, info.divisor);
+  if (info.hint &&
+      (*info.hint < info.low || *info.hint > info.high || *info.hint % info.divisor != 0))
+    return fmt::format("the hint {} is not a value of the dim {}", *info.hint, shown);
+  return "";
+}
+
+std::string wrong_results(const OpDef& op, std::size_t results) {
+  if (op.outputs < 0 || results == static_cast<std::size_t>(op.outputs)) return "";
+  return fmt::format("`{}` has {} result{}, here {} {} expected", op.name, op.outputs,
+                     op.outputs == 1 ? "" : "s", results, results == 1 ? "is" : "are");
 }
 
 }  // namespace dyn::graph

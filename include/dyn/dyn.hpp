@@ -1,12 +1,17 @@
 #pragma once
 // Everything that an embedder needs.
 
+#include "dyn/builder.hpp"
 #include "dyn/device.hpp"
+#include "dyn/dim.hpp"
 #include "dyn/dtype.hpp"
 #include "dyn/error.hpp"
 #include "dyn/export.hpp"
+#include "dyn/functions.hpp"
 #include "dyn/graph.hpp"
 #include "dyn/info.hpp"
+#include "dyn/operator.hpp"
+#include "dyn/operator_set.hpp"
 #include "dyn/options.hpp"
 #include "dyn/reader.hpp"
 #include "dyn/session.hpp"

@@ -23,6 +23,7 @@ class CallState;
 class SessionState;
 }  // namespace runtime
 
+class Builder;
 class Device;
 class Reader;
 class Session;
@@ -136,6 +137,7 @@ class DYN_API Graph {
   const std::shared_ptr<const runtime::Model>& model() const;
 
  private:
+  friend class Builder;
   explicit Graph(std::shared_ptr<const runtime::Model> model) : model_(std::move(model)) {}
   std::shared_ptr<const runtime::Model> model_;
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dyn/operator_set.hpp"
 #include "dyn/tensor.hpp"
 
 namespace dyn {
@@ -153,6 +154,12 @@ struct Options {
   /// cannot, that is an Error(unsupported) with operator, node and reason. Error(user): no such
   /// input, another number of dims or another size, and a model that is no ONNX file.
   std::map<std::string, std::vector<std::string>> free_dims;
+
+  /// The program's operators (dyn/operator.hpp), and those of plug-ins (dyn/plugin.h): paths of
+  /// shared objects, each loaded when a model is and kept as long as it. Error(user) where two
+  /// operators have one name.
+  Operators operators;
+  std::vector<std::string> plugins;
 
   /// Writes /tmp/perf-PID.map for Linux perf.
   bool perf_map = false;

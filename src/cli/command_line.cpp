@@ -112,6 +112,7 @@ struct Parser : Flags {
         ->required()
         ->type_name("MODEL");
     add_free_dims(sub);
+    add_plugins(sub);
     sub->add_option("-o,--output", arguments.output,
                     "The text; weights go beside it, with the ending .safetensors. Default: the "
                     "model's name with the ending .dyn")

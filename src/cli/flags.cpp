@@ -159,6 +159,7 @@ void Flags::add_model_flags(CLI::App* sub) {
                   "Loops whose number of steps a run decides end with an error beyond so many")
       ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
+  add_plugins(sub);
   add_cache_dir(sub);
 }
 
@@ -166,6 +167,14 @@ void Flags::add_strict(CLI::App* sub) {
   sub->add_flag("--strict", arguments.options.strict,
                 "A division of integers by 0, and a region of RoiAlign that is not finite, are "
                 "errors of a run");
+}
+
+void Flags::add_plugins(CLI::App* sub) {
+  sub->add_option(
+         "--plugin", arguments.options.plugins,
+         "A shared object with operators that the model uses (dyn/plugin.h); once for each")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
 }
 
 void Flags::add_free_dims(CLI::App* sub) {

@@ -4,6 +4,7 @@
 #include <list>
 
 #include "graph/ir/codes.hpp"
+#include "graph/ir/custom_op.hpp"
 
 namespace dyn::host {
 
@@ -83,7 +84,7 @@ struct WideCall {
 }  // namespace
 
 Outcome run(const Operator& of_host, const Call& call) {
-  if (!has_halves(call)) return of_host.function(call);
+  if (of_host.op == graph::custom_op_id || !has_halves(call)) return of_host.function(call);
   const WideCall wide(call);
   const Outcome outcome = of_host.function(wide.call);
   if (outcome == Outcome::Ok) wide.round_outputs(call);
@@ -97,7 +98,8 @@ Counted count(const Operator& of_host, const Call& call) {
 const Operator* find_operator(graph::OpId op) {
   for (const auto& family :
        {order_operators(), scatter_operators(), choice_operators(), recurrence_operators(),
-        linear_attention_operators(), counting_operators(), tree_operators(), couple_operators()}) {
+        linear_attention_operators(), counting_operators(), tree_operators(), couple_operators(),
+        custom_operators()}) {
     const auto found = std::ranges::find(family, op, &Operator::op);
     if (found != family.end()) return &*found;
   }

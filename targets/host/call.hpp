@@ -47,8 +47,8 @@ enum class Outcome : std::uint8_t {
   IndexOutOfRange,  ///< an index, or a size, that the inputs do not allow
 };
 
-/// Fills the outputs, which have their sizes and are never f16 or bf16. May throw std::bad_alloc,
-/// and nothing else.
+/// Fills the outputs, which have their sizes and are never f16 or bf16, but for operators of the
+/// program. May throw std::bad_alloc, and nothing else; operators of the program throw dyn::Error.
 using Function = Outcome (*)(const Call&);
 
 /// The result of an operator's Count, for an operator that defines dims, from the inputs alone: the
@@ -79,7 +79,7 @@ struct Operator {
 };
 
 /// Operator::function and Operator::count, also where tensors are f16 or bf16: computed in f32,
-/// results rounded.
+/// results rounded. Operators of the program get the codes of 16 bits.
 Outcome run(const Operator& of_host, const Call& call);
 Counted count(const Operator& of_host, const Call& call);
 
@@ -94,6 +94,7 @@ std::span<const Operator> linear_attention_operators();
 std::span<const Operator> counting_operators();
 std::span<const Operator> tree_operators();
 std::span<const Operator> couple_operators();
+std::span<const Operator> custom_operators();
 
 /// The extents before an axis, of the axis, and after it: element (o, i, k) lies at (o * extent +
 /// i) * inner + k.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <map>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,12 +48,35 @@ struct Preparation {
   std::shared_ptr<const void> made;
 };
 
+/// Errors of functions, until the run that met one asks for it. Thread-safe.
+class Failures {
+ public:
+  /// `run` is the address of its status.
+  void keep(const void* run, std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    errors_.insert_or_assign(run, std::move(error));
+  }
+  std::exception_ptr take(const void* run) {
+    const std::lock_guard lock(mutex_);
+    const auto found = errors_.find(run);
+    if (found == errors_.end()) return nullptr;
+    std::exception_ptr error = std::move(found->second);
+    errors_.erase(found);
+    return error;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, std::exception_ptr> errors_;
+};
+
 /// Everything that a run needs besides memory.
 struct Planned {
   graph::Node node;
   const Operator* of_host = nullptr;
   std::vector<Part> inputs, outputs;
   std::shared_ptr<Preparation> preparation;
+  std::shared_ptr<Failures> failures;
   std::int64_t rows = 0, ticket_rows = 0;  ///< 0: one ticket computes the whole
 };
 
@@ -131,13 +157,23 @@ void run_ticket(const Planned& planned, const rkernel::KernelArgs& args, std::in
 void run_kernel(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count,
                 void* scratch) {
   const Planned& planned = *static_cast<const Planned*>(args->kept);
+  const auto failed = [&] {
+    planned.failures->keep(args->status, std::current_exception());
+    report(*args, rkernel::Status::LibraryFailed);
+  };
   try {
     for (std::int64_t ticket = first; ticket < first + count; ++ticket)
       run_ticket(planned, *args, ticket, static_cast<char*>(scratch));
-  } catch (const std::bad_alloc&) { report(*args, rkernel::Status::OutOfMemory); }
+  } catch (const std::bad_alloc&) {
+    report(*args, rkernel::Status::OutOfMemory);
+  } catch (const Error&) {
+    try {
+      failed();
+    } catch (const std::bad_alloc&) { report(*args, rkernel::Status::OutOfMemory); }
+  }
 }
 
-class HostKernel final : public rkernel::Kernel {
+class HostKernel final : public FunctionKernel {
  public:
   HostKernel(const rkernel::Problem& problem, double bytes_per_second)
       : call_(*problem.host),
@@ -163,6 +199,7 @@ class HostKernel final : public rkernel::Kernel {
     launch.scratch_bytes = static_cast<std::size_t>(scratch);
     launch.predicted_seconds = launch.bytes / bytes_per_second_;
     planned->preparation = preparation_;
+    planned->failures = failures_;
     if (operator_->row_seconds != nullptr) share_rows(*planned, launch, request.threads);
     launch.kept_bytes =
         sizeof(Planned) + (planned->inputs.size() + planned->outputs.size()) * sizeof(Part);
@@ -175,6 +212,10 @@ class HostKernel final : public rkernel::Kernel {
     return fmt::format("{}{} thread{}, {:.0f} bytes, at least {:.1f} us\n", words(), launch.threads,
                        launch.threads == 1 ? "" : "s", launch.bytes,
                        launch.predicted_seconds * 1e6);
+  }
+
+  std::exception_ptr take_failure(const std::atomic<std::int32_t>* status) const override {
+    return failures_->take(status);
   }
 
   std::string target_name() const override { return "host"; }
@@ -233,6 +274,7 @@ class HostKernel final : public rkernel::Kernel {
   const Operator* operator_;
   const double bytes_per_second_;
   const std::shared_ptr<Preparation> preparation_ = std::make_shared<Preparation>();
+  const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/custom_op.hpp"
 #include "graph/ir/diagnostic.hpp"
 #include "graph/ir/scalars.hpp"
 #include "targets/host/call.hpp"
@@ -70,7 +71,12 @@ std::vector<Array> run_on_host(const OpCall& call) {
     tensors.emplace_back(type.dtype, dims);
     on_host.outputs.push_back({type.dtype, dims, tensors.back().raw()});
   }
-  if (host::run(*function, on_host) != host::Outcome::Ok) call.fail("an index is out of range");
+  try {
+    if (host::run(*function, on_host) != host::Outcome::Ok) call.fail("an index is out of range");
+  } catch (const Error& error) {
+    if (custom_op(call.node) == nullptr) throw;
+    throw error.within(node_place(call.module, call.node));
+  }
   std::vector<Array> results;
   for (std::size_t i = call.inputs.size(); i < tensors.size(); ++i)
     results.push_back(from_tensor(tensors[i]));

@@ -64,6 +64,7 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
   words.insert(words.end(), {"--weight-cache", fmt::format("{}", options.weight_cache_bytes)});
   if (options.vendor) words.emplace_back("--vendor");
   if (options.random_weights) words.emplace_back("--random-weights");
+  for (const std::string& path : options.plugins) words.insert(words.end(), {"--plugin", path});
   for (const std::string& flag : arguments.free_dims) words.insert(words.end(), {"--free", flag});
   return words;
 }

@@ -16,6 +16,7 @@
 #include "src/cli/commands/explain.hpp"
 #include "src/cli/input/imported.hpp"
 #include "src/cli/input/standard_input.hpp"
+#include "src/runtime/build/plugins.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/runtime/load/target_factory.hpp"
 #include "src/runtime/system/mapped_file.hpp"
@@ -43,9 +44,10 @@ void refuse_reference(const Arguments& arguments, const std::string& flag,
 }
 
 /// The modules that are compiled: the model, or its segments.
-std::vector<graph::Module> modules_of(const std::string& text, const std::string& name) {
+/// Their nodes point to the operators.
+std::vector<graph::Module> modules_of(const Arguments& arguments, const Operators& operators) {
   std::vector<graph::Module> modules;
-  graph::Module whole = graph::parse(text, name);
+  graph::Module whole = graph::parse(text_of(arguments), arguments.model, operators.set());
   if (!graph::defines_dims(whole)) {
     modules.push_back(std::move(whole));
     return modules;
@@ -100,7 +102,8 @@ std::string fusion_text(const Arguments& arguments) {
   graph::PipelineOptions options = runtime::pipeline_options(
       *runtime::make_target(arguments.options, 1, dyn::Dump::from_environment()));
   options.fuse.record_decisions = true;
-  std::vector<graph::Module> modules = modules_of(text_of(arguments), arguments.model);
+  const Operators operators = runtime::with_plugins(arguments.options).operators;
+  std::vector<graph::Module> modules = modules_of(arguments, operators);
   std::string text;
   for (graph::Module& module : modules) {
     const graph::Fusion fusion = graph::run_pipeline(module, options);
@@ -119,7 +122,8 @@ std::string text_after_pass(const Arguments& arguments) {
     throw Error(ErrorKind::user, fmt::format("--after {}: there is no such pass; there are {}, {}",
                                              arguments.after, before_all, graph::pass_names()));
   }
-  std::vector<graph::Module> modules = modules_of(text_of(arguments), arguments.model);
+  const Operators operators = runtime::with_plugins(arguments.options).operators;
+  std::vector<graph::Module> modules = modules_of(arguments, operators);
   std::string text;
   const auto add = [&](const graph::Module& module) {
     if (modules.size() > 1) text += fmt::format("# segment {}\n", &module - modules.data());

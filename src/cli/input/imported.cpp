@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/standard_input.hpp"
+#include "src/runtime/build/plugins.hpp"
 
 namespace dyn::cli {
 
@@ -15,9 +16,11 @@ onnx::Imported imported_model(const Arguments& arguments, const std::string& wei
   const std::unique_ptr<onnx::ModelFiles> files =
       is_standard_input(arguments.model) ? onnx_files_of_standard_input()
                                          : std::make_unique<onnx::DiskModelFiles>(arguments.model);
+  const Operators operators = runtime::with_plugins(arguments.options).operators;
   onnx::Imported imported = onnx::import_model(*files, weights_name,
                                                {.known = load_inputs(arguments.load_inputs).tensors,
                                                 .free_dims = arguments.options.free_dims,
+                                                .operators = operators.set(),
                                                 .strict = arguments.options.strict,
                                                 .alone = true});
   if (!imported.is_undecided()) return imported;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/import/onnx/given_operator.hpp"
 #include "src/import/onnx/half_node.hpp"
 #include "src/import/onnx/import.hpp"
 #include "src/import/onnx/ops/families.hpp"
@@ -51,7 +52,9 @@ void Converter::convert(NodeProto& node) {
 }
 
 void Converter::step(NodeProto& node) {
-  if (const FunctionProto* function = functions_.find(node))
+  const FunctionProto* function =
+      find_given_operator(state_, node) == nullptr ? functions_.find(node) : nullptr;
+  if (function != nullptr)
     enter(node, *function);
   else
     convert_operator(node);
@@ -79,7 +82,9 @@ void Converter::convert_operator(NodeProto& node) {
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    if (const ConvertGraphs with_graphs = find_graph_conversion(node))
+    if (const graph::OpDef* given = find_given_operator(state_, node))
+      convert_given_operator(context, *given);
+    else if (const ConvertGraphs with_graphs = find_graph_conversion(node))
       (this->*with_graphs)(context);
     else if (const Convert of_sequences = find_sequence_conversion(node))
       of_sequences(context);

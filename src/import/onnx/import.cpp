@@ -17,6 +17,7 @@
 #include "graph/passes/keep_wide.hpp"
 #include "graph/text/text.hpp"
 #include "src/import/onnx/converter.hpp"
+#include "src/import/onnx/given_operator.hpp"
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/reader/input_types.hpp"
@@ -44,7 +45,7 @@ class Importer {
       : model_(model),
         path_(files.path()),
         options_(options),
-        state_{.builder = graph::Builder(graph_name(model), files.path()),
+        state_{.builder = graph::Builder(graph_name(model), files.path(), options.operators),
                .operands = {},
                .weights = {},
                .files = files,
@@ -189,8 +190,9 @@ class Importer {
   }
 
   /// True where the node is one that can be converted.
-  static bool is_known(const Functions& functions, const NodeProto& node) {
-    return functions.find(node) != nullptr || Converter::knows(node);
+  bool is_known(const Functions& functions, const NodeProto& node) const {
+    return find_given_operator(state_, node) != nullptr || functions.find(node) != nullptr ||
+           Converter::knows(node);
   }
 
   void tidy_graph(const Functions& functions) {

@@ -2,6 +2,7 @@
 // ONNX models as dyn's text format and a safetensors file.
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,8 +61,10 @@ struct ImportOptions {
   /// Conditions on sizes for each of which the model has two structures; import_model finds them.
   std::set<std::string> by_sizes = {};
   std::set<std::string> by_data = {};  ///< loops whose end data decide; import_model finds them
-  bool strict = false;                 ///< dyn::Options::strict, for what the text no longer shows
-  bool alone = false;  ///< the text refuses sizes that it does not hold for: nobody imports again
+  /// The program's operators, which take precedence over those of the same names; nullptr: none.
+  std::shared_ptr<const graph::CustomOps> operators = nullptr;
+  bool strict = false;  ///< dyn::Options::strict, for what the text no longer shows
+  bool alone = false;   ///< the text refuses sizes that it does not hold for: nobody imports again
 };
 
 /// Opsets that are read. A newer one is tried where every operator of the file is known.

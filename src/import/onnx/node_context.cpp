@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/ir/custom_op.hpp"
 #include "graph/ir/scalars.hpp"
 #include "graph/text/lexer.hpp"
 #include "src/import/onnx/functions.hpp"
@@ -259,7 +260,7 @@ ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs,
 std::vector<ValueId> NodeContext::add_all(std::string_view op, std::vector<ValueId> inputs,
                                           std::vector<graph::Attr> attrs) {
   std::vector<std::string> names;
-  for (int i = 0; i < graph::find_op(op)->outputs; ++i)
+  for (int i = 0; i < find_op(op, state_.builder.operators().get())->outputs; ++i)
     names.push_back(i < node_.output_size() && !node_.output(i).empty() ? node_.output(i)
                                                                         : node_.op_type());
   return state_.builder.add(op, std::move(inputs), std::move(attrs), names);

@@ -35,7 +35,7 @@ std::shared_ptr<Operand> operand_of(ValueId id, const std::string& name) {
 
 struct RolledLoop::Attempt {
   Attempt(GraphState& outside, const std::string& name)
-      : graph{.builder = graph::Builder(name, outside.files.path()),
+      : graph{.builder = graph::Builder(name, outside.files.path(), outside.builder.operators()),
               .operands = {},
               .weights = {},
               .files = outside.files,

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/diagnostic.hpp"
 #include "src/runtime/system/errors.hpp"
+#include "targets/host/kernel.hpp"
 
 namespace dyn::runtime {
 
@@ -93,8 +95,22 @@ void PlannedExecution::wait() {
   if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
 }
 
+void PlannedExecution::rethrow(const std::exception_ptr& failure, std::size_t group) const {
+  const graph::Module& module = executable_.module();
+  const int node = executable_.groups().fusion.groups[group].backbone_node;
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    throw error.within(node_place(module, module.nodes[static_cast<std::size_t>(node)]));
+  }
+}
+
 void PlannedExecution::refuse(rkernel::Status status, std::size_t group) const {
   const std::string& where = executable_.groups().problems[group].name;
+  const auto* function =
+      dynamic_cast<const host::FunctionKernel*>(executable_.groups().kernels[group].get());
+  if (status == rkernel::Status::LibraryFailed && function != nullptr)
+    rethrow(function->take_failure(last_run_->host_status()), group);
   if (status == rkernel::Status::LibraryFailed) {
     throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was "
                                                "no memory for it; take another policy than vendor",

@@ -1,6 +1,8 @@
 #pragma once
 // Runs by plans, in memory that a pool keeps.
 
+#include <exception>
+
 #include "src/runtime/executables/execution.hpp"
 #include "src/runtime/executables/planned_executable.hpp"
 #include "src/runtime/run/plan_binding.hpp"
@@ -26,6 +28,9 @@ class PlannedExecution final : public Execution {
   /// run's at once, and its memory that of whoever waits for some.
   bool leaves(const RunProfile* profile) const;
   [[noreturn]] void refuse(rkernel::Status status, std::size_t group) const;
+  /// Throws what a function of the host has met, with the node that it was called for; nullptr:
+  /// nothing.
+  void rethrow(const std::exception_ptr& failure, std::size_t group) const;
 
   const PlannedExecutable& executable_;
   CallPorts& ports_;

@@ -12,10 +12,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dyn/builder.hpp"
 #include "dyn/device.hpp"
 #include "src/base/host_file.hpp"
 #include "src/import/onnx/import.hpp"
 #include "src/import/onnx/reader/read_model_files.hpp"
+#include "src/runtime/build/builder_state.hpp"
+#include "src/runtime/build/plugins.hpp"
 #include "src/runtime/device/open_device.hpp"
 #include "src/runtime/load/describe.hpp"
 #include "src/runtime/load/memory_reader.hpp"
@@ -70,7 +73,7 @@ Options with_own_inputs(Options options) {
 struct OnnxSource {
   OnnxSource(std::unique_ptr<onnx::ModelFiles> model, const Options& load_options)
       : files(std::move(model)),
-        options(with_own_inputs(runtime::with_usable_device(load_options))),
+        options(runtime::with_plugins(with_own_inputs(runtime::with_usable_device(load_options)))),
         device_budget(runtime::make_device_budget(options)) {}
 
   /// The device of all imports; nullptr: none.
@@ -247,6 +250,7 @@ std::shared_ptr<const Model> load_onnx(std::unique_ptr<onnx::ModelFiles> files,
   const auto source = std::make_shared<OnnxSource>(std::move(files), options);
   const onnx::ImportOptions facts{.known = source->options.known_inputs,
                                   .free_dims = source->options.free_dims,
+                                  .operators = source->options.operators.set(),
                                   .strict = options.strict};
   LoadedOnnx loaded = try_load(source, facts);
   if (loaded.model) return loaded.model;
@@ -343,6 +347,13 @@ Graph Graph::from_memory(std::string_view model,
 Graph Graph::from_reader(const std::string& name, const std::shared_ptr<Reader>& reader,
                          const Options& options) {
   return Graph(loaded([&] { return load_read(name, reader, options); }));
+}
+
+Graph Builder::load(const Options& options, const std::string& weight_directory) {
+  return Graph(loaded([&] {
+    check_no_free_dims(options);
+    return state_->load(options, weight_directory);
+  }));
 }
 
 const std::shared_ptr<const Model>& Graph::model() const {

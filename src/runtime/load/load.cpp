@@ -17,6 +17,7 @@
 #include "graph/text/text.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/dump.hpp"
+#include "src/runtime/build/plugins.hpp"
 #include "src/runtime/executables/planned_executable.hpp"
 #include "src/runtime/executables/reference_executable.hpp"
 #include "src/runtime/executables/segmented_executable.hpp"
@@ -116,7 +117,9 @@ class Loader {
     graph::Module module =
         request_.segment != nullptr ? graph::module_of(*request_.whole, *request_.segment)
         : request_.body != nullptr  ? graph::Module(*request_.body)
-                                    : graph::parse(request_.text, request_.source_name);
+        : request_.module != nullptr
+            ? graph::Module(*request_.module)
+            : graph::parse(request_.text, request_.source_name, options_.operators.set());
     module.remarks = request_.remarks;
     if (!options_.tuning.empty() && request_.segment == nullptr && request_.body == nullptr)
       require_same_model(options_.tuning, module.name);
@@ -264,7 +267,7 @@ std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Optio
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options,
                                          const TargetFactory& factory) {
-  return load_model(request, options, factory, std::nullopt);
+  return load_model(request, with_plugins(options), factory, std::nullopt);
 }
 
 }  // namespace dyn::runtime

@@ -44,6 +44,8 @@ struct LoadRequest {
   const graph::Module* whole = nullptr;
   /// This body of a loop alone, in place of a text.
   const graph::Module* body = nullptr;
+  /// In place of a text: a module with a table of dims that nobody else uses.
+  const graph::Module* module = nullptr;
 };
 
 }  // namespace dyn::runtime

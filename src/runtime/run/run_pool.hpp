@@ -46,6 +46,8 @@ class Run {
   /// Waits until the device no longer touches memory of this run, whatever became of it and of
   /// those that left.
   void abandon() noexcept;
+  /// Where kernels on the host report; kernels know the run by it.
+  const std::atomic<std::int32_t>* host_status() const noexcept { return &status_; }
   rkernel::Status status() const {
     return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed));
   }

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "dyn/error.hpp"
+#include "tests/support/random_graph.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/graph/fusion/pipeline.hpp"
-#include "tests/unit/graph/fusion/random_graph.hpp"
 
 namespace dyn::testing {
 namespace {

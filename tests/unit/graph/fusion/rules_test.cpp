@@ -10,8 +10,8 @@
 #include "graph/fusion/rules.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/text/text.hpp"
+#include "tests/support/random_graph.hpp"
 #include "tests/unit/graph/fusion/pipeline.hpp"
-#include "tests/unit/graph/fusion/random_graph.hpp"
 
 namespace dyn::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/unit/graph/fusion/random_graph.hpp"
+#include "tests/support/random_graph.hpp"
 
 #include <algorithm>
 

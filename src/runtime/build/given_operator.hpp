@@ -1,0 +1,14 @@
+#pragma once
+// One of the program's operators.
+
+#include <memory>
+
+#include "dyn/operator.hpp"
+#include "graph/ir/custom_op.hpp"
+
+namespace dyn::runtime {
+
+/// Throws Error(user) where it cannot be an operator; names it.
+std::shared_ptr<const graph::CustomOp> make_given_operator(const Operator& from);
+
+}  // namespace dyn::runtime
