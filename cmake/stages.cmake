@@ -86,8 +86,8 @@ set(folders_of_graph ${folders_graph} golden bad models)
 set(folders_of_codegen ${folders_codegen})
 set(folders_of_cpu ${folders_cpu})
 set(folders_of_ptx ${folders_ptx} mutants/gpu)
-set(folders_of_import ${folders_import} conformance)
-set(folders_of_runtime ${folders_runtime})
+set(folders_of_import ${folders_import} conformance plugins)
+set(folders_of_runtime ${folders_runtime} plugins)
 set(folders_of_cli unit/cli unit/tune bench/suites models)
 set(folders_of_kernels kernels models)
 
@@ -109,13 +109,13 @@ dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DI
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
 dyn_stage(format KIND lines COMMAND bash tests/format.sh)
 dyn_stage(tidy ALL ALONE KIND lines COMMAND bash tests/tidy.sh INPUTS ${inputs_product} .clang-tidy tests/tidy.sh)
-foreach(script cache_faults dynrun gpu_operators help language_id low_memory op ptx select tune workloads)
+foreach(script cache_faults dynrun gpu_operators help language_id low_memory op plugins ptx select tune workloads)
   set(lone)
   if(script MATCHES "^(op|select|tune)$")
     set(lone ALONE)  # they measure
   endif()
   dyn_stage(cli.${script} KIND lines COMMAND bash tests/cli/${script}.sh ${PROJECT_BINARY_DIR} ${lone}
-    INPUTS ${inputs_product} tests/cli tests/support tests/gpu tests/bench examples docs/command_line.md)
+    INPUTS ${inputs_product} tests/cli tests/support tests/plugins tests/gpu tests/bench examples docs/command_line.md)
 endforeach()
 dyn_stage(conformance KIND lines COMMAND bash tests/conformance/run.sh ${PROJECT_BINARY_DIR}
   INPUTS ${inputs_converter} tests/conformance tests/support docs/conformance.md WEIGHT 20)

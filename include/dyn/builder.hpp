@@ -30,7 +30,8 @@ class DYN_API AttributeValue {
  public:
   AttributeValue() : held_(Dims()) {}
   // NOLINTBEGIN(google-explicit-constructor)
-  AttributeValue(bool value) : held_(value) {}
+  template <std::same_as<bool> Truth>  // no pointer becomes one
+  AttributeValue(Truth value) : held_(value) {}
   template <std::integral Integer>
     requires(!std::same_as<Integer, bool>)
   AttributeValue(Integer value) : held_(Dim(value)) {}
@@ -66,7 +67,8 @@ class DYN_API Value {
  public:
   /// A number.
   // NOLINTBEGIN(google-explicit-constructor)
-  Value(bool value) : number_(value) {}
+  template <std::same_as<bool> Truth>
+  Value(Truth value) : number_(value) {}
   template <std::integral Integer>
     requires(!std::same_as<Integer, bool>)
   Value(Integer value) : number_(static_cast<std::int64_t>(value)) {}
@@ -82,7 +84,7 @@ class DYN_API Value {
   DType dtype() const;
   Dims dims() const;
   std::size_t rank() const { return dims().size(); }
-  const std::string& name() const;
+  std::string name() const;
   /// Renames the result of an operator; messages, the text and `dynrun inspect` say so. Throws
   /// Error(model) where another value has the name.
   const Value& named(const std::string& name) const;

@@ -1,5 +1,6 @@
 #pragma once
-// Everything that an embedder needs.
+// Everything that an embedder needs but for dyn/functions.hpp: its many names are for programs that
+// build models.
 
 #include "dyn/builder.hpp"
 #include "dyn/device.hpp"
@@ -7,7 +8,6 @@
 #include "dyn/dtype.hpp"
 #include "dyn/error.hpp"
 #include "dyn/export.hpp"
-#include "dyn/functions.hpp"
 #include "dyn/graph.hpp"
 #include "dyn/info.hpp"
 #include "dyn/operator.hpp"

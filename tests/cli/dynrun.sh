@@ -68,15 +68,6 @@ expect "the text after a pass" 0 "exp\(" inspect "$scratch/soft.dyn" --after dec
 expect "no passes on the reference" 1 "without passes; take another device, or --after parse" inspect "$scratch/soft.dyn" --after fuse --device reference
 expect "parse on the reference" 0 "softmax\(" inspect "$scratch/soft.dyn" --after parse --device reference
 printf 'dyn 1\ndim S in 1..64\nweight w: f32[8, 8] = random 1\ngraph g(x: f32[S, 8]) -> (y: f32[S, 8]) {\n  a = tanh(x)\n  y = matmul(a, w)\n  return y\n}\n' >"$scratch/fed.dyn"
-printf 'dyn 1\ndim N in 1..64\ngraph g(x: f32[N, 4]) -> (y: f32[N, 2]) {\n  y = own::pairs(own::swish(x))\n  return y\n}\n' >"$scratch/plugged.dyn"
-plugins=$build/tests/plugins
-expect "a plug-in's operators run" 0 "\[3, 2\]" run "$scratch/plugged.dyn" --plugin "$plugins/scale.so" --dims N=3
-expect "at another size" 0 "\[5, 2\]" run "$scratch/plugged.dyn" --plugin "$plugins/scale.so" --dims N=5
-expect "an expression is dyn's operators" 0 "sigmoid\(" inspect "$scratch/plugged.dyn" --plugin "$plugins/scale.so" --after parse
-expect "no plug-in" 1 "unknown operator .own::pairs.; the program, or a plug-in, gives" run "$scratch/plugged.dyn" --dims N=3
-expect "a plug-in of a newer version" 1 "built for version 2\.0.*" run "$scratch/plugged.dyn" --plugin "$plugins/newer.so" --dims N=3
-has "a plug-in of a newer version, its file" "newer\.so"
-expect "no such plug-in" 1 "cannot be loaded" run "$scratch/plugged.dyn" --plugin "$plugins/absent.so" --dims N=3
 expect "quantize: what layers are" 0 "i4 in 16 by i8" quantize "$scratch/fed.dyn" -o "$scratch/small.dyn" --group 16 --compute i8 --dims S=3
 has "quantize: errors of outputs" "relative_error"
 has "quantize: the size" "small.safetensors: [0-9]+ bytes"

@@ -50,6 +50,23 @@ int null_operand(const dyn_plugin_shape_call* call, void*) {
   return 0;
 }
 int silent(const dyn_plugin_shape_call*, void*) { return 5; }
+/* Fails where a function of the host takes NULL for what it is. */
+int null_arguments(const dyn_plugin_shape_call* call, void*) {
+  same(call, nullptr);
+  const dyn_plugin_host& host = *call->host;
+  host.fail(nullptr, "no node");
+  const bool none = host.boolean(call->node, "truth", nullptr) == 0 &&
+                    host.number(call->node, "number", nullptr) == 0 &&
+                    host.integer(call->node, "integer", nullptr) == 0 &&
+                    host.word(call->node, "word", nullptr) == 0 &&
+                    host.integers(call->node, "integers", nullptr, nullptr) == 0 &&
+                    host.number(call->node, nullptr, nullptr) == 0 &&
+                    host.number(nullptr, "number", nullptr) == 0 &&
+                    host.constant(nullptr, 1) == nullptr &&
+                    host.constant_value(call->node, nullptr, nullptr) == 0;
+  double number = 0;
+  return none && host.number(call->node, "number", &number) == 1 && number == 0.5 ? 0 : 1;
+}
 
 int kernel_throws(const dyn_plugin_kernel_call*, void*) {
   throw std::runtime_error("the kernel gave up");
@@ -62,6 +79,16 @@ int kernel_says(const dyn_plugin_kernel_call* call, void*) {
 
 const char* const names[] = {"x"};
 
+constexpr dyn_plugin_attribute attribute(int32_t kind, const char* name) {
+  return {sizeof(dyn_plugin_attribute), kind, name, 0, 0, 0.5, 0, "word", 0, nullptr};
+}
+const dyn_plugin_attribute attributes[] = {
+    attribute(DYN_PLUGIN_BOOLEAN, "truth"), attribute(DYN_PLUGIN_NUMBER, "number"),
+    attribute(DYN_PLUGIN_INTEGER, "integer"), attribute(DYN_PLUGIN_WORD, "word"),
+    attribute(DYN_PLUGIN_INTEGERS, "integers")};
+const dyn_plugin_attribute* const attribute_list[] = {
+    &attributes[0], &attributes[1], &attributes[2], &attributes[3], &attributes[4]};
+
 dyn_plugin_operator make(const char* name, Shape shape, Kernel kernel) {
   dyn_plugin_operator op{};
   op.struct_size = sizeof op;
@@ -70,6 +97,8 @@ dyn_plugin_operator make(const char* name, Shape shape, Kernel kernel) {
   op.name = name;
   op.input_count = 1;
   op.input_names = names;
+  op.attribute_count = sizeof attribute_list / sizeof *attribute_list;
+  op.attributes = attribute_list;
   op.shape = shape;
   op.kernel = kernel;
   return op;
@@ -85,6 +114,7 @@ const dyn_plugin_operator operators[] = {make("throws", throws, nothing),
                                          make("wrong_dtype", wrong_dtype, nothing),
                                          make("null_operand", null_operand, nothing),
                                          make("silent", silent, nothing),
+                                         make("null_arguments", null_arguments, nothing),
                                          make("kernel_throws", same, kernel_throws),
                                          make("kernel_silent", same, kernel_silent),
                                          make("kernel_says", same, kernel_says)};

@@ -59,10 +59,14 @@ static int pairs(const dyn_plugin_kernel_call* call, void* data) {
 
 static const char* const x_name[] = {"x"};
 
-static const dyn_plugin_attribute factor = {
-    .struct_size = sizeof(dyn_plugin_attribute), .kind = DYN_PLUGIN_NUMBER, .name = "factor", .number = 2};
-static const dyn_plugin_attribute alpha = {
-    .struct_size = sizeof(dyn_plugin_attribute), .kind = DYN_PLUGIN_NUMBER, .name = "alpha", .number = 1};
+static const dyn_plugin_attribute factor = {.struct_size = sizeof(dyn_plugin_attribute),
+                                            .kind = DYN_PLUGIN_NUMBER,
+                                            .name = "factor",
+                                            .number = 2};
+static const dyn_plugin_attribute alpha = {.struct_size = sizeof(dyn_plugin_attribute),
+                                           .kind = DYN_PLUGIN_NUMBER,
+                                           .name = "alpha",
+                                           .number = 1};
 static const dyn_plugin_attribute* const scale_attributes[] = {&factor};
 static const dyn_plugin_attribute* const swish_attributes[] = {&alpha};
 

@@ -10,13 +10,16 @@
 namespace dyn::onnx {
 namespace {
 
-graph::Attr attribute_of(NodeContext& context, const graph::AttrDef& def) {
+graph::Attr attribute_of(NodeContext& context, const AttributeProto& attribute,
+                         const graph::AttrDef& def) {
   switch (def.kind) {
     case graph::AttrKind::Boolean: return {def.name, context.integer(def.name, 0) != 0};
     case graph::AttrKind::Float: return {def.name, context.number(def.name, 0)};
     case graph::AttrKind::Integer:
       return context.dim(def.name.c_str(), context.integer(def.name, 0));
     case graph::AttrKind::IntegerList:
+      if (attribute.type() != AttributeProto::INTS)
+        context.fail(fmt::format("its attribute {} must be a list of integers", def.name));
       return context.integer_list(def.name.c_str(), *context.integers(def.name));
     default: break;
   }
@@ -44,7 +47,7 @@ void convert_given_operator(NodeContext& context, const graph::OpDef& op) {
     const graph::AttrDef* def = op.find_attr(attribute.name());
     if (def == nullptr)
       context.fail(unknown_attribute(op, attribute.name(), fmt::format("`{}`", attribute.name())));
-    attrs.push_back(attribute_of(context, *def));
+    attrs.push_back(attribute_of(context, attribute, *def));
   }
   std::size_t count = context.inputs();
   while (count > 0 && !context.has(count - 1)) --count;

@@ -241,6 +241,10 @@ class Importer {
           "\nthe layout of {} is one CPU's own; save the model again with ONNX Runtime's level "
           "ORT_ENABLE_EXTENDED, which leaves it out",
           blocked_domain);
+    else
+      list +=
+          "\nThe program can give operators of these names (dyn::Options::operators), or a plug-in "
+          "(dyn::Options::plugins, dynrun --plugin FILE)";
     fail(ErrorKind::unsupported,
          fmt::format("{} operator(s) are not supported:{}", missing.size(), list));
   }

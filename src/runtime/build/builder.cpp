@@ -23,7 +23,7 @@ Value Value::number(DType dtype, std::int64_t value) {
 
 DType Value::dtype() const { return BuilderState::of(*this).type(id_).dtype; }
 Dims Value::dims() const { return BuilderState::of(*this).dims(id_); }
-const std::string& Value::name() const { return BuilderState::of(*this).name_of(id_); }
+std::string Value::name() const { return BuilderState::of(*this).name_of(id_); }
 const Value& Value::named(const std::string& name) const {
   BuilderState::of(*this).rename(id_, name);
   return *this;

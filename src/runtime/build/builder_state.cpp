@@ -8,6 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/dims/checked.hpp"
+#include "graph/ir/custom_op.hpp"
 #include "graph/ir/verify.hpp"
 #include "graph/text/lexer.hpp"
 #include "graph/text/literals.hpp"

@@ -160,7 +160,16 @@ class GivenOperator final : public graph::CustomOp {
 
   void run(const graph::Node& node, std::span<const Tensor> inputs,
            std::span<Tensor> outputs) const override {
-    guarded(name, "kernel", [&] { given_.kernel({node, inputs, outputs}); });
+    std::vector<const void*> places;
+    for (const Tensor& output : outputs) places.push_back(output.raw());
+    guarded(name, "kernel", [&] {
+      given_.kernel({node, inputs, outputs});
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (outputs[i].raw() != places[i])
+          runtime::user_error(fmt::format(
+              "it put another tensor in place of output {}; it must fill the one that is there",
+              i));
+    });
   }
 
  private:
@@ -179,7 +188,11 @@ class GivenOperator final : public graph::CustomOp {
                                types.size(), outputs.size()));
     for (std::size_t i = 0; i < types.size(); ++i) {
       outputs[i] = {types[i].dtype, {}};
-      for (const Dim& dim : types[i].dims) outputs[i].dims.push_back(dim.in(context.module().dims));
+      for (const Dim& dim : types[i].dims) {
+        outputs[i].dims.push_back(dim.in(context.module().dims));
+        require_at_least(context, outputs[i].dims.back(), 0,
+                         fmt::format("a size that the shape function of {} gives", name));
+      }
     }
   }
 
@@ -191,8 +204,7 @@ class GivenOperator final : public graph::CustomOp {
         runtime::user_error(fmt::format("it gives a type of {} dims; at most {} are supported",
                                         type.rank(), graph::max_rank));
       for (const Dim& dim : type.dims) {
-        if (dim.constant().value_or(0) < 0)
-          runtime::user_error(fmt::format("it gives the negative size {}", *dim.constant()));
+        runtime::check_given_size(dim);
         static_cast<void>(dim.in(context.module().dims));
       }
     }
@@ -298,6 +310,10 @@ namespace runtime {
 
 std::shared_ptr<const graph::CustomOp> make_given_operator(const Operator& from) {
   return std::make_shared<const GivenOperator>(from);
+}
+
+void check_given_size(const Dim& dim) {
+  if (dim.high() < 0) user_error(fmt::format("it gives the negative size {}", dim.to_string()));
 }
 
 }  // namespace runtime

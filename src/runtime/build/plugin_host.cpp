@@ -35,10 +35,10 @@ void fail(Node* node, const char* message) {
 }
 
 /// 1 and the value that `get` gives for the name; 0 where it throws: a plug-in may ask for what is
-/// not there.
+/// not there. `has_place` is false where the plug-in gave none for the value.
 template <class Get>
-int attribute_of(Node* node, const char* name, const Get& get) {
-  if (node == nullptr || name == nullptr) return 0;
+int attribute_of(Node* node, const char* name, bool has_place, const Get& get) {
+  if (node == nullptr || name == nullptr || !has_place) return 0;
   try {
     get(*node->attributes);
     return 1;
@@ -46,22 +46,25 @@ int attribute_of(Node* node, const char* name, const Get& get) {
 }
 
 int get_boolean(Node* node, const char* name, int* value) {
-  return attribute_of(node, name,
+  return attribute_of(node, name, value != nullptr,
                       [&](const NodeAttributes& all) { *value = all.boolean(name) ? 1 : 0; });
 }
 int get_number(Node* node, const char* name, double* value) {
-  return attribute_of(node, name, [&](const NodeAttributes& all) { *value = all.number(name); });
+  return attribute_of(node, name, value != nullptr,
+                      [&](const NodeAttributes& all) { *value = all.number(name); });
 }
 int get_integer(Node* node, const char* name, std::int64_t* value) {
-  return attribute_of(node, name, [&](const NodeAttributes& all) { *value = all.integer(name); });
+  return attribute_of(node, name, value != nullptr,
+                      [&](const NodeAttributes& all) { *value = all.integer(name); });
 }
 int get_word(Node* node, const char* name, const char** value) {
-  return attribute_of(node, name, [&](const NodeAttributes& all) {
+  return attribute_of(node, name, value != nullptr, [&](const NodeAttributes& all) {
     *value = node->words.emplace_back(all.word(name)).c_str();
   });
 }
 int get_integers(Node* node, const char* name, std::size_t* count, const std::int64_t** values) {
-  return attribute_of(node, name, [&](const NodeAttributes& all) {
+  const bool has_places = count != nullptr && values != nullptr;
+  return attribute_of(node, name, has_places, [&](const NodeAttributes& all) {
     const std::vector<std::int64_t>& list = node->lists.emplace_back(all.integers(name));
     *count = list.size();
     *values = list.data();

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/runtime/build/given_operator.hpp"
 #include "src/runtime/build/plugin_node.hpp"
 #include "src/runtime/system/errors.hpp"
 
@@ -112,6 +113,7 @@ TensorType type_from(const dyn_plugin_type& plain, const dyn_plugin_node& node) 
     if (!is_known)
       runtime::user_error(fmt::format("dim {} of a type that it gives is {}", i,
                                       dim == nullptr ? "NULL" : "no size that it was given"));
+    runtime::check_given_size(dim->dim);
     type.dims.push_back(dim->dim);
   }
   return type;

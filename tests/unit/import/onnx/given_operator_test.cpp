@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include "dyn/dyn.hpp"
+#include "tests/support/error_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/onnx/onnx_file.hpp"
 
 using namespace dyn;
+using testing::check_says;
+using testing::error_text;
 using testing::OnnxFile;
 
 namespace {
@@ -48,18 +51,7 @@ std::string load_error(const OnnxFile& file, const Options& options) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.string() + "/model.onnx";
   file.save(path);
-  try {
-    Graph::load(path, options);
-  } catch (const Error& error) { return error.what(); }
-  return "";
-}
-
-void check_says(const std::string& error, std::initializer_list<const char*> parts) {
-  INFO(error);
-  for (const char* part : parts) {
-    INFO(part);
-    CHECK(error.find(part) != std::string::npos);
-  }
+  return error_text([&] { Graph::load(path, options); });
 }
 
 }  // namespace
@@ -82,7 +74,8 @@ TEST_CASE("an operator of a plug-in in an ONNX file runs at two sizes") {
 
 TEST_CASE("without the plug-in the operators are refused by name") {
   check_says(load_error(calls_plugin(), uncached()),
-             {"2 operator(s) are not supported", "own.scale", "own.pairs"});
+             {"2 operator(s) are not supported", "own.scale", "own.pairs: 1 node(s), the first is",
+              "pairs_node", "dyn::Options::plugins", "dynrun --plugin FILE"});
 }
 
 TEST_CASE("nodes that an operator does not take name the node") {
@@ -105,6 +98,54 @@ TEST_CASE("nodes that an operator does not take name the node") {
       ->RemoveLast();
   check_says(load_error(vector, with_plugin()),
              {"own::pairs takes a matrix", "scale.so", "pairs 'pairs_node'"});
+}
+
+TEST_CASE("attributes of every kind reach a kernel, and those of another kind are refused") {
+  const auto file = [](bool is_odd) {
+    OnnxFile made;
+    made.input("x", {2}).output("y");
+    onnx::NodeProto& node = made.node("weigh", {"x"}, {"y"});
+    node.set_domain("own");
+    node.set_name("weigh_node");
+    testing::set_number(node, "factor", 0.5);
+    testing::set(node, "count", -3);
+    testing::set(node, "twice", 1);
+    testing::set_word(node, "mode", "sum");
+    if (is_odd)
+      testing::set_number(node, "list", 7);
+    else
+      testing::set_list(node, "list", {4, -5});
+    return made;
+  };
+  Options options = uncached();
+  options.operators = Operators{{.domain = "own",
+                                 .name = "weigh",
+                                 .inputs = {"x"},
+                                 .attributes = {{"factor", 1.0},
+                                                {"count", 1},
+                                                {"twice", false},
+                                                {"mode", "mean"},
+                                                {"list", std::vector<std::int64_t>{}}},
+                                 .shape = [](const ShapeContext& node) { return node.inputs(); },
+                                 .kernel =
+                                     [](const KernelContext& node) {
+                                       const NodeAttributes& all = node.attributes();
+                                       const std::vector<std::int64_t> list = all.integers("list");
+                                       const bool is_right =
+                                           all.number("factor") == 0.5 &&
+                                           all.integer("count") == -3 && all.boolean("twice") &&
+                                           all.word("mode") == "sum" &&
+                                           list == std::vector<std::int64_t>{4, -5};
+                                       for (float& each : node.outputs()[0].mutable_data<float>())
+                                         each = is_right ? 1 : 0;
+                                     }}};
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.string() + "/model.onnx";
+  file(false).save(path);
+  const Graph graph = Graph::load(path, options);
+  CHECK(graph.run({{"x", Tensor(DType::f32, {2})}})["y"].data<float>()[1] == 1);
+  check_says(load_error(file(true), options),
+             {"its attribute list must be a list of integers", "weigh_node"});
 }
 
 TEST_CASE("the program's operator takes precedence, also over one of dyn's") {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "dyn/functions.hpp"
 #include "graph/ir/op.hpp"
 #include "tests/support/generated_page.hpp"
 

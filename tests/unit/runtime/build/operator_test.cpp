@@ -10,18 +10,18 @@
 #include <thread>
 
 #include "dyn/dyn.hpp"
+#include "dyn/functions.hpp"
+#include "tests/support/error_text.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
+using testing::check_says;
+using testing::error_text;
+using testing::uncached;
 
 namespace {
-
-Options uncached() {
-  Options options;
-  options.cache_dir = "none";
-  return options;
-}
 
 /// y = x * factor + bias, over the rows of x.
 Operator scale(float bias = 0) {
@@ -81,8 +81,7 @@ std::string model(const std::string& statements, const std::string& output = "f3
 }
 
 Options with(const Operators& operators) {
-  Options options;
-  options.cache_dir = "none";
+  Options options = uncached();
   options.operators = operators;
   return options;
 }
@@ -92,22 +91,6 @@ Tensor counting(const Shape& shape) {
   float next = -1;
   for (float& each : tensor.mutable_data<float>()) each = next += 0.5F;
   return tensor;
-}
-
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) { return error.what(); }
-  return "";
-}
-
-void check_says(const std::string& error, std::initializer_list<const char*> parts) {
-  INFO(error);
-  for (const char* part : parts) {
-    INFO(part);
-    CHECK(error.find(part) != std::string::npos);
-  }
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
@@ -145,8 +128,8 @@ TEST_CASE("shape functions compute with dims, attributes and optional inputs") {
   CHECK(outputs["one"].data<std::int64_t>()[0] == 1);
   CHECK(outputs["two"].data<std::int64_t>()[0] == 2);
   CHECK(outputs["y"].data<float>()[4] == x.data<float>()[1]);
-  check_says(error_of([&] { graph.run({{"x", x}, {"z", Tensor(DType::f32, {3, 1})}}); }), {"3"});
-  check_says(error_of([] {
+  check_says(error_text([&] { graph.run({{"x", x}, {"z", Tensor(DType::f32, {3, 1})}}); }), {"3"});
+  check_says(error_text([] {
                Graph::from_text(model("  y, n = my.own::Wide(x)\n"), with({twice_as_wide()}));
              }),
              {"my.own::Wide needs the attribute times", ":4:"});
@@ -161,7 +144,7 @@ TEST_CASE("an expression becomes dyn's operators, which are fused, and the same 
   CHECK(given.load_report().kernels == written.load_report().kernels);
   const Tensor x = counting({7, 3});
   CHECK(same_bits(given.run({{"x", x}})["y"], written.run({{"x", x}})["y"]));
-  check_says(error_of([] {
+  check_says(error_text([] {
                Graph::from_text(model("  y = my::odd(x)\n"),
                                 with({{.domain = "my",
                                        .name = "odd",
@@ -169,7 +152,7 @@ TEST_CASE("an expression becomes dyn's operators, which are fused, and the same 
                                        .expression = "x + reduce_sum(x) axes=[0]"}}));
              }),
              {"my::odd"});
-  check_says(error_of([] {
+  check_says(error_text([] {
                Graph::from_text(
                    model("  y = my::odd(x)\n"),
                    with({{.domain = "my", .name = "odd", .inputs = {"x"}, .expression = "x + z"}}));
@@ -248,7 +231,7 @@ TEST_CASE("what a kernel throws names the node, and other runs go on") {
   const auto run = [&](float first) {
     return graph.run({{"x", Tensor::from<float>({first, 0, 0}, {1, 3})}});
   };
-  check_says(error_of([&] { run(-1); }),
+  check_says(error_text([&] { run(-1); }),
              {"it is negative", "the kernel of my::scale", "my::scale 'above' (line 4)"});
   try {
     run(10);
@@ -263,7 +246,7 @@ TEST_CASE("what a kernel throws names the node, and other runs go on") {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        const std::string error = error_of([&] { run(t % 2 == 0 ? -1 : 10); });
+        const std::string error = error_text([&] { run(t % 2 == 0 ? -1 : 10); });
         if (error.find(t % 2 == 0 ? "it is negative" : "too much") == std::string::npos) ++wrong;
       }
     });
@@ -320,7 +303,7 @@ TEST_CASE("two operators of one name in two models stay apart, also with a cache
 
 TEST_CASE("operators that cannot be are refused") {
   const auto says = [](const char* part, const Operator& op) {
-    check_says(error_of([&] { Operators{op}; }), {part, "the operator"});
+    check_says(error_text([&] { Operators{op}; }), {part, "the operator"});
   };
   Operator op = scale();
   op.domain = "";
@@ -349,19 +332,19 @@ TEST_CASE("operators that cannot be are refused") {
   op = swish();
   op.outputs = 2;
   says("has one output", op);
-  check_says(error_of([] { Operators{scale(), scale(1)}; }),
+  check_says(error_text([] { Operators{scale(), scale(1)}; }),
              {"two operators are called my::scale"});
-  check_says(error_of([] { Graph::from_text(model("  y = my::scale(x)\n")); }),
+  check_says(error_text([] { Graph::from_text(model("  y = my::scale(x)\n")); }),
              {"unknown operator `my::scale`; the program, or a plug-in, gives"});
-  check_says(error_of([] { Graph::from_text(model("  y = my::scal(x)\n"), with({scale()})); }),
+  check_says(error_text([] { Graph::from_text(model("  y = my::scal(x)\n"), with({scale()})); }),
              {"did you mean `my::scale`?"});
-  check_says(error_of([] { Graph::from_text(model("  my::y = x\n")); }),
+  check_says(error_text([] { Graph::from_text(model("  my::y = x\n")); }),
              {"`my::y` is the name of an operator"});
 }
 
 TEST_CASE("shape functions and definitions that answer wrongly name the node") {
   const auto load = [](const Operator& op) {
-    return error_of([&] { Graph::from_text(model("  y = my::scale(x)\n"), with({op})); });
+    return error_text([&] { Graph::from_text(model("  y = my::scale(x)\n"), with({op})); });
   };
   Operator op = scale();
   op.shape = [](const ShapeContext&) { return std::vector<TensorType>(); };
@@ -390,5 +373,5 @@ TEST_CASE("shape functions and definitions that answer wrongly name the node") {
   Values kept;
   op.definition = [&](Builder&, const Values& x, const NodeAttributes&) { return kept = x; };
   CHECK(load(op).empty());
-  check_says(error_of([&] { kept.at(0) + 1; }), {"which is over"});
+  check_says(error_text([&] { kept.at(0) + 1; }), {"which is over"});
 }

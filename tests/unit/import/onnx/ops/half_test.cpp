@@ -22,7 +22,7 @@ struct Given {
   int data_type = narrow;
 };
 
-struct Operator {
+struct HalfOperator {
   std::string name;
   std::vector<Given> inputs;
   std::vector<int> outputs = {narrow};
@@ -30,7 +30,7 @@ struct Operator {
   std::string domain = {};
 };
 
-std::vector<Operator> operators() {
+std::vector<HalfOperator> operators() {
   const Given image{"x", {2, 3, 5, 4}};
   const auto same = [](const char* attribute, const char* word) {
     return [=](OnnxFile&, onnx::NodeProto& node) { testing::set_word(node, attribute, word); };
@@ -98,7 +98,7 @@ Values in_dtype(DType dtype, const Values& values) {
 }
 
 /// The operator's outputs, where all inputs of the test's dtype have `data_type` instead.
-std::vector<testing::Result> results_of(const Operator& test, int data_type,
+std::vector<testing::Result> results_of(const HalfOperator& test, int data_type,
                                         const NamedTensors& inputs) {
   OnnxFile file;
   onnx::NodeProto node;
@@ -129,7 +129,7 @@ std::vector<testing::Result> results_of(const Operator& test, int data_type,
 TEST_CASE("imported operators of several steps round 16-bit floats once") {
   for (const auto& [data_type, dtype] : {std::pair{onnx::TensorProto::FLOAT16, DType::f16},
                                          std::pair{onnx::TensorProto::BFLOAT16, DType::bf16}}) {
-    for (const Operator& test : operators()) {
+    for (const HalfOperator& test : operators()) {
       CAPTURE(name_of(dtype));
       CAPTURE(test.name);
       NamedTensors narrow_inputs, wide_inputs;

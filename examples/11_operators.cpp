@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <dyn/dyn.hpp>
+#include <dyn/functions.hpp>
 
 namespace {
 
