@@ -103,6 +103,24 @@ TEST_CASE("a shape function that changes its mind does no harm") {
   CHECK(*calls > 0);
 }
 
+TEST_CASE("attributes of the program's operators are constants") {
+  Operator op = odd(same);
+  op.attributes = {{"times", 1}, {"list", std::vector<std::int64_t>{1}}};
+  Operator defined = op;
+  defined.kernel = nullptr;
+  defined.shape = nullptr;
+  defined.definition = [](Builder&, const Values& inputs, const NodeAttributes&) { return inputs; };
+  for (const Operator& each : {op, defined})
+    for (const char* attribute : {"times=N", "list=[1, N]"}) {
+      const std::string text =
+          "dyn 1\ndim N in 1..9\ngraph g(x: f32[N]) -> (y: f32[N]) {\n"
+          "  y = my::odd(x) " +
+          std::string(attribute) + "\n  return y\n}\n";
+      check_says(error_text([&] { Graph::from_text(text, using_operator(each)); }),
+                 {"my::odd: the attribute `", "depends on dims of the model"});
+    }
+}
+
 TEST_CASE("a kernel that puts another tensor in place of its output is refused") {
   Operator op = odd(same);
   op.kernel = [](const KernelContext& node) { node.outputs()[0] = Tensor(DType::f32, {1, 1}); };

@@ -83,11 +83,11 @@ TEST_CASE("nodes that an operator does not take name the node") {
   testing::set_number(*odd.model.mutable_graph()->mutable_node(0), "facto", 3);
   check_says(
       load_error(odd, with_plugin()),
-      {"`own::scale` has no attribute `facto`; did you mean `factor`?", "scale 'scale_node'"});
+      {"`own::scale` has no attribute `facto`; did you mean `factor`?", "scale \"scale_node\""});
   OnnxFile empty = calls_plugin();
   empty.model.mutable_graph()->mutable_node(0)->clear_input();
   check_says(load_error(empty, with_plugin()),
-             {"own::scale takes 1 argument(s), not 0", "scale 'scale_node'"});
+             {"own::scale takes 1 argument(s), not 0", "scale \"scale_node\""});
   OnnxFile vector = calls_plugin();
   vector.model.mutable_graph()
       ->mutable_input(0)
@@ -97,7 +97,7 @@ TEST_CASE("nodes that an operator does not take name the node") {
       ->mutable_dim()
       ->RemoveLast();
   check_says(load_error(vector, with_plugin()),
-             {"own::pairs takes a matrix", "scale.so", "pairs 'pairs_node'"});
+             {"own::pairs takes a matrix", "scale.so", "pairs \"pairs_node\""});
 }
 
 TEST_CASE("attributes of every kind reach a kernel, and those of another kind are refused") {
