@@ -149,15 +149,11 @@ class GivenOperator final : public graph::CustomOp {
       return;
     }
     if (!given_.shape) context.fail(fmt::format("{} has no shape function", name));
-    if (const std::string wrong = wrong_attributes(context.node()); !wrong.empty())
-      context.fail(wrong);
     infer_given(context, outputs);
   }
 
   std::vector<graph::ValueId> define(graph::Builder& builder,
                                      const graph::Node& node) const override {
-    if (const std::string wrong = wrong_attributes(node); !wrong.empty())
-      runtime::model_error(wrong);
     if (given_.expression.empty()) return add_definition(builder, node);
     return guarded(name, "expression", [&] { return add_expression(builder, node); });
   }
@@ -177,21 +173,6 @@ class GivenOperator final : public graph::CustomOp {
   }
 
  private:
-  /// Names an attribute that depends on dims, which kernels and definitions cannot ask for.
-  std::string wrong_attributes(const graph::Node& node) const {
-    const auto is_constant = [](graph::Dim dim) { return dim.constant().has_value(); };
-    for (const graph::Attr& attr : node.attrs) {
-      const auto* dim = std::get_if<graph::Dim>(&attr.value);
-      const auto* list = std::get_if<std::vector<graph::Dim>>(&attr.value);
-      if ((dim != nullptr && !is_constant(*dim)) ||
-          (list != nullptr && !std::ranges::all_of(*list, is_constant)))
-        return fmt::format(
-            "{}: the attribute `{}` depends on dims of the model; it takes constants", name,
-            attr.name);
-    }
-    return "";
-  }
-
   void infer_given(graph::InferContext& context, std::vector<graph::TensorType>& outputs) const {
     std::vector<TensorType> types;
     const graph::Node& node = context.node();
