@@ -9,8 +9,6 @@
 
 #include "dyn/dyn.hpp"
 #include "dyn/functions.hpp"
-#include "graph/passes/pipeline.hpp"
-#include "graph/text/text.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
@@ -56,12 +54,6 @@ Operator swish_by_kernel() {
               }};
 }
 
-/// How many kernels a run of the model starts.
-std::size_t groups_of(const std::string& text, const Operators& operators) {
-  graph::Module module = graph::parse(text, "model", operators.set());
-  return graph::run_pipeline(module, {}).groups.size();
-}
-
 /// relu(swish(x * w + 0.5)).
 Builder dense(const Operators& operators, const std::vector<float>& weights) {
   Builder b("dense", operators);
@@ -77,14 +69,14 @@ TEST_CASE("an expression or a definition is part of a matmul's kernel; a host ke
   const std::vector<float> weights = testing::random_values(terms * units, 5);
   struct Case {
     Operator swish;
-    std::size_t groups;
+    std::size_t kernels;
   };
   // The third: matmul and addition, the kernel of the program, and relu.
   for (const Case& each : {Case{swish_by_expression(), 1}, Case{swish_by_definition(), 1},
                            Case{swish_by_kernel(), 3}}) {
     Builder b = dense({each.swish}, weights);
-    CHECK(groups_of(b.to_text(), {each.swish}) == each.groups);
     const Graph graph = b.load(testing::uncached());
+    CHECK(graph.kernels().size() == each.kernels);
     for (const std::int64_t rows : {1, 37}) {
       const std::vector<float> x =
           testing::random_values(static_cast<std::size_t>(rows * terms), 9);
@@ -123,8 +115,8 @@ TEST_CASE("element-wise operators around an expression are one kernel, with its 
       "dyn 1\ndim N in 1..100\ndim M in 1..100\n"
       "graph g(x: f32[N, M], g: f32[M]) -> (y: f32[N, M]) {\n"
       "  y = tanh(my::gate(x - 1.0, g) shift=0.5)\n  return y\n}\n";
-  CHECK(groups_of(text, options.operators) == 1);
   const Graph graph = Graph::from_text(text, options);
+  CHECK(graph.kernels().size() == 1);
   for (const Shape& shape : {Shape{1, 7}, Shape{9, 33}}) {
     const auto width = static_cast<std::size_t>(shape[1]),
                rows = static_cast<std::size_t>(shape[0]);

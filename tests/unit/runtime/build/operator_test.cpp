@@ -135,13 +135,12 @@ TEST_CASE("shape functions compute with dims, attributes and optional inputs") {
              {"my.own::Wide needs the attribute times", ":4:"});
 }
 
-TEST_CASE("an expression becomes dyn's operators, which are fused, and the same bits") {
+TEST_CASE("an expression becomes dyn's operators, with the same bits") {
   const Options options = with({swish()});
   const Graph given =
                   Graph::from_text(model("  y = relu(my::swish(x - 1.0) alpha=1.5)\n"), options),
               written = Graph::from_text(model("  a = x - 1.0\n  y = relu(a * sigmoid(1.5 * a))\n"),
                                          options);
-  CHECK(given.load_report().kernels == written.load_report().kernels);
   const Tensor x = counting({7, 3});
   CHECK(same_bits(given.run({{"x", x}})["y"], written.run({{"x", x}})["y"]));
   check_says(error_text([] {
