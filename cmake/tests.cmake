@@ -68,8 +68,6 @@ set(folders_runtime unit/runtime unit/host unit/c)
 
 # It defines malloc, which headers of other files declare in their own way.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/run/allocation_counter.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-# It sees dyn::Values, which the files beside it must not take for dyn::testing::Values.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/import/onnx/given_operator_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 dyn_test(graph ${folders_graph})
 dyn_test(import ${folders_import} LIBRARIES dyn_conformance)

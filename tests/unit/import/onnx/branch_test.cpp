@@ -18,7 +18,7 @@ using namespace dyn;
 using testing::load;
 using testing::OnnxFile;
 using testing::random_floats;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 

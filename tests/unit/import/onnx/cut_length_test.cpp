@@ -12,7 +12,7 @@ using namespace dyn;
 using testing::check_close;
 using testing::OnnxFile;
 using testing::random_floats;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -45,7 +45,7 @@ TEST_CASE("a hundred parts of parts of a free length") {
     CAPTURE(length);
     std::vector<float> x = random_floats(static_cast<std::size_t>(length));
     const std::int64_t left = std::max<std::int64_t>(0, length - 133);
-    Values expected;
+    Doubles expected;
     for (std::int64_t i = 0; i < left; ++i)
       expected.push_back(static_cast<double>(x[static_cast<std::size_t>(67 + i)]));
     const testing::Result result =
@@ -72,9 +72,9 @@ TEST_CASE("a free length of which halves and thirds are joined forty times") {
   for (const std::int64_t length : {5000, 127, 7, 1, 0}) {
     CAPTURE(length);
     std::vector<float> x = random_floats(static_cast<std::size_t>(length));
-    Values expected(x.begin(), x.end());
+    Doubles expected(x.begin(), x.end());
     for (int i = 0; i < 40; ++i) {
-      Values joined;
+      Doubles joined;
       for (const std::size_t step : {std::size_t{2}, std::size_t{3}}) {
         for (std::size_t j = 0; j < expected.size(); j += step) joined.push_back(expected[j]);
       }
@@ -103,7 +103,7 @@ TEST_CASE("fifty differences of neighbours along a free length") {
   }
   file.floats("half", {}, {0.5F});
   std::vector<float> x = random_floats(90);
-  Values expected(x.begin(), x.end());
+  Doubles expected(x.begin(), x.end());
   for (int i = 0; i < 50; ++i) {
     for (std::size_t j = 0; j + 1 < expected.size(); ++j)
       expected[j] = (expected[j + 1] - expected[j]) * 0.5;
@@ -124,9 +124,9 @@ TEST_CASE("a hundred valid convolutions, each added to what is left of its input
     last = next;
   }
   std::vector<float> x = random_floats(230);
-  Values expected(x.begin(), x.end());
+  Doubles expected(x.begin(), x.end());
   for (int i = 0; i < 100; ++i) {
-    Values next;
+    Doubles next;
     for (std::size_t j = 1; j + 1 < expected.size(); ++j)
       next.push_back(expected[j] + expected[j - 1] * 0.25 - expected[j] * 0.5 +
                      expected[j + 1] * 0.125);

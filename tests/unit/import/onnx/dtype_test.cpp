@@ -16,7 +16,7 @@
 using namespace dyn;
 using testing::generator;
 using testing::OnnxFile;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -33,16 +33,16 @@ std::vector<T> random_bits(std::size_t count) {
 }
 
 template <class T>
-Values as_values(const std::vector<T>& elements) {
-  return Values(elements.begin(), elements.end());
+Doubles as_values(const std::vector<T>& elements) {
+  return Doubles(elements.begin(), elements.end());
 }
 
 /// y = op(x, other), with the other as an input too or, where a writer is given, as a constant.
 template <class T>
-Values run_with(const std::string& op, int data_type, const std::vector<T>& x,
-                const std::vector<T>& other,
-                const std::function<void(onnx::TensorProto&)>& write_constant = {},
-                const std::function<void(onnx::NodeProto&)>& attributes = {}) {
+Doubles run_with(const std::string& op, int data_type, const std::vector<T>& x,
+                 const std::vector<T>& other,
+                 const std::function<void(onnx::TensorProto&)>& write_constant = {},
+                 const std::function<void(onnx::NodeProto&)>& attributes = {}) {
   OnnxFile file;
   file.input("x", {"N"}, data_type).output("y");
   const auto count = static_cast<std::int64_t>(x.size());
@@ -155,7 +155,7 @@ TEST_CASE("imported powers have the base's dtype") {
     file.output("y").node("Pow", {"x", "e"}, {"y"});
     const Tensor integers = Tensor::view(bases.data(), {6}),
                  floats = Tensor::view(exponents.data(), {6});
-    Values expected;
+    Doubles expected;
     for (std::size_t i = 0; i < 6; ++i) {
       const double base = bases[i], exponent = static_cast<double>(exponents[i]);
       expected.push_back(integer_base
@@ -181,8 +181,8 @@ TEST_CASE("imported infinities are told by their sign") {
       onnx::NodeProto& node = file.node("IsInf", {"x"}, {"y"});
       testing::set(node, "detect_negative", negative);
       testing::set(node, "detect_positive", positive);
-      const Values expected = {0, static_cast<double>(positive), static_cast<double>(negative), 0,
-                               0};
+      const Doubles expected = {0, static_cast<double>(positive), static_cast<double>(negative), 0,
+                                0};
       CHECK(testing::run_all(file, {{"x", Tensor::view(x.data(), {5})}}).front().values ==
             expected);
     }
@@ -193,9 +193,9 @@ TEST_CASE("imported remainders of integers have the sign of either side") {
   const std::vector<std::int16_t> a = {7, -7, 7, -7, 300, -32768}, b = {3, 3, -3, -3, 256, -1};
   const auto of_dividend = [](onnx::NodeProto& node) { testing::set(node, "fmod", 1); };
   CHECK(run_with<std::int16_t>("Mod", onnx::TensorProto::INT16, a, b) ==
-        Values{1, 2, -2, -1, 44, 0});
+        Doubles{1, 2, -2, -1, 44, 0});
   CHECK(run_with<std::int16_t>("Mod", onnx::TensorProto::INT16, a, b, {}, of_dividend) ==
-        Values{1, -1, 1, -1, 44, 0});
+        Doubles{1, -1, 1, -1, 44, 0});
 }
 
 TEST_CASE(
@@ -238,7 +238,7 @@ TEST_CASE(
     options.strict = strict;
     const auto results = testing::run_all(
         file, {{"x", Tensor::view(dtype, static_cast<const void*>(x.data()), {4, 6})}}, options);
-    Values differences, products;
+    Doubles differences, products;
     for (std::size_t i = 0; i < count; ++i) {
       const double sum = value(x[i]) + value(other[i]), wide = static_cast<float>(sum);
       differences.push_back(rounded((strict ? rounded(sum) : wide) - value(x[i])));

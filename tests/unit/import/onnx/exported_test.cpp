@@ -15,7 +15,7 @@ using testing::random_floats;
 using testing::Result;
 using testing::run;
 using testing::statements_of;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -57,7 +57,7 @@ TEST_CASE("pads that exporters turn as a matrix decide shapes, and pad by what s
     const std::int64_t wide = 2 + columns + columns % 2;
     const Result result = run(file, {{"x", {&x, {2, columns}}}});
     CHECK(result.shape == Shape{5, wide});
-    Values expected(static_cast<std::size_t>(5 * wide));
+    Doubles expected(static_cast<std::size_t>(5 * wide));
     for (std::int64_t i = 0; i < 2; ++i)
       for (std::int64_t j = 0; j < columns; ++j)
         expected[static_cast<std::size_t>(i * wide + 2 + j)] =
@@ -116,7 +116,7 @@ TEST_CASE("an open dim of a reshape is found beside free ones") {
   CHECK(results[0].shape == Shape{2, 4, 4, 12});
   CHECK(results[1].shape == Shape{2, 4, 48});
   CHECK(results[2].shape == Shape{2, 6, 32});
-  CHECK(results[2].values == Values(x.begin(), x.end()));
+  CHECK(results[2].values == Doubles(x.begin(), x.end()));
   // A batch of 0 leaves no element, and yet there is only one answer.
   CHECK(at(0, 4)[0].shape == Shape{0, 4, 4, 12});
   CHECK(at(0, 4)[2].shape == Shape{0, 6, 32});
@@ -166,8 +166,8 @@ TEST_CASE("a length that is negated takes the last elements, and is not 0") {
       return run_all(file, {{"x", Tensor::view(x.data(), {old_length})},
                             {"new", Tensor::view(added.data(), {length})}});
     };
-    CHECK(at(5, 3)[0].values == Values(added.begin(), added.end()));
-    CHECK(at(5, 3)[1].values == Values{-3});
+    CHECK(at(5, 3)[0].values == Doubles(added.begin(), added.end()));
+    CHECK(at(5, 3)[1].values == Doubles{-3});
     CHECK(at(0, 2)[0].shape == Shape{2});
     CHECK_THROWS_AS(at(5, 0), Error);
   }
@@ -190,7 +190,7 @@ TEST_CASE("a part between two places from the end has a size, which is not -1") 
   std::vector<float> x = random_floats(7);
   for (const std::int64_t size : {0, 1, 2, 3, 4, 7}) {
     const Result result = run(file, {{"x", {&x, {size}}}});
-    Values expected;
+    Doubles expected;
     for (std::int64_t i = std::max<std::int64_t>(size - 4, 0); i < size - 2; ++i)
       expected.push_back(static_cast<double>(x[static_cast<std::size_t>(i)]));
     CHECK(result.values == expected);
@@ -213,7 +213,7 @@ TEST_CASE("a size divided by another is a size, and an error where that is 0") {
                           {"rows", Tensor::view(rows.data(), {count})}});
   };
   CHECK(at(8)[0].shape == Shape{8, 3});
-  CHECK(at(8)[0].values == Values(x.begin(), x.end()));
+  CHECK(at(8)[0].values == Doubles(x.begin(), x.end()));
   CHECK_THROWS_AS(at(7), Error);
   CHECK_THROWS_AS(at(0), Error);
 }
@@ -266,7 +266,7 @@ TEST_CASE("arithmetic on floats of the file is that of f32") {
   testing::set(file.node("Concat", {"minus", "nothing"}, {"all"}), "axis", 0);
   file.node("Add", {"x", "all"}, {"y"});
   std::vector<float> x{0};
-  Values expected;
+  Doubles expected;
   for (const float each : {0.1F, -2.7F, 3.3F}) {
     const float difference = 1.0F / 3 - each * (1.0F / 3);
     expected.push_back(static_cast<double>(-std::sqrt(std::abs(difference / each))));

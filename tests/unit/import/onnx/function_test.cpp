@@ -19,7 +19,7 @@ using testing::check_error;
 using testing::OnnxFile;
 using testing::random_floats;
 using testing::statements_of;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -44,8 +44,8 @@ OnnxFile calls_of(const std::string& function) {
 }
 
 /// A model with rows of this length.
-Values softmax_of(const Values& x, std::size_t length) {
-  Values y(x.size());
+Doubles softmax_of(const Doubles& x, std::size_t length) {
+  Doubles y(x.size());
   for (std::size_t begin = 0; begin < x.size(); begin += length) {
     double sum = 0;
     for (std::size_t i = begin; i < begin + length; ++i) sum += y[i] = std::exp(x[i]);
@@ -66,7 +66,7 @@ TEST_CASE("a function is its nodes, with the call's inputs, attributes and names
   file.node("Sub", {"b", "a"}, {"y"});
   std::vector<float> a = random_floats(5 * 3);
   const testing::Result result = testing::run(file, {{"a", {&a, {5, 3}}}});
-  Values expected;
+  Doubles expected;
   const auto leaky = [](double x, double slope) { return x < 0 ? x * slope : x; };
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double t = leaky(static_cast<double>(a[i]) * static_cast<double>(w[i % 3]), 0.5);
@@ -97,7 +97,7 @@ TEST_CASE("inputs and outputs that a call leaves out are left out in the functio
   file.call("Bounded", {"a", "low"}, {"", "y"});
   std::vector<float> x = random_floats(3 * 4, -4, 4);
   const testing::Result result = testing::run(file, {{"x", {&x, {3, 4}}}});
-  Values expected;
+  Doubles expected;
   for (const float each : x) expected.push_back(std::clamp(static_cast<double>(each), -1.0, 2.0));
   testing::check_close(result.values, expected);
 }
@@ -120,7 +120,7 @@ TEST_CASE("functions call functions, and hand attributes on") {
   const auto called = [&](double b, double a, double gain) {
     return leaky(leaky(b * a, gain) * b, 0.25);
   };
-  Values expected;
+  Doubles expected;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double t = called(static_cast<double>(x[i]), w[i % 4], 2);
     expected.push_back(called(t, static_cast<double>(x[i]), 0.25));
@@ -138,8 +138,8 @@ TEST_CASE(
   file.node("Softmax", {"scaled"}, {"y"});
   std::vector<float> x = random_floats(2 * 3 * 4);
   const testing::Result result = testing::run(file, {{"x", {&x, {2, 3, 4}}}});
-  Values scaled = softmax_of(Values(x.begin(), x.end()),
-                             3 * 4);  // up to opset 12 over all dims from the second on
+  Doubles scaled = softmax_of(Doubles(x.begin(), x.end()),
+                              3 * 4);  // up to opset 12 over all dims from the second on
   for (double& each : scaled) each *= 9;
   testing::check_close(result.values, softmax_of(scaled, 4), 1e-5);
   OnnxFile future = calls_of("New");
@@ -230,7 +230,7 @@ TEST_CASE("a thousand bytes of calls that stand for 32,768 nodes load in time, a
   }
   file.call(fmt::format("f{}", depth), {"x"}, {"y"});
   std::vector<float> x = random_floats(8);
-  Values expected;
+  Doubles expected;
   for (const float each : x) expected.push_back(std::abs(static_cast<double>(each)));
   testing::check_close(run(file, {{"x", {&x, {2, 4}}}}).values, expected, 1e-7);
 }

@@ -19,7 +19,7 @@ using onnx::TensorProto;
 using testing::load;
 using testing::OnnxFile;
 using testing::random_floats;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -52,7 +52,7 @@ OnnxFile fading(bool counts, bool checks) {
 }
 
 struct Faded {
-  Values last, all;
+  Doubles last, all;
   std::int64_t steps = 0;
 };
 
@@ -140,7 +140,7 @@ TEST_CASE("imported scans go over open lengths, along any axis in either directi
     const auto y = testing::run_all(graph, {{"start", Tensor::view(start, {n})},
                                             {"a", Tensor::view(a, {n, length})},
                                             {"b", Tensor::view(b, {length, n})}});
-    Values state(start.begin(), start.end()), all(rows * steps);
+    Doubles state(start.begin(), start.end()), all(rows * steps);
     for (std::size_t step = 0; step < steps; ++step)
       for (std::size_t i = 0; i < rows; ++i) {
         state[i] = state[i] * static_cast<double>(a[i * steps + step]) -
@@ -183,7 +183,7 @@ TEST_CASE("imported loops over a size, with sizes from outside in their bodies")
     const auto width = static_cast<std::size_t>(2 * p);
     std::vector<float> x = random_floats(static_cast<std::size_t>(length * p * 6));
     const auto y = testing::run_all(graph, {{"x", Tensor::view(x, {length, p, 6})}});
-    Values rows(static_cast<std::size_t>(length) * width);
+    Doubles rows(static_cast<std::size_t>(length) * width);
     for (std::size_t i = 0; i < x.size(); ++i)
       rows[i / (3 * width) * width + i % width] += static_cast<double>(x[i]);
     CHECK(y[0].shape == Shape{length, 2 * p});
@@ -281,9 +281,9 @@ TEST_CASE("a weight that a loop and the graph around it read is one weight") {
   CHECK(onnx::import_model(path, "w").weights.size() < 2 * n * n * sizeof(float));
   std::vector<float> x = random_floats(2 * n);
   const auto y = testing::run_all(file, {{"x", Tensor::view(x, {2, n})}, {"steps", scalar(2)}});
-  Values now(x.begin(), x.end());
+  Doubles now(x.begin(), x.end());
   for (int product = 0; product < 4; ++product) {
-    Values next(2 * n);
+    Doubles next(2 * n);
     for (std::size_t i = 0; i < 2; ++i)
       for (std::size_t k = 0; k < n; ++k)
         for (std::size_t j = 0; j < n; ++j)
@@ -314,7 +314,7 @@ TEST_CASE("imported loops in loops, over values from all around them") {
   for (const std::int64_t steps : {0, 1, 5}) {
     std::vector<float> x = random_floats(3);
     const auto y = testing::run_all(graph, {{"x", row(x)}, {"steps", scalar(steps)}});
-    Values v(x.begin(), x.end()), all;
+    Doubles v(x.begin(), x.end()), all;
     for (std::int64_t i = 0; i < steps; ++i)
       for (std::size_t k = 0; k < 3; ++k) {
         const double less = -v[k];
@@ -342,7 +342,7 @@ TEST_CASE("imported: a small input decides the structure of a loop's body") {
     const auto y = testing::run_all(
         graph,
         {{"x", Tensor::view(x, {2, 3})}, {"axes", Tensor::view(axes, {1})}, {"steps", scalar(1)}});
-    Values expected(6);
+    Doubles expected(6);
     for (std::size_t i = 0; i < 6; ++i) {
       double sum = 0;
       for (std::size_t k = 0; k < 6; ++k)

@@ -15,7 +15,7 @@ using onnx::TensorProto;
 using testing::OnnxFile;
 using testing::random_floats;
 using testing::Result;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -62,8 +62,8 @@ onnx::GraphProto& growing(OnnxFile& file, std::initializer_list<std::string> fir
   return body;
 }
 
-Values joined(std::initializer_list<const std::vector<float>*> parts) {
-  Values all;
+Doubles joined(std::initializer_list<const std::vector<float>*> parts) {
+  Doubles all;
   for (const auto* part : parts) all.insert(all.end(), part->begin(), part->end());
   return all;
 }
@@ -75,7 +75,7 @@ TEST_CASE("imported sequences are put together, changed and joined") {
   struct Case {
     const char* what;
     std::function<void(OnnxFile&)> build;  ///< of the sequence `s`
-    Values expected;
+    Doubles expected;
   };
   const Case cases[] = {
       {"in order", [](OnnxFile& f) { f.node("SequenceConstruct", {"a", "c", "b"}, {"s"}); },
@@ -136,7 +136,7 @@ TEST_CASE("imported sequences: an element, the length, and a new axis") {
     CHECK(results[0].values[2 * i + 1] == static_cast<double>(t.b[i]));
     CHECK(results[1].values[i] == -static_cast<double>(t.b[i]));
   }
-  CHECK(results[2].values == Values{2});
+  CHECK(results[2].values == Doubles{2});
 }
 
 TEST_CASE("imported tensors are split into sequences") {
@@ -187,13 +187,13 @@ TEST_CASE("imported SequenceMap: each tensor of sequences, beside one that is th
   testing::set(file.node("ConcatFromSequence", {"shapes"}, {"all"}), "axis", 0);
   testing::set(file.node("Cast", {"all"}, {"length"}), "to", TensorProto::FLOAT);
   const auto results = testing::run_all(file, t.inputs());
-  Values expected;
+  Doubles expected;
   for (std::size_t i = 0; i < 6; ++i)
     expected.push_back(static_cast<double>(t.a[i]) - static_cast<double>(t.b[i]) +
                        static_cast<double>(t.c[i % 2]));
   for (const float each : t.c) expected.push_back(static_cast<double>(each));
   testing::check_close(results[0].values, expected);
-  CHECK(results[1].values == Values{3, 2, 1, 2});
+  CHECK(results[1].values == Doubles{3, 2, 1, 2});
 }
 
 TEST_CASE("imported sequences go through loops of known length, and branches") {
@@ -219,7 +219,7 @@ TEST_CASE("imported sequences go through loops of known length, and branches") {
   for (const bool more : {true, false}) {
     NamedTensors inputs = t.inputs();
     inputs.emplace_back("more", Tensor::from({more}, {}));
-    Values expected;
+    Doubles expected;
     for (const double factor : {2.0, 4.0, 8.0})
       for (const float each : t.c) expected.push_back(factor * static_cast<double>(each));
     for (const float each : t.a) expected.push_back(static_cast<double>(each));
@@ -251,8 +251,8 @@ TEST_CASE("imported sequences grow in loops whose steps data decide") {
     for (const std::int64_t steps : {1, 2, 5}) {
       NamedTensors inputs = t.inputs();
       inputs.emplace_back("steps", Tensor::from({steps}, {1, 1}));
-      std::vector<Values> rows;
-      const Values c(t.c.begin(), t.c.end());
+      std::vector<Doubles> rows;
+      const Doubles c(t.c.begin(), t.c.end());
       if (begins) rows.push_back(c);
       for (std::int64_t step = 0; step < steps; ++step)
         for (const double sign : {1.0, -1.0}) {
@@ -271,12 +271,12 @@ TEST_CASE("imported sequences grow in loops whose steps data decide") {
         }
       CHECK(results[2].values == rows.back());
       CHECK(results[3].values == rows.front());
-      CHECK(results[4].values == Values{static_cast<double>(count)});
+      CHECK(results[4].values == Doubles{static_cast<double>(count)});
     }
     NamedTensors none = t.inputs();
     none.emplace_back("steps", Tensor::from({std::int64_t{0}}, {1, 1}));
     if (begins)
-      CHECK(testing::run_all(graph, none)[4].values == Values{behind ? 2.0 : 1.0});
+      CHECK(testing::run_all(graph, none)[4].values == Doubles{behind ? 2.0 : 1.0});
     else
       CHECK_THROWS_WITH_AS(graph.run(none), doctest::Contains("SequenceAt"), Error);
   }

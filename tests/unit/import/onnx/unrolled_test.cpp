@@ -10,7 +10,7 @@
 
 using namespace dyn;
 using testing::OnnxFile;
-using testing::Values;
+using Doubles = testing::Values;  // not dyn::Values
 
 namespace {
 
@@ -103,7 +103,7 @@ TEST_CASE("constants in the bodies of loops are weights once, not once for each 
   const auto y = testing::run_all(file, {{"x", Tensor::view(x, {1, elements})}});
   double expected = 3;
   for (int step = 0; step < 20; ++step) expected = expected * 0.5 + 0.75;
-  testing::check_close(y[0].values, Values(elements, expected));
+  testing::check_close(y[0].values, Doubles(elements, expected));
 }
 
 TEST_CASE("imported loops of known length are unrolled, as long as their condition holds") {
@@ -112,7 +112,7 @@ TEST_CASE("imported loops of known length are unrolled, as long as their conditi
     CAPTURE(trips);
     std::vector<float> x = testing::random_floats(6);
     const auto y = testing::run_all(loop(trips, until), {{"x", Tensor::view(x, {2, 3})}});
-    Values total(x.begin(), x.end()), all;
+    Doubles total(x.begin(), x.end()), all;
     for (int step = 0; step < steps; ++step) {
       for (std::size_t i = 0; i < total.size(); ++i)
         total[i] = total[i] * (i < 3 ? 0.5 : 0.75) + static_cast<double>(x[i]) * step + 0.25;
@@ -144,7 +144,7 @@ TEST_CASE("imported scans go over an axis in either direction") {
   const auto y = testing::run_all(file, {{"start", Tensor::view(start, {3})},
                                          {"a", Tensor::view(a, {3, 5})},
                                          {"b", Tensor::view(b, {5, 3})}});
-  Values state(start.begin(), start.end()), all(15);
+  Doubles state(start.begin(), start.end()), all(15);
   for (std::size_t step = 0; step < 5; ++step)
     for (std::size_t i = 0; i < 3; ++i) {
       state[i] = state[i] * static_cast<double>(a[i * 5 + step]) -
