@@ -77,7 +77,8 @@ enum {
   DYN_ERROR_MODEL = 1,       /* a broken or inconsistent model or weight file */
   DYN_ERROR_UNSUPPORTED = 2, /* valid, but not something that this build or machine can do */
   DYN_ERROR_DEVICE = 3,      /* the machine failed: memory, files, driver */
-  DYN_ERROR_INTERNAL = 4     /* a defect of dyn */
+  DYN_ERROR_INTERNAL = 4,    /* a defect of dyn */
+  DYN_ERROR_CANCELLED = 5    /* nobody's: the host wanted the end */
 };
 
 /* The element type of a tensor. From DYN_F8E4M3FN on they are codes of one byte each

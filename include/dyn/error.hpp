@@ -12,8 +12,9 @@ namespace dyn {
 
 /// Says whose problem an error is. user: a wrong argument or input; model: a broken or inconsistent
 /// model or weight file; unsupported: valid, but not something that this build or machine can do;
-/// device: the machine failed (memory, files, driver); internal: a defect of dyn.
-enum class ErrorKind { user, model, unsupported, device, internal };
+/// device: the machine failed (memory, files, driver); internal: a defect of dyn; cancelled:
+/// nobody's, the host wanted the end (dyn/control.hpp).
+enum class ErrorKind { user, model, unsupported, device, internal, cancelled };
 
 DYN_API std::string_view name_of(ErrorKind kind) noexcept;
 

@@ -2,6 +2,8 @@
 // dyn::Graph: a loaded model, and dyn::Call: one caller's reusable run of it.
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "dyn/control.hpp"
 #include "dyn/error.hpp"
 #include "dyn/export.hpp"
 #include "dyn/info.hpp"
@@ -24,6 +27,7 @@ class SessionState;
 }  // namespace runtime
 
 class Builder;
+class AsyncRun;
 class Device;
 class Reader;
 class Session;
@@ -61,6 +65,15 @@ struct LoadReport {
       0;  ///< resident bytes in a file of the cache directory, mapped and shared between processes
   bool weights_from_disk =
       false;  ///< that file existed already: no weights file was read, and nothing was packed
+};
+
+/// Bytes of the host's memory for one run.
+struct MemoryNeeded {
+  std::size_t weights = 0;  ///< of the graph, for all its runs
+  std::size_t intermediates =
+      0;                    ///< tensors between kernels, threads' scratch memory, partial sums
+  std::size_t outputs = 0;  ///< those on the host, as if none were bound
+  std::size_t total() const noexcept { return weights + intermediates + outputs; }
 };
 
 /// A model, loaded. Const functions may be called from any number of threads at once. Copies share
@@ -113,8 +126,22 @@ class DYN_API Graph {
   const LoadReport& load_report() const;
 
   /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input,
-  /// dim and values, and for a model with state, which a Session runs.
-  Outputs run(const NamedTensors& inputs) const;
+  /// dim and values, and for a model with state, which a Session runs; Error(cancelled) where the
+  /// options end it.
+  Outputs run(const NamedTensors& inputs, const RunOptions& options = {}) const;
+
+  /// The same beside the caller: in a task of Options::executor, else in a thread of its own. The
+  /// tensors must stay until the run is over (dyn/async_run.hpp). Throws what Executor::submit
+  /// throws, Error(device) where the system has no thread: then nothing has begun.
+  AsyncRun run_async(NamedTensors inputs, RunOptions options = {}) const;
+  /// `done` is called once, in the thread of the run, with its outputs or with what it has thrown:
+  /// one of both is empty. An executor that destroys the task gives Error(cancelled); one that
+  /// never runs it calls nobody, whatever the deadline. Exceptions of `done` are dropped, with a
+  /// warning to Options::log. The run keeps the graph, and so its executor: a host whose executor
+  /// cannot end in one of its own threads keeps it until `done` has been called. The end of a
+  /// process waits for runs in threads of their own.
+  void run_async(NamedTensors inputs, RunOptions options,
+                 std::function<void(Outputs outputs, std::exception_ptr failure)> done) const;
 
   /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as
   /// `run`, and Error(user) where they depend on the values of inputs. Like `run` it loads what a
@@ -126,6 +153,16 @@ class DYN_API Graph {
   /// the first to need: a run of it compiles nothing then. For a model whose run decides sizes it
   /// only checks the shapes. Throws as `run` does where the GPU's driver refuses code.
   void prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const;
+
+  /// The memory that a run at these shapes takes, by its plan, which is made and kept as by
+  /// prepare(); nothing is allocated. Throws as prepare() does, and Error(user) for a model whose
+  /// run decides sizes.
+  MemoryNeeded memory_needed(const std::vector<std::pair<std::string, Shape>>& inputs) const;
+
+  /// Gives memory back to the system that is kept for runs to come: of runs that are over, plans,
+  /// and structures of the model that were compiled for values or shapes (a run that needs one
+  /// compiles it again). Runs in flight and their results stay as they are. Thread-safe.
+  void trim() const;
 
   /// Number of kernels compiled by this process for this graph since it was loaded. On the CPU 0,
   /// by design; on a GPU those that a shape was the first to need, each once.
@@ -182,7 +219,7 @@ class DYN_API Call {
   void wait();
 
   /// Same errors as Graph::run.
-  void run();
+  void run(const RunOptions& options = {});
 
   const Tensor& output(std::size_t index) const;
   const Tensor& output(std::string_view name) const;

@@ -5,21 +5,38 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dyn/allocator.hpp"
+#include "dyn/executor.hpp"
 #include "dyn/operator_set.hpp"
 #include "dyn/tensor.hpp"
 
 namespace dyn {
 
+/// debug: what each stage of a load took; info: one line a load, and what is done anew that was
+/// kept; warning: what works, but not as well as it should.
 enum class LogLevel { debug, info, warning };
+
+/// How far a load is in one of its stages: "parse"; "compile", in kernels; "weights", in bytes. A
+/// model in parts has the stages for each of them.
+struct LoadProgress {
+  std::string_view stage;
+  std::int64_t done = 0, total = 0;
+};
 
 struct Options {
   /// Threads for one run, the caller's included. 0: as many as the process's affinity and cgroup
   /// quota allow.
   int threads = 0;
+
+  /// The host's threads, in place of any of dyn's own (dyn/executor.hpp): `threads` is one more
+  /// than its concurrency() where it is 0. A thread that loads then has a stack of 2 MiB or more
+  /// left, as none is started that would have it: Error(user). nullptr: dyn starts what it needs.
+  std::shared_ptr<Executor> executor;
 
   /// Where generated code, machine measurements and prepacked weights are kept. Empty:
   /// $DYN_CACHE_DIR, else $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
@@ -130,6 +147,20 @@ struct Options {
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
 
+  /// Where the host's memory for weights, for what runs work in, and for the outputs that a run
+  /// allocates comes from (dyn/allocator.hpp). nullptr: the system. Not asked for weights that are
+  /// mapped from the cache directory (weight_cache_bytes 0: none is), nor for a session's states
+  /// and what a GPU's driver copies to and from.
+  std::shared_ptr<Allocator> allocator;
+
+  /// The most bytes of the host's memory for the graph's weights, for what its runs work in, those
+  /// that are over included, and for the outputs that a run allocates; 0: no limit. Looked at
+  /// before anything is allocated: weights by a load, runs by their plan. Beyond it: Error(device),
+  /// which says what needs how much; so does a run for which runs in flight leave no room. Not
+  /// counted are plans, code, and what loading takes for a while. Error(user) of a load: it is
+  /// negative.
+  std::int64_t memory_budget = 0;
+
   /// With "cuda" and "emulator": the most bytes that all runs of the graph together hold in the
   /// device's memory; 0: no limit. Counted are intermediate tensors, sums of tiles that blocks
   /// share, and tables of addresses, sizes and statuses: of runs in flight, and of those that are
@@ -165,6 +196,11 @@ struct Options {
   bool perf_map = false;
   /// Registers generated code with GDB.
   bool debugger = false;
+
+  /// Hears how far a load is, in the thread that loads: when a stage begins, and between kernels
+  /// and weights. False ends the load with Error(cancelled); what it throws comes out of the load.
+  /// A run that compiles a structure of the model is a load, too.
+  std::function<bool(const LoadProgress&)> progress;
 
   /// Receives log lines; may be called from any thread. Nothing is printed without it.
   std::function<void(LogLevel, std::string_view)> log;

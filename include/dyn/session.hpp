@@ -31,7 +31,7 @@ class DYN_API Session {
   /// Runs once and appends; allocates the outputs. Throws what Graph::run does, and Error(user)
   /// where there is no room left for what would be appended. A run that fails leaves length() and
   /// all positions below it as they were.
-  Outputs run(const NamedTensors& inputs);
+  Outputs run(const NamedTensors& inputs, const RunOptions& options = {});
 
   /// Positions appended so far: 0 for a new session.
   std::int64_t length() const;

@@ -15,8 +15,8 @@ std::string full_text(const std::string& message, const std::vector<std::string>
 }  // namespace
 
 std::string_view name_of(ErrorKind kind) noexcept {
-  constexpr std::array<std::string_view, 5> names = {"user", "model", "unsupported", "device",
-                                                     "internal"};
+  constexpr std::array<std::string_view, 6> names = {"user",   "model",    "unsupported",
+                                                     "device", "internal", "cancelled"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -38,6 +38,7 @@ const Option table[] = {
     {"structures", &Options::structures},
     {"max_loop_steps", &Options::max_loop_steps},
     {"plan_cache_bytes", &Options::plan_cache_bytes},
+    {"memory_budget", &Options::memory_budget},
     {"device_memory", &Options::device_memory},
     {"random_weights", &Options::random_weights},
     {"seed", &Options::seed},

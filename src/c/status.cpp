@@ -88,7 +88,7 @@ dyn_kind dyn_status_kind(const dyn_status* status) noexcept {
 }
 
 const char* dyn_kind_name(dyn_kind kind) noexcept {
-  return kind >= DYN_ERROR_USER && kind <= DYN_ERROR_INTERNAL
+  return kind >= DYN_ERROR_USER && kind <= DYN_ERROR_CANCELLED
              ? dyn::name_of(static_cast<dyn::ErrorKind>(kind)).data()
              : "unknown";
 }

@@ -116,6 +116,11 @@ void Flags::add_model_flags(CLI::App* sub) {
                   "described one, for inspect and explain. With emulator: "
                   "the described GPU that it imitates (default a100). dynrun devices lists both")
       ->type_name("NAME|FILE.json|INDEX");
+  sub->add_option("--memory-budget", options.memory_budget,
+                  "The most bytes, such as 200MB, of the host's memory for weights, for what runs "
+                  "work in, and for outputs. Default 0: no limit")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->type_name("SIZE");
   sub->add_option("--device-memory", options.device_memory,
                   "With cuda and emulator: the most bytes, such as 500MB, that all runs together "
                   "hold on the device besides weights; runs wait for each other's. Default 0: "

@@ -252,8 +252,10 @@ class HostKernel final : public FunctionKernel {
   }
 
   /// A thread is worth it from some time on. Four tickets each even out what others take from them.
+  /// One thread has tickets, too, that are short beside what a run that ends early may go on for.
   void share_rows(Planned& planned, rkernel::Launch& launch, int threads) const {
     constexpr double thread_seconds = 50e-6;
+    constexpr double most_ticket_seconds = 500e-6;
     constexpr std::int64_t tickets_of_thread = 4, row_multiple = 64;
     Call call{call_.node, {}, {}, nullptr};
     for (const Part& part : planned.inputs) call.inputs.push_back(part.array);
@@ -263,8 +265,10 @@ class HostKernel final : public FunctionKernel {
     launch.threads = static_cast<int>(
         std::clamp(seconds / thread_seconds, 1.0, static_cast<double>(std::max(threads, 1))));
     launch.predicted_seconds = seconds / launch.threads;
-    if (launch.threads == 1) return;
-    const std::int64_t share = rows / (launch.threads * tickets_of_thread) + 1;
+    if (launch.threads == 1 && seconds <= most_ticket_seconds) return;
+    const double tickets = std::max(static_cast<double>(launch.threads * tickets_of_thread),
+                                    seconds / most_ticket_seconds);
+    const std::int64_t share = static_cast<std::int64_t>(static_cast<double>(rows) / tickets) + 1;
     planned.rows = rows;
     planned.ticket_rows = (share + row_multiple - 1) / row_multiple * row_multiple;
     launch.tickets = (rows + planned.ticket_rows - 1) / planned.ticket_rows;

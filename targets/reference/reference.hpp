@@ -52,10 +52,11 @@ std::vector<std::int64_t> bind_symbols(const graph::Module& module,
 /// The outputs of `module`. `weight` is asked once for each weight that a node or output uses.
 /// `states`, in the order of module.states, are read and updated by the run. Throws Error(user)
 /// where an index is out of range, Error(internal) where an operator's result has not the shape
-/// that was inferred.
+/// that was inferred. `before` is called before each node, and may throw: no state is changed then.
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
                        const std::vector<Array>& inputs,
                        const std::function<Array(graph::ValueId)>& weight, Precision precision,
-                       std::span<Array> states = {});
+                       std::span<Array> states = {},
+                       const std::function<void(const graph::Node&)>& before = {});
 
 }  // namespace dyn::reference

@@ -110,10 +110,12 @@ class Runner {
     for (const auto id : module.outputs) ++uses_[static_cast<std::size_t>(id)];
   }
 
-  std::vector<Array> run(const std::vector<Array>& inputs, std::span<Array> states) {
+  std::vector<Array> run(const std::vector<Array>& inputs, std::span<Array> states,
+                         const std::function<void(const graph::Node&)>& before) {
     for (std::size_t i = 0; i < inputs.size(); ++i) store(module_.inputs[i], inputs[i]);
     for (std::size_t i = 0; i < states.size(); ++i) store(module_.states[i], states[i]);
     for (const auto& node : module_.nodes) {
+      if (before) before(node);
       step(node);
       if (node.op->id == graph::OpId::Append) keep_state(node, states);
     }
@@ -195,7 +197,8 @@ class Runner {
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
                        const std::vector<Array>& inputs,
                        const std::function<Array(ValueId)>& weight, Precision precision,
-                       std::span<Array> states) {
+                       std::span<Array> states,
+                       const std::function<void(const graph::Node&)>& before) {
   if (inputs.size() != module.inputs.size()) {
     throw Error(ErrorKind::user,
                 fmt::format("{} inputs given, {} wanted", inputs.size(), module.inputs.size()));
@@ -204,7 +207,7 @@ std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t
     throw Error(ErrorKind::user,
                 fmt::format("{} states given, {} wanted", states.size(), module.states.size()));
   }
-  return Runner(module, symbols, weight, precision).run(inputs, states);
+  return Runner(module, symbols, weight, precision).run(inputs, states, before);
 }
 
 }  // namespace dyn::reference

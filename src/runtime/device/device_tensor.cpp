@@ -11,9 +11,18 @@
 #include "src/runtime/executables/executable.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/system/errors.hpp"
+#include "src/runtime/system/memory_block.hpp"
 
 namespace dyn {
 namespace runtime {
+namespace {
+
+/// Throws Error(user) for a bad shape.
+std::size_t bytes_of_tensor(DType dtype, const Shape& shape) {
+  return Tensor::of_device(nullptr, nullptr, rkernel::port_alignment, dtype, shape).bytes();
+}
+
+}  // namespace
 
 Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType dtype, Shape shape) {
   const Tensor sized = Tensor::of_device(device, nullptr, rkernel::port_alignment, dtype, shape);
@@ -28,11 +37,16 @@ Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType d
 }
 
 Tensor new_host_tensor(rkernel::Device* device, DType dtype, Shape shape) {
-  const std::size_t bytes =
-      Tensor::of_device(nullptr, nullptr, rkernel::port_alignment, dtype, shape).bytes();
+  const std::size_t bytes = bytes_of_tensor(dtype, shape);
   std::shared_ptr<void> memory;
   if (device != nullptr && bytes > 0) memory = device->host_memory(bytes);
   if (memory == nullptr) return {dtype, std::move(shape)};
+  return Tensor::of_memory(std::move(memory), dtype, std::move(shape));
+}
+
+Tensor new_host_tensor(const std::shared_ptr<Allocator>& allocator, DType dtype, Shape shape) {
+  if (allocator == nullptr) return {dtype, std::move(shape)};
+  std::shared_ptr<void> memory = allocated(allocator, bytes_of_tensor(dtype, shape), "a tensor");
   return Tensor::of_memory(std::move(memory), dtype, std::move(shape));
 }
 

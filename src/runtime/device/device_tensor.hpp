@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "dyn/allocator.hpp"
 #include "dyn/tensor.hpp"
 #include "src/rkernel/target/device.hpp"
 
@@ -15,6 +16,9 @@ Tensor new_device_tensor(const std::shared_ptr<rkernel::Device>& device, DType d
 /// A tensor on the host that the device copies to: in its host_memory where it has some.
 /// `device`: nullptr: none.
 Tensor new_host_tensor(rkernel::Device* device, DType dtype, Shape shape);
+/// A tensor of a run that no device has part in, of unknown contents. `allocator`: nullptr: the
+/// system.
+Tensor new_host_tensor(const std::shared_ptr<Allocator>& allocator, DType dtype, Shape shape);
 
 /// The values of a tensor in the device's memory, on the host: copied behind the work of the
 /// stream, and waited for. Throws Error(device).

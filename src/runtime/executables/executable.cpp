@@ -20,4 +20,13 @@ const CompiledGroups& Executable::groups() const {
   return none;
 }
 
+MemoryNeeded Executable::memory_needed(std::span<const std::int64_t> symbols) const {
+  const PlanPtr plan = plans().plan(symbols);
+  MemoryNeeded needed{weight_bytes().host, plan->intermediate_bytes(), 0};
+  for (std::size_t i = 0; i < plan->output_shapes.size(); ++i)
+    needed.outputs += static_cast<std::size_t>(element_count(plan->output_shapes[i])) *
+                      size_of(info_.outputs[i].dtype);
+  return needed;
+}
+
 }  // namespace dyn::runtime

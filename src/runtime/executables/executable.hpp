@@ -90,6 +90,11 @@ class Executable {
   virtual WeightBytes weight_bytes() const { return {}; }
   /// Gives back what runs hold that are over, on host and device. Returns whether there was any.
   virtual bool release_idle_memory() const { return false; }
+  /// Gives back all that is kept for runs to come.
+  virtual void trim() const {}
+  /// The memory that a run takes on the host. Throws Error(user) where sizes depend on the values
+  /// of inputs.
+  MemoryNeeded memory_needed(std::span<const std::int64_t> symbols) const;
   /// In the order of a run; none where all groups run in one place.
   virtual std::vector<CopyInfo> copies(const Plan&) const { return {}; }
   virtual std::int64_t kernels_compiled_since_load() const { return 0; }

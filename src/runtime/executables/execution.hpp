@@ -1,13 +1,11 @@
 #pragma once
 // One caller's runs of an executable.
 
-#include <cstdint>
 #include <memory>
-#include <span>
 
 #include "src/rkernel/target/device.hpp"
 #include "src/runtime/plan/plan.hpp"
-#include "src/runtime/run/run_profile.hpp"
+#include "src/runtime/run/run_request.hpp"
 
 namespace dyn::runtime {
 
@@ -16,10 +14,9 @@ class Execution {
  public:
   virtual ~Execution() = default;
 
-  /// Runs on the tensors of the ports, and leaves the outputs there. `profile`: nullptr for none.
-  /// `symbols`: the values of all symbols, for a segment; where they are empty, the shapes of the
-  /// inputs give them. At a shape seen before a run by a plan allocates nothing.
-  virtual void run(RunProfile* profile, std::span<const std::int64_t> symbols) = 0;
+  /// Runs on the tensors of the ports, and leaves the outputs there. At a shape seen before a run
+  /// by a plan allocates nothing. Throws Error(cancelled) where the request's control ends it.
+  virtual void run(const RunRequest& request) = 0;
 
   /// Where all runs on the device go from now on, and which is the device's; nullptr: to streams of
   /// their own. Runs on the former one are waited for, and throw what they reported.

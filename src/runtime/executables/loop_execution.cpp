@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/runtime/device/device_tensor.hpp"
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
@@ -50,6 +51,7 @@ LoopExecution::LoopExecution(const std::shared_ptr<const Model>& body,
     : places_(places),
       place_(std::move(place)),
       most_steps_(most_steps),
+      allocator_(body->options().allocator),
       sides_{Side(body), Side(body)},
       stacks_(places.collected) {}
 
@@ -124,7 +126,8 @@ void LoopExecution::collect(const Side& side, std::int64_t step, std::int64_t mo
     if (step == stack.room) {
       const bool is_known = !places_.conditional && most <= most_steps_;
       stack.room = is_known ? most : std::min(most, std::max(first_room, 2 * step));
-      Tensor larger(slice.dtype(), stacked(stack.room, slice.shape()));
+      Tensor larger =
+          new_host_tensor(allocator_, slice.dtype(), stacked(stack.room, slice.shape()));
       if (step > 0)
         copy(stack.slices.raw(), larger.raw(), static_cast<std::size_t>(step) * slice.bytes());
       stack.slices = std::move(larger);
@@ -146,7 +149,8 @@ void LoopExecution::release() {
   stacks_.assign(stacks_.size(), Stack());
 }
 
-LoopExecution::Results LoopExecution::run(std::span<const Tensor> operands) {
+LoopExecution::Results LoopExecution::run(std::span<const Tensor> operands,
+                                          const RunControl* control) {
   struct Release {
     LoopExecution& loop;
     ~Release() { loop.release(); }
@@ -169,9 +173,10 @@ LoopExecution::Results LoopExecution::run(std::span<const Tensor> operands) {
          &other = sides_[static_cast<std::size_t>(1 - step % 2)];
     *static_cast<std::int64_t*>(side.step.raw()) = step;
     try {
+      check(control, [] { return "a loop"; });
       give_carried(side, other, operands, step);
       give_slices(side, operands, step);
-      side.call.run();
+      side.call.run(RunRequest{.control = control});
     } catch (const Error& error) { throw error.within(fmt::format("step {} of {}", step, place_)); }
     if (places_.conditional) goes_on = is_true(side.call.output(0));
     collect(side, step, most);
@@ -183,7 +188,8 @@ LoopExecution::Results LoopExecution::run(std::span<const Tensor> operands) {
                                         places_.first_output() + i));
   for (Stack& stack : stacks_) {
     if (stack.room > step) {
-      Tensor exact(stack.slices.dtype(), stacked(step, shape_of_slice(stack.slices)));
+      Tensor exact = new_host_tensor(allocator_, stack.slices.dtype(),
+                                     stacked(step, shape_of_slice(stack.slices)));
       copy(stack.slices.raw(), exact.raw(), exact.bytes());
       stack.slices = std::move(exact);
     }

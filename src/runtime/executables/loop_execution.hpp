@@ -26,8 +26,8 @@ class LoopExecution {
     std::vector<Tensor> collected;  ///< empty tensors where there was no step
   };
   /// `operands`: the node's. Throws Error(user) where they do not fit, and what the body's runs
-  /// throw, with the number of the step.
-  Results run(std::span<const Tensor> operands);
+  /// throw, with the number of the step. `control`: nullptr where nothing ends the run early.
+  Results run(std::span<const Tensor> operands, const RunControl* control);
 
  private:
   /// What every other step runs.
@@ -54,6 +54,7 @@ class LoopExecution {
   const graph::LoopPlaces places_;
   const std::string place_;
   const std::int64_t most_steps_;
+  const std::shared_ptr<Allocator> allocator_;
   std::array<Side, 2> sides_;
   std::vector<Stack> stacks_;  ///< by collected output
 };

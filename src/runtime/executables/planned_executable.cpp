@@ -29,7 +29,9 @@ PlannedExecutable::PlannedExecutable(ModelInfo info, graph::Module module,
       plans_(Planner(compiled_.module, wiring_, compiled_.groups.kernels, *target_,
                      this->info().threads),
              this->info().options.plan_cache_bytes, measurer_of(*this)),
-      runs_(std::make_unique<RunPool>(this->info().threads, device_, request.device_budget)) {}
+      runs_(std::make_unique<RunPool>(this->info().threads, device_, request.device_budget,
+                                      this->info().options.executor, this->info().memory_budget,
+                                      this->info().options.allocator)) {}
 
 ResidentWeights PlannedExecutable::load_weights(const LoadRequest& request,
                                                 LoadReport& report) const {
@@ -53,6 +55,11 @@ Wiring PlannedExecutable::wire() const {
 std::unique_ptr<Execution> PlannedExecutable::make_execution(CallPorts& ports,
                                                              SessionState* session) const {
   return std::make_unique<PlannedExecution>(*this, ports, session);
+}
+
+void PlannedExecutable::trim() const {
+  runs_->release_idle();
+  plans_.forget();
 }
 
 void PlannedExecutable::refuse_described() const {

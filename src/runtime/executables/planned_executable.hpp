@@ -31,6 +31,7 @@ class PlannedExecutable final : public Executable {
   }
   StateUse state_use(std::size_t state) const override { return wiring_.states[state]; }
   bool release_idle_memory() const override { return runs_->release_idle(); }
+  void trim() const override;
   std::vector<CopyInfo> copies(const Plan& plan) const override;
   std::int64_t kernels_compiled_since_load() const override {
     return target_->functions_compiled() - compiled_at_load_;

@@ -16,16 +16,17 @@ PlannedExecution::PlannedExecution(const PlannedExecutable& executable, CallPort
     : executable_(executable),
       ports_(ports),
       session_(session),
-      binding_(executable.binder(), executable.plans(), ports, session) {}
+      binding_(executable.binder(), executable.plans(), ports, session,
+               executable.info().memory_budget.get()) {}
 
-void PlannedExecution::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
+void PlannedExecution::run(const RunRequest& request) {
   executable_.require_device();
   if (session_ == nullptr && !executable_.states().empty()) executable_.refuse_states();
-  binding_.run(symbols, [&] { execute(profile); });
+  binding_.run(request.symbols, [&] { execute(request); });
 }
 
-void PlannedExecution::execute(RunProfile* profile) {
-  if (profile != nullptr) {
+void PlannedExecution::execute(const RunRequest& request) {
+  if (RunProfile* const profile = request.profile; profile != nullptr) {
     profile->group_seconds.resize(executable_.groups().kernels.size());
     ++profile->runs;
   }
@@ -33,7 +34,7 @@ void PlannedExecution::execute(RunProfile* profile) {
   RunPool& pool = executable_.runs();
   const bool was_in_flight = std::exchange(in_flight_, false);
   if (!was_in_flight) last_run_ = pool.take(last_run_);
-  const bool leaves = this->leaves(profile);
+  const bool leaves = this->leaves(request.profile);
   struct GiveBack {
     PlannedExecution& execution;
     RunPool& pool;
@@ -46,9 +47,9 @@ void PlannedExecution::execute(RunProfile* profile) {
   } const give_back{*this, pool};
   try {
     if (was_in_flight) pool.take_back(last_run_);
-    const int failed = execute_taken(profile, leaves);
+    const int failed = execute_taken(request, leaves);
     in_flight_ = failed < 0 && leaves;
-    if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
+    if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed), request.control);
   } catch (...) {
     // The caller has still to hear what runs that left have reported.
     in_flight_ = was_in_flight && last_run_->has_left();
@@ -56,13 +57,13 @@ void PlannedExecution::execute(RunProfile* profile) {
   }
 }
 
-int PlannedExecution::execute_taken(RunProfile* profile, bool leaves) {
+int PlannedExecution::execute_taken(const RunRequest& request, bool leaves) {
   RunPool& pool = executable_.runs();
   last_run_->use_stream(executable_.wiring(), stream_.get());
   pool.bind(*last_run_, binding_.plan(), executable_.wiring());
   last_run_->set_ports(ports_.input_memory(), ports_.output_memory(),
                        session_ != nullptr ? session_->states() : std::span<const StateMemory>());
-  return last_run_->execute(pool.helpers(), profile, leaves);
+  return last_run_->execute(pool.helpers(), request, leaves);
 }
 
 bool PlannedExecution::leaves(const RunProfile* profile) const {
@@ -92,7 +93,7 @@ void PlannedExecution::wait() {
   } const give_back{executable_.runs(), last_run_};
   executable_.runs().take_back(last_run_);
   const int failed = last_run_->wait();
-  if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed));
+  if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed), nullptr);
 }
 
 void PlannedExecution::rethrow(const std::exception_ptr& failure, std::size_t group) const {
@@ -105,8 +106,13 @@ void PlannedExecution::rethrow(const std::exception_ptr& failure, std::size_t gr
   }
 }
 
-void PlannedExecution::refuse(rkernel::Status status, std::size_t group) const {
+/// `control`: of the run; a run that has left its caller has none.
+void PlannedExecution::refuse(rkernel::Status status, std::size_t group,
+                              const RunControl* control) const {
   const std::string& where = executable_.groups().problems[group].name;
+  if (status == status_ended && control != nullptr)
+    control->refuse(fmt::format("'{}' (group {} of {})", where, group + 1,
+                                executable_.groups().problems.size()));
   const auto* function =
       dynamic_cast<const host::FunctionKernel*>(executable_.groups().kernels[group].get());
   if (status == rkernel::Status::LibraryFailed && function != nullptr)

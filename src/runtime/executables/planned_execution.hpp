@@ -14,7 +14,7 @@ class PlannedExecution final : public Execution {
   PlannedExecution(const PlannedExecutable& executable, CallPorts& ports, SessionState* session);
   ~PlannedExecution() override;
 
-  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void run(const RunRequest& request) override;
   void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
   void wait() override;
   bool in_flight() const override { return in_flight_; }
@@ -22,12 +22,13 @@ class PlannedExecution final : public Execution {
   PlanPtr plan() const override { return binding_.plan(); }
 
  private:
-  void execute(RunProfile* profile);
-  int execute_taken(RunProfile* profile, bool leaves);
+  void execute(const RunRequest& request);
+  int execute_taken(const RunRequest& request, bool leaves);
   /// A run on a caller's stream waits for nothing but outputs on the host. States are the next
   /// run's at once, and its memory that of whoever waits for some.
   bool leaves(const RunProfile* profile) const;
-  [[noreturn]] void refuse(rkernel::Status status, std::size_t group) const;
+  [[noreturn]] void refuse(rkernel::Status status, std::size_t group,
+                           const RunControl* control) const;
   /// Throws what a function of the host has met, with the node that it was called for; nullptr:
   /// nothing.
   void rethrow(const std::exception_ptr& failure, std::size_t group) const;

@@ -21,6 +21,7 @@ class ReferenceExecutable final : public Executable {
   const Plans& plans() const override { return plans_; }
   std::int64_t shapes_planned() const override { return plans_.shapes_planned(); }
   std::span<const graph::AppendedState> states() const override { return states_; }
+  void trim() const override { plans_.forget(); }
   WeightBytes weight_bytes() const override { return {weights_.host().bytes(), 0}; }
 
   const Weights& weights() const noexcept { return weights_.host(); }

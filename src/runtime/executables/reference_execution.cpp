@@ -3,6 +3,10 @@
 #include <cstring>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "graph/ir/diagnostic.hpp"
+#include "graph/ir/op.hpp"
 #include "targets/reference/reference.hpp"
 
 namespace dyn::runtime {
@@ -26,14 +30,15 @@ ReferenceExecution::ReferenceExecution(const ReferenceExecutable& executable, Ca
     : executable_(executable),
       ports_(ports),
       session_(session),
-      binding_(executable.binder(), executable.plans(), ports, session) {}
+      binding_(executable.binder(), executable.plans(), ports, session,
+               executable.info().memory_budget.get()) {}
 
-void ReferenceExecution::run(RunProfile*, std::span<const std::int64_t> symbols) {
+void ReferenceExecution::run(const RunRequest& request) {
   if (session_ == nullptr) executable_.refuse_states();
-  binding_.run(symbols, [&] { execute(); });
+  binding_.run(request.symbols, [&] { execute(request.control); });
 }
 
-void ReferenceExecution::execute() {
+void ReferenceExecution::execute(const RunControl* control) {
   const graph::Module& module = executable_.module();
   std::vector<Tensor> states;
   if (session_ != nullptr) states = session_->views();
@@ -43,9 +48,14 @@ void ReferenceExecution::execute() {
     return reference::from_tensor(
         Tensor::view(value.type.dtype, executable_.weights().plain(id), weight_shape(value)));
   };
+  const auto before = [&](const graph::Node& node) {
+    check(control, [&] {
+      return fmt::format("{} ({})", node.op->name, graph::place_of(module, node.location));
+    });
+  };
   const std::vector<reference::Array> results =
       reference::run(module, binding_.plan()->symbols, arrays_of(ports_.input_tensors()), weight,
-                     reference::Precision::f32, kept);
+                     reference::Precision::f32, kept, before);
   std::vector<Tensor> outputs = ports_.output_tensors();
   for (std::size_t i = 0; i < results.size(); ++i) copy_to(results[i], outputs[i]);
   for (std::size_t i = 0; i < kept.size(); ++i) copy_to(kept[i], states[i]);

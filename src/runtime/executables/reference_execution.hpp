@@ -12,13 +12,13 @@ class ReferenceExecution final : public Execution {
   ReferenceExecution(const ReferenceExecutable& executable, CallPorts& ports,
                      SessionState* session);
 
-  /// `profile` stays as it is: there are no groups.
-  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  /// A profile stays as it is: there are no groups.
+  void run(const RunRequest& request) override;
   void use_plan(PlanPtr plan) override { binding_.use(std::move(plan)); }
   PlanPtr plan() const override { return binding_.plan(); }
 
  private:
-  void execute();
+  void execute(const RunControl* control);
 
   const ReferenceExecutable& executable_;
   CallPorts& ports_;

@@ -20,21 +20,23 @@ void add_times(LoadReport& report, const WeightTimes& times, Clock::time_point s
 
 }  // namespace
 
-ResidentWeights::ResidentWeights(Weights host, DeviceWeights device, LoadReport& report)
-    : host_(std::move(host)), device_(std::move(device)) {
+ResidentWeights::ResidentWeights(MemoryBudget::Weights counted, Weights host, DeviceWeights device,
+                                 LoadReport& report)
+    : counted_(std::move(counted)), host_(std::move(host)), device_(std::move(device)) {
   report.weight_bytes = host_.bytes() + device_.bytes();
 }
 
 ResidentWeights ResidentWeights::plain(const graph::Module& module, const LoadRequest& request,
                                        const ModelInfo& info, LoadReport& report) {
   WeightLayout layout(module);
+  MemoryBudget::Weights counted(info.memory_budget, layout.bytes());
   const Clock::time_point start = Clock::now();
   const WeightSources sources(module, request, info.options);
   WeightTimes times;
   Weights host = WeightLoader(module, sources, info.options, info.threads)
                      .load(std::move(layout), times, report);
   add_times(report, times, start);
-  return {std::move(host), {}, report};
+  return {std::move(counted), std::move(host), {}, report};
 }
 
 ResidentWeights ResidentWeights::of_groups(const graph::Module& module,
@@ -43,6 +45,7 @@ ResidentWeights ResidentWeights::of_groups(const graph::Module& module,
                                            const LoadRequest& request, const ModelInfo& info,
                                            LoadReport& report) {
   WeightLayout layout = layout_on_host(module, groups, target);
+  MemoryBudget::Weights counted(info.memory_budget, layout.bytes());
   const Clock::time_point start = Clock::now();
   const WeightSources sources(module, request, info.options);
   WeightTimes times;
@@ -55,14 +58,16 @@ ResidentWeights ResidentWeights::of_groups(const graph::Module& module,
                               sources, info.threads, times);
   }
   add_times(report, times, start);
-  return {std::move(host), std::move(on_device), report};
+  return {std::move(counted), std::move(host), std::move(on_device), report};
 }
 
 ResidentWeights ResidentWeights::described(const graph::Module& module,
                                            const CompiledGroups& groups,
                                            const rkernel::Target& target, LoadReport& report) {
-  return {Weights(layout_on_host(module, groups, target)),
-          DeviceWeights(module, groups.problems, groups.in(rkernel::Space::Device)), report};
+  return {{},
+          Weights(layout_on_host(module, groups, target)),
+          DeviceWeights(module, groups.problems, groups.in(rkernel::Space::Device)),
+          report};
 }
 
 }  // namespace dyn::runtime

@@ -11,7 +11,8 @@
 
 namespace dyn::runtime {
 
-/// All add to `report` what there is and what it took. Throws what weights throw.
+/// All count what lies on the host in its budget, and add to `report` what there is and what it
+/// took. Throws what weights throw.
 class ResidentWeights {
  public:
   /// All weights of the module on the host, as they lie.
@@ -31,8 +32,10 @@ class ResidentWeights {
   const DeviceWeights& device() const noexcept { return device_; }
 
  private:
-  ResidentWeights(Weights host, DeviceWeights device, LoadReport& report);
+  ResidentWeights(MemoryBudget::Weights counted, Weights host, DeviceWeights device,
+                  LoadReport& report);
 
+  MemoryBudget::Weights counted_;
   Weights host_;
   DeviceWeights device_;
 };

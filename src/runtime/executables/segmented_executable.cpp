@@ -81,6 +81,12 @@ std::vector<Shape> SegmentedExecutable::output_shapes(std::span<const std::int64
   return shapes;
 }
 
+void SegmentedExecutable::trim() const {
+  for (const SegmentStep& step : steps_)
+    for (const Model* const part : {step.model.get(), step.body.get()})
+      if (part != nullptr) part->executable().trim();
+}
+
 std::unique_ptr<Execution> SegmentedExecutable::make_execution(CallPorts& ports,
                                                                SessionState*) const {
   return std::make_unique<SegmentedExecution>(*this, ports);

@@ -33,6 +33,7 @@ class SegmentedExecutable final : public Executable {
   /// Nothing: segments plan when they run.
   void prepare(std::span<const std::int64_t>) const override {}
   std::span<const SegmentStep> steps() const override { return steps_; }
+  void trim() const override;
 
  private:
   const graph::Module module_;

@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "graph/ir/diagnostic.hpp"
 #include "graph/ir/op.hpp"
+#include "src/runtime/device/device_tensor.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/system/errors.hpp"
 #include "src/runtime/system/fp_state.hpp"
@@ -58,14 +59,16 @@ SegmentedExecution::SegmentedExecution(const SegmentedExecutable& executable, Ca
   }
 }
 
-void SegmentedExecution::run(RunProfile*, std::span<const std::int64_t> symbols) {
+void SegmentedExecution::run(const RunRequest& request) {
   const DefaultFloatingPoint floating_point;
   ports_.check_inputs();
   ports_.check_decided();
   ports_.check_bound_overlaps();
   const std::vector<Tensor> made =
-      run_steps(symbols.empty() ? executable_.binder().bind(ports_.input_shapes())
-                                : std::vector<std::int64_t>(symbols.begin(), symbols.end()));
+      run_steps(request.symbols.empty()
+                    ? executable_.binder().bind(ports_.input_shapes())
+                    : std::vector<std::int64_t>(request.symbols.begin(), request.symbols.end()),
+                request.control);
   for (std::size_t i = 0; i < made.size(); ++i) ports_.take_output(i, made[i]);
 }
 
@@ -87,7 +90,8 @@ bool SegmentedExecution::is_needed(const graph::Segment& segment) const {
   return true;
 }
 
-std::vector<Tensor> SegmentedExecution::run_steps(std::vector<std::int64_t> symbols) {
+std::vector<Tensor> SegmentedExecution::run_steps(std::vector<std::int64_t> symbols,
+                                                  const RunControl* control) {
   const graph::Module& module = executable_.module();
   symbols_ = std::move(symbols);
   known_.assign(symbols_.size(), true);
@@ -101,11 +105,11 @@ std::vector<Tensor> SegmentedExecution::run_steps(std::vector<std::int64_t> symb
     const graph::Segment& segment = steps[step].segment;
     if (!is_needed(segment)) continue;
     if (calls_[step])
-      run_model(step);
+      run_model(step, control);
     else if (loops_[step])
-      run_loop(step);
+      run_loop(step, control);
     else
-      run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())]);
+      run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())], control);
     for (const ValueId id : steps[step].last) values_.erase(id);
   }
   std::vector<Tensor> outputs;
@@ -114,18 +118,19 @@ std::vector<Tensor> SegmentedExecution::run_steps(std::vector<std::int64_t> symb
   return outputs;
 }
 
-void SegmentedExecution::run_model(std::size_t step) {
+void SegmentedExecution::run_model(std::size_t step, const RunControl* control) {
   const graph::Segment& segment = executable_.steps()[step].segment;
   CallState& call = *calls_[step];
   for (std::size_t i = 0; i < segment.inputs.size(); ++i)
     call.set_input(i, value(segment.inputs[i]));
-  call.run(nullptr, symbols_);
+  call.run(RunRequest{.symbols = symbols_, .control = control});
   for (std::size_t i = 0; i < segment.outputs.size(); ++i)
     values_[segment.outputs[i]] = call.output(i);
 }
 
-void SegmentedExecution::run_node(const graph::Node& node) {
+void SegmentedExecution::run_node(const graph::Node& node, const RunControl* control) {
   if (node.op->id == graph::OpId::If) return choose(node);
+  check(control, [&] { return place_of(node); });
   const host::Operator& of_host = *host::find_operator(node.op->id);
   std::vector<Tensor> tensors;
   host::Call call{node, {}, {}, nullptr};
@@ -142,11 +147,16 @@ void SegmentedExecution::run_node(const graph::Node& node) {
   call.kept = std::move(counted.kept);
   for (const ValueId id : node.outputs) {
     const graph::TensorType& type = executable_.module().value(id).type;
-    const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));
+    const Tensor& made = values_[id] = new_tensor(type);
     call.outputs.push_back({made.dtype(), made.shape(), const_cast<void*>(made.raw())});
   }
   if (host::run(of_host, call) != host::Outcome::Ok)
     user_error(fmt::format("{}: an index is out of range", place_of(node)));
+}
+
+Tensor SegmentedExecution::new_tensor(const graph::TensorType& type) const {
+  return new_host_tensor(executable_.info().options.allocator, type.dtype,
+                         evaluated(type.dims, symbols_));
 }
 
 /// The other side has not run.
@@ -168,12 +178,12 @@ void SegmentedExecution::choose(const graph::Node& node) {
 }
 
 /// Where there was no step, sizes that a step would have given are 0.
-void SegmentedExecution::run_loop(std::size_t step) {
+void SegmentedExecution::run_loop(std::size_t step, const RunControl* control) {
   const graph::Module& module = executable_.module();
   const graph::Node& node = node_of(executable_, executable_.steps()[step]);
   std::vector<Tensor> operands;
   for (const ValueId id : node.inputs) operands.push_back(value(id));
-  LoopExecution::Results results = loops_[step]->run(operands);
+  LoopExecution::Results results = loops_[step]->run(operands, control);
   std::vector<Tensor> made = std::move(results.carried);
   made.insert(made.end(), results.collected.begin(), results.collected.end());
   std::vector<std::int64_t> sizes;
@@ -189,7 +199,7 @@ void SegmentedExecution::run_loop(std::size_t step) {
   define(node, sizes);
   for (std::size_t i = 0; i < made.size(); ++i) {
     const graph::TensorType& type = module.value(node.outputs[i]).type;
-    if (made[i].empty()) made[i] = Tensor(type.dtype, evaluated(type.dims, symbols_));
+    if (made[i].empty()) made[i] = new_tensor(type);
     values_[node.outputs[i]] = std::move(made[i]);
   }
   check_sizes(node);

@@ -17,22 +17,23 @@ class SegmentedExecution final : public Execution {
  public:
   SegmentedExecution(const SegmentedExecutable& executable, CallPorts& ports);
 
-  /// Throws Error(user) also for sizes that do not fit. `profile` stays as it is: a segment's
+  /// Throws Error(user) also for sizes that do not fit. A profile stays as it is: a segment's
   /// groups are not the model's.
-  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void run(const RunRequest& request) override;
   void use_plan(PlanPtr plan) override;
   PlanPtr plan() const override { return nullptr; }
 
  private:
-  std::vector<Tensor> run_steps(std::vector<std::int64_t> symbols);
+  std::vector<Tensor> run_steps(std::vector<std::int64_t> symbols, const RunControl* control);
   bool is_needed(const graph::Segment& segment) const;
-  void run_model(std::size_t step);
-  void run_node(const graph::Node& node);
+  void run_model(std::size_t step, const RunControl* control);
+  void run_node(const graph::Node& node, const RunControl* control);
   void choose(const graph::Node& node);
-  void run_loop(std::size_t step);
+  void run_loop(std::size_t step, const RunControl* control);
   void check_sizes(const graph::Node& node) const;
   void define(const graph::Node& node, std::span<const std::int64_t> values);
   Tensor value(graph::ValueId id) const;
+  Tensor new_tensor(const graph::TensorType& type) const;
 
   const SegmentedExecutable& executable_;
   CallPorts& ports_;

@@ -2,6 +2,8 @@
 
 #include "dyn/session.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +16,7 @@
 
 #include "dyn/builder.hpp"
 #include "dyn/device.hpp"
+#include "src/base/crew.hpp"
 #include "src/base/host_file.hpp"
 #include "src/import/onnx/import.hpp"
 #include "src/import/onnx/reader/read_model_files.hpp"
@@ -74,7 +77,8 @@ struct OnnxSource {
   OnnxSource(std::unique_ptr<onnx::ModelFiles> model, const Options& load_options)
       : files(std::move(model)),
         options(runtime::with_plugins(with_own_inputs(runtime::with_usable_device(load_options)))),
-        device_budget(runtime::make_device_budget(options)) {}
+        device_budget(runtime::make_device_budget(options)),
+        memory_budget(runtime::make_memory_budget(options)) {}
 
   /// The device of all imports; nullptr: none.
   std::shared_ptr<rkernel::Device> open_device() {
@@ -86,8 +90,10 @@ struct OnnxSource {
   const std::unique_ptr<onnx::ModelFiles> files;
   std::mutex mutex;  ///< of the files
   const Options options;
-  const std::shared_ptr<runtime::DeviceBudget> device_budget;  ///< of all imports together
-  runtime::GraphTargets targets;                               ///< of all imports
+  // All imports share these:
+  const std::shared_ptr<runtime::DeviceBudget> device_budget;
+  const std::shared_ptr<runtime::MemoryBudget> memory_budget;
+  runtime::GraphTargets targets;
 };
 
 /// The least of an ONNX model that can be loaded without these values, or the names of the inputs
@@ -117,7 +123,8 @@ void check_no_free_dims(const Options& options) {
 }
 
 template <class Load>
-std::shared_ptr<const Model> loaded(const Load& load) {
+std::shared_ptr<const Model> loaded(const Options& options, const Load& load) {
+  const LentThreads lent(options.executor.get());
   return shielded("loading", [&] {
     std::shared_ptr<const Model> model;
     runtime::call_with_stack([&] { model = load(); });
@@ -137,6 +144,7 @@ std::shared_ptr<const Model> load_imported(onnx::Imported& imported, OnnxSource&
   request.remarks = imported.remarks;
   request.files = &files;
   request.device_budget = source.device_budget;
+  request.memory_budget = source.memory_budget;
   request.gives_files = source.options.device == "cpu";  // elsewhere host and device both read them
   for (const auto& [name, tensor] : imported.decided)
     request.decided.emplace(name, copy_of(tensor));
@@ -307,7 +315,7 @@ std::shared_ptr<const Model> load_given_onnx(std::string_view model,
 }  // namespace
 
 Graph Graph::load(const std::string& path, const Options& options) {
-  return Graph(loaded([&] {
+  return Graph(loaded(options, [&] {
     if (path.ends_with(".onnx"))
       return load_onnx(std::make_unique<onnx::DiskModelFiles>(path), options);
     check_no_free_dims(options);
@@ -321,7 +329,7 @@ Graph Graph::load(const std::string& path, const Options& options) {
 
 Graph Graph::from_text(std::string_view text, const Options& options,
                        const std::string& weight_directory) {
-  return Graph(loaded([&] {
+  return Graph(loaded(options, [&] {
     check_no_free_dims(options);
     LoadRequest request;
     request.text = text;
@@ -333,7 +341,7 @@ Graph Graph::from_text(std::string_view text, const Options& options,
 Graph Graph::from_memory(std::string_view model,
                          const std::map<std::string, std::string_view>& files,
                          const Options& options) {
-  return Graph(loaded([&] {
+  return Graph(loaded(options, [&] {
     if (runtime::format_of(model, runtime::memory_model) == runtime::ModelFormat::Onnx)
       return load_given_onnx(model, files, options);
     check_no_free_dims(options);
@@ -346,11 +354,11 @@ Graph Graph::from_memory(std::string_view model,
 
 Graph Graph::from_reader(const std::string& name, const std::shared_ptr<Reader>& reader,
                          const Options& options) {
-  return Graph(loaded([&] { return load_read(name, reader, options); }));
+  return Graph(loaded(options, [&] { return load_read(name, reader, options); }));
 }
 
 Graph Builder::load(const Options& options, const std::string& weight_directory) {
-  return Graph(loaded([&] {
+  return Graph(loaded(options, [&] {
     check_no_free_dims(options);
     return state_->load(options, weight_directory);
   }));
@@ -374,6 +382,7 @@ std::vector<KernelInfo> Graph::kernels() const {
 std::vector<KernelChoice> Graph::kernels(
     const std::vector<std::pair<std::string, Shape>>& inputs) const {
   return shielded("describing", [&] {
+    const LentThreads lent(this->model()->options().executor.get());  // it may load
     const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
     return runtime::kernels_at(*model, model->bind(inputs));
   });
@@ -381,16 +390,17 @@ std::vector<KernelChoice> Graph::kernels(
 
 const LoadReport& Graph::load_report() const { return model()->load_report(); }
 
-Outputs Graph::run(const NamedTensors& inputs) const {
+Outputs Graph::run(const NamedTensors& inputs, const RunOptions& options) const {
   return shielded("a run", [&] {
     CallState call(model());
-    return runtime::run_named(*model(), call, inputs);
+    return runtime::run_named(*model(), call, inputs, runtime::RunControl(options));
   });
 }
 
 std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(
     const std::vector<std::pair<std::string, Shape>>& inputs) const {
   return shielded("its shapes", [&] {
+    const LentThreads lent(this->model()->options().executor.get());  // it may load
     const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
     return model->output_shapes(model->bind(inputs));
   });
@@ -398,9 +408,23 @@ std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(
 
 void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const {
   shielded("preparing", [&] {
+    const LentThreads lent(this->model()->options().executor.get());
     const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
     model->prepare(model->bind(inputs));
   });
+}
+
+MemoryNeeded Graph::memory_needed(const std::vector<std::pair<std::string, Shape>>& inputs) const {
+  return shielded("preparing", [&] {
+    const LentThreads lent(this->model()->options().executor.get());
+    const std::shared_ptr<const Model> model = model_at(this->model(), inputs);
+    return model->executable().memory_needed(model->bind(inputs));
+  });
+}
+
+void Graph::trim() const {
+  model()->executable().trim();
+  ::malloc_trim(0);
 }
 
 std::int64_t Graph::kernels_compiled_since_load() const {
@@ -447,7 +471,7 @@ void Call::set_stream(const Stream& stream) {
       stream.stream_.get(), [kept = stream](rkernel::Stream*) mutable {}));
 }
 void Call::wait() { state().wait(); }
-void Call::run() { state().run(); }
+void Call::run(const RunOptions& options) { state().run(runtime::RunControl(options)); }
 const Tensor& Call::output(std::size_t index) const { return state().output(index); }
 const Tensor& Call::output(std::string_view name) const {
   return state().output(output_index(name));

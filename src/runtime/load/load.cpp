@@ -16,7 +16,9 @@
 #include "graph/passes/segments.hpp"
 #include "graph/text/text.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/crew.hpp"
 #include "src/base/dump.hpp"
+#include "src/base/load_progress.hpp"
 #include "src/runtime/build/plugins.hpp"
 #include "src/runtime/executables/planned_executable.hpp"
 #include "src/runtime/executables/reference_executable.hpp"
@@ -30,16 +32,18 @@ namespace dyn::runtime {
 namespace {
 
 int chosen_threads(const Options& options) {
-  constexpr int most_threads = 1024;
   if (options.threads < 0 || options.threads > most_threads) {
     throw Error(ErrorKind::user, fmt::format("Options::threads is {}; it must be in 0..{}",
                                              options.threads, most_threads));
   }
-  return options.threads == 0 ? default_threads() : options.threads;
+  const int lent = options.executor ? lent_threads(*options.executor) : 0;
+  if (options.threads > 0) return options.threads;
+  return options.executor ? lent + 1 : default_threads();
 }
 
 LoadRequest with_budget(LoadRequest request, const Options& options) {
   if (!request.device_budget) request.device_budget = make_device_budget(options);
+  if (!request.memory_budget) request.memory_budget = make_memory_budget(options);
   return request;
 }
 
@@ -113,6 +117,7 @@ class Loader {
 
  private:
   graph::Module read_text() {
+    report_progress({"parse", 0, 1});
     const Clock::time_point start = Clock::now();
     graph::Module module =
         request_.segment != nullptr ? graph::module_of(*request_.whole, *request_.segment)
@@ -136,7 +141,8 @@ class Loader {
             request_.decided,
             metadata_of(module, request_),
             dim_infos(module),
-            state_infos(module)};
+            state_infos(module),
+            request_.memory_budget};
   }
 
   /// A model that runs at once.
@@ -215,6 +221,12 @@ class Loader {
   void log(const CompiledGroups& groups) const {
     if (!options_.log) return;
     options_.log(
+        LogLevel::debug,
+        fmt::format("'{}': {:.1f} ms to parse and to run the passes, {:.1f} to compile, "
+                    "{:.1f} to measure, {:.1f} for weights, {:.1f} to keep them on disk",
+                    request_.source_name, report_.parse * 1e3, report_.compile * 1e3,
+                    report_.measure * 1e3, report_.weights * 1e3, report_.weights_write * 1e3));
+    options_.log(
         LogLevel::info,
         fmt::format("loaded '{}' in {:.0f} ms: {} groups ({} on a device), {} kernels ({} "
                     "compiled, {} from disk), {:.1f} MB of weights, {:.1f} MB of them mapped",
@@ -252,8 +264,19 @@ std::shared_ptr<DeviceBudget> make_device_budget(const Options& options) {
   return std::make_shared<DeviceBudget>(options.device_memory);
 }
 
+std::shared_ptr<MemoryBudget> make_memory_budget(const Options& options) {
+  if (options.memory_budget < 0) {
+    throw Error(ErrorKind::user,
+                fmt::format("Options::memory_budget is {}; it must be 0, which is none, or more",
+                            options.memory_budget));
+  }
+  if (options.memory_budget == 0) return nullptr;
+  return std::make_shared<MemoryBudget>(static_cast<std::size_t>(options.memory_budget));
+}
+
 void Model::measure_machine(const Options& options) {
   if (options.device != "cpu") return;
+  const LentThreads lent(options.executor.get());
   try {
     make_target(options, chosen_threads(options), {})->prepare({}, {});
   } catch (const Error&) {
@@ -267,6 +290,8 @@ std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Optio
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options,
                                          const TargetFactory& factory) {
+  const LentThreads lent(options.executor.get());
+  const ProgressListener listener(options.progress);
   return load_model(request, with_plugins(options), factory, std::nullopt);
 }
 

@@ -10,6 +10,7 @@
 #include "dyn/options.hpp"
 #include "graph/passes/segments.hpp"
 #include "src/runtime/device/budget.hpp"
+#include "src/runtime/run/memory_budget.hpp"
 
 namespace dyn::runtime {
 
@@ -17,6 +18,8 @@ class ReadFiles;
 
 /// nullptr where device memory has no limit.
 std::shared_ptr<DeviceBudget> make_device_budget(const Options& options);
+/// nullptr where the host's memory has no limit. Throws Error(user) for a negative one.
+std::shared_ptr<MemoryBudget> make_memory_budget(const Options& options);
 
 /// Where a model comes from. With `files` set, weight files are looked up there by the name that
 /// the text uses and nothing is read from the file system.
@@ -38,6 +41,8 @@ struct LoadRequest {
   /// Bounds the device memory of all models that are parts or variants of one graph; nullptr: there
   /// is one for this model, as Options::device_memory says.
   std::shared_ptr<DeviceBudget> device_budget = nullptr;
+  /// The same for the host's memory, by Options::memory_budget.
+  std::shared_ptr<MemoryBudget> memory_budget = nullptr;
   /// This part of the module that the text was parsed to alone; dims get their values from the
   /// whole.
   const graph::Segment* segment = nullptr;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/runtime/plan/arena_layout.hpp"
+
 namespace dyn::runtime {
 namespace {
 
@@ -12,6 +14,11 @@ double sum(const Plan& plan, double rkernel::Launch::* field) {
 }
 
 }  // namespace
+
+std::size_t Plan::intermediate_bytes() const {
+  return arena_bytes + scratch_stride(scratch_bytes) * static_cast<std::size_t>(threads) +
+         shared_bytes;
+}
 
 double Plan::flops() const { return sum(*this, &rkernel::Launch::flops); }
 std::array<double, rkernel::group_count> Plan::flops_by_group() const {

@@ -31,6 +31,8 @@ struct Plan {
   int threads = 1;                      ///< the largest of all launches
   std::size_t footprint_bytes = 0;      ///< of this object, for the cache's budget
 
+  /// Bytes that a run takes on the host beside weights and outputs.
+  std::size_t intermediate_bytes() const;
   /// Sums over all launches.
   double flops() const;
   /// Those of each Group.

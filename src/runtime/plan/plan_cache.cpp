@@ -57,6 +57,17 @@ void PlanCache::evict(Shard& shard, const Plan* keep) const {
   }
 }
 
+void PlanCache::clear() {
+  for (Shard& shard : shards_) {
+    const std::unique_lock lock(shard.mutex);
+    while (!shard.entries.empty()) {
+      const PlanPtr owner = shard.entries.begin()->second.plan;  // the key is the plan's
+      shard.entries.erase(shard.entries.begin());
+    }
+    shard.bytes = 0;
+  }
+}
+
 std::size_t PlanCache::bytes() const {
   std::size_t sum = 0;
   for (const Shard& shard : shards_) {

@@ -27,6 +27,9 @@ class PlanCache {
   /// wins.
   PlanPtr insert(PlanPtr plan);
 
+  /// Forgets all; those that a Call still holds live on.
+  void clear();
+
   std::size_t bytes() const;
   std::size_t size() const;
 

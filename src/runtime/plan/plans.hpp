@@ -33,6 +33,9 @@ class Plans {
     return planner_.output_shapes(symbols);
   }
 
+  /// Remembers none from now on; plans that are in use live on.
+  void forget() const { cache_.clear(); }
+
   /// How many plans were made and remembered so far.
   std::int64_t shapes_planned() const { return planned_.load(std::memory_order_relaxed); }
 

@@ -125,6 +125,7 @@ void CallPorts::set_output(std::size_t index, const std::shared_ptr<rkernel::Dev
 
 Tensor CallPorts::new_output(std::size_t index, const Shape& shape) const {
   const DType dtype = info_.outputs[index].dtype;
+  if (!device_) return new_host_tensor(info_.options.allocator, dtype, shape);
   return outputs_[index].on_device ? new_device_tensor(device_, dtype, shape)
                                    : new_host_tensor(device_.get(), dtype, shape);
 }
@@ -234,6 +235,15 @@ void CallPorts::ready_outputs(std::span<const Shape> shapes) {
   changed_ = false;
 }
 
+std::size_t CallPorts::own_output_bytes(std::span<const Shape> shapes) const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].bound && !outputs_[i].on_device)
+      bytes += static_cast<std::size_t>(element_count(shapes[i])) * size_of(info_.outputs[i].dtype);
+  }
+  return bytes;
+}
+
 void CallPorts::drop_outputs() {
   for (Port& output : outputs_) {
     if (!output.bound) output.tensor = Tensor();
@@ -267,7 +277,7 @@ void CallPorts::take_output(std::size_t index, const Tensor& made) {
     output.tensor = made;
     return;
   }
-  if (!output.bound) output.tensor = Tensor(info_.outputs[index].dtype, made.shape());
+  if (!output.bound) output.tensor = new_output(index, made.shape());
   check_output(index, made.shape());
   if (made.bytes() > 0) std::memcpy(output.tensor.raw(), made.raw(), made.bytes());
 }

@@ -70,6 +70,8 @@ class CallPorts {
   /// Gives outputs of these shapes to a run: allocates those that nobody has bound, unless they
   /// have their shape already, and checks the others.
   void ready_outputs(std::span<const Shape> shapes);
+  /// Bytes of those at these shapes that nobody has bound, and that lie on the host.
+  std::size_t own_output_bytes(std::span<const Shape> shapes) const;
   /// Leaves the outputs that nobody has bound to whoever shares them: the next run has others.
   void drop_outputs();
   /// The memory of a run's inputs and outputs, as ready_outputs() found them.

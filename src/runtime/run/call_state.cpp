@@ -1,8 +1,10 @@
 #include "src/runtime/run/call_state.hpp"
 
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "src/base/crew.hpp"
 #include "src/runtime/executables/executable.hpp"
 #include "src/runtime/executables/execution.hpp"
 #include "src/runtime/session/session_state.hpp"
@@ -12,24 +14,33 @@ namespace dyn::runtime {
 
 CallState::CallState(const Executable& executable)
     : ports_(executable.info(), executable.device()),
-      execution_(executable.make_execution(ports_, nullptr)) {}
+      execution_(executable.make_execution(ports_, nullptr)),
+      executor_(executable.info().options.executor.get()) {}
 
 CallState::CallState(std::shared_ptr<const Model> model)
     : model_(std::move(model)),
       ports_(model_->executable().info(), model_->executable().device()),
-      execution_(model_->executable().make_execution(ports_, nullptr)) {}
+      execution_(model_->executable().make_execution(ports_, nullptr)),
+      executor_(model_->options().executor.get()) {}
 
 CallState::CallState(std::shared_ptr<SessionState> session)
     : model_(session->model()),
       session_(std::move(session)),
       ports_(model_->executable().info(), model_->executable().device()),
-      execution_(model_->executable().make_execution(ports_, session_.get())) {}
+      execution_(model_->executable().make_execution(ports_, session_.get())),
+      executor_(model_->options().executor.get()) {}
 
 CallState::~CallState() = default;
 
-void CallState::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
+void CallState::run(const RunControl& control) {
+  run(RunRequest{.control = control.may_end() ? &control : nullptr});
+}
+
+void CallState::run(const RunRequest& request) {
+  std::optional<LentThreads> lent;  // a run may load and compile
+  if (executor_ != nullptr) lent.emplace(executor_);
   try {
-    execution_->run(profile, symbols);
+    execution_->run(request);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::device, "no memory for a run of this shape");
   }

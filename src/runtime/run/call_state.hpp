@@ -8,7 +8,7 @@
 
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/call_ports.hpp"
-#include "src/runtime/run/run_profile.hpp"
+#include "src/runtime/run/run_request.hpp"
 
 namespace dyn::runtime {
 
@@ -34,9 +34,9 @@ class CallState {
   std::size_t input_index(std::string_view name) const { return ports_.input_index(name); }
   std::size_t output_index(std::string_view name) const { return ports_.output_index(name); }
 
-  /// Adds to `profile`, where given. `symbols`: the values of all symbols, for a segment's model;
-  /// empty: the shapes of the inputs give them.
-  void run(RunProfile* profile = nullptr, std::span<const std::int64_t> symbols = {});
+  void run(const RunRequest& request);
+  void run(RunProfile* profile = nullptr) { run(RunRequest{.profile = profile}); }
+  void run(const RunControl& control);
   /// Throws Error(user) where the model does not run on this device.
   void check_device(const rkernel::Device& device) const {
     ports_.check_device(device, "the stream");
@@ -63,6 +63,7 @@ class CallState {
   std::shared_ptr<SessionState> session_;  ///< nullptr: none
   CallPorts ports_;
   std::unique_ptr<Execution> execution_;
+  Executor* const executor_;  ///< the model's options keep it; nullptr: none
 };
 
 }  // namespace dyn::runtime

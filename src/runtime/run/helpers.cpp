@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -133,44 +134,77 @@ struct Helpers::Task {
   }
 };
 
+/// A task of an executor's, which may run it late, never, twice, or in the call that submits it.
+struct Helpers::LentTask {
+  LentTask(std::shared_ptr<Shared> the_shared, int processor)
+      : task{std::move(the_shared), processor} {}
+  ~LentTask() {
+    if (!begun) task.shared->traffic.leave();
+  }
+  void run() {
+    if (std::this_thread::get_id() != caller && !begun.exchange(true)) task();
+  }
+
+  const Task task;
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> begun{false};
+};
+
 struct Helpers::Arena {
   explicit Arena(int count) : arena(count, /*reserved_for_masters=*/0) {}
   tbb::task_arena arena;
 };
 
-Helpers::Helpers(int processors)
-    : shared_(std::make_shared<Shared>(tbb_threads() - 1, processors)) {
-  if (shared_->count > 0) arena_ = std::make_unique<Arena>(shared_->count);
+Helpers::Helpers(std::shared_ptr<Executor> executor, int count, int processors)
+    : shared_(std::make_shared<Shared>(count, processors)), executor_(std::move(executor)) {
+  if (executor_ == nullptr && shared_->count > 0) arena_ = std::make_unique<Arena>(shared_->count);
 }
 
 Helpers::~Helpers() { shared_->closing.store(true, std::memory_order_relaxed); }
 
-std::shared_ptr<Helpers> Helpers::of_process(int threads) {
+std::shared_ptr<Helpers> Helpers::of(const std::shared_ptr<Executor>& executor, int threads) {
   static std::mutex mutex;
-  static std::weak_ptr<Helpers> known;
+  static std::map<const Executor*, std::weak_ptr<Helpers>> sets;  // helpers keep their executor
   const std::lock_guard lock(mutex);
+  std::erase_if(sets, [](const auto& set) { return set.second.expired(); });
+  std::weak_ptr<Helpers>& known = sets[executor.get()];
   std::shared_ptr<Helpers> helpers = known.lock();
-  if (helpers == nullptr)
-    known = helpers = std::shared_ptr<Helpers>(new Helpers(default_threads()));
+  if (helpers == nullptr) {
+    const int count = executor == nullptr ? tbb_threads() - 1 : lent_threads(*executor);
+    const int processors = executor == nullptr ? default_threads() : count + 1;
+    known = helpers = std::shared_ptr<Helpers>(new Helpers(executor, count, processors));
+  }
   helpers->shared_->traffic.allow(threads);
   return helpers;
+}
+
+bool Helpers::send_for_one() noexcept {
+  const int here = current_processor();
+  std::shared_ptr<LentTask> task;
+  try {
+    if (executor_ == nullptr)
+      arena_->arena.enqueue(Task{shared_, here});
+    else
+      task = std::make_shared<LentTask>(shared_, here);
+  } catch (const std::exception&) {  // no memory for a task
+    shared_->traffic.leave();
+    return false;
+  }
+  if (task == nullptr) return true;
+  try {
+    executor_->submit([task] { task->run(); });
+    return true;
+  } catch (...) { return false; }  // the last copy of the task leaves
 }
 
 /// A helper may be woken on the caller's own processor, where it would wait until the caller is
 /// done: it gets a chance to go elsewhere.
 void Helpers::call() {
-  const int here = current_processor();
-  bool called = false;
-  while (shared_->traffic.admit(shared_->count)) {
-    try {
-      arena_->arena.enqueue(Task{shared_, here});
-      called = true;
-    } catch (const std::exception&) {  // no memory for a task: the caller goes on alone
-      shared_->traffic.leave();
-      break;
-    }
-  }
-  if (called) std::this_thread::yield();
+  int called = 0;
+  // An executor may be done with a task at once: no more are sent than there may be helpers.
+  while (called < shared_->count && shared_->traffic.admit(shared_->count) && send_for_one())
+    ++called;
+  if (called > 0) std::this_thread::yield();
 }
 
 Helpers::InFlight::InFlight(Helpers& helpers, int threads, Team*& preferred)

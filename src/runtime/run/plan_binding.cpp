@@ -7,11 +7,12 @@
 namespace dyn::runtime {
 
 PlanBinding::PlanBinding(const Binder& binder, const Plans& plans, CallPorts& ports,
-                         SessionState* session)
+                         SessionState* session, const MemoryBudget* budget)
     : binder_(binder),
       plans_(plans),
       ports_(ports),
       session_(session),
+      budget_(budget),
       input_shapes_(ports.input_count()) {}
 
 bool PlanBinding::same_shapes() const {
@@ -23,6 +24,14 @@ bool PlanBinding::same_shapes() const {
 
 void PlanBinding::keep_shapes() {
   for (std::size_t i = 0; i < input_shapes_.size(); ++i) input_shapes_[i] = ports_.input(i).shape();
+}
+
+/// Nothing is allocated for a run that does not fit.
+void PlanBinding::ready_outputs() {
+  if (budget_ != nullptr)
+    budget_->check({.intermediates = plan_->intermediate_bytes(),
+                    .outputs = ports_.own_output_bytes(plan_->output_shapes)});
+  ports_.ready_outputs(plan_->output_shapes);
 }
 
 std::span<const std::int64_t> PlanBinding::session_symbols() const {
@@ -38,7 +47,7 @@ void PlanBinding::renew(std::span<const std::int64_t> symbols) {
                             : plans_.plan(symbols);
     keep_shapes();
   }
-  ports_.ready_outputs(plan_->output_shapes);
+  ready_outputs();
 }
 
 void PlanBinding::use(PlanPtr plan) {
@@ -48,7 +57,7 @@ void PlanBinding::use(PlanPtr plan) {
   if (plan->symbols != bound) user_error("this plan was made for other shapes");
   plan_ = std::move(plan);
   keep_shapes();
-  ports_.ready_outputs(plan_->output_shapes);
+  ready_outputs();
 }
 
 }  // namespace dyn::runtime

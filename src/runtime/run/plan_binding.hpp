@@ -9,6 +9,7 @@
 #include "src/runtime/plan/binder.hpp"
 #include "src/runtime/plan/plans.hpp"
 #include "src/runtime/run/call_ports.hpp"
+#include "src/runtime/run/memory_budget.hpp"
 #include "src/runtime/session/session_state.hpp"
 
 namespace dyn::runtime {
@@ -17,8 +18,9 @@ namespace dyn::runtime {
 /// changed. Not thread-safe.
 class PlanBinding {
  public:
-  /// All arguments must outlive it; `session`: nullptr where there is none.
-  PlanBinding(const Binder& binder, const Plans& plans, CallPorts& ports, SessionState* session);
+  /// All arguments must outlive it; `session` and `budget`: nullptr where there is none.
+  PlanBinding(const Binder& binder, const Plans& plans, CallPorts& ports, SessionState* session,
+              const MemoryBudget* budget);
 
   /// Calls `work` with ports and plan ready for it, in the session's turn where there is one.
   /// `symbols`: as in Execution::run.
@@ -35,12 +37,14 @@ class PlanBinding {
   void renew(std::span<const std::int64_t> symbols);
   bool same_shapes() const;
   void keep_shapes();
+  void ready_outputs();
   std::span<const std::int64_t> session_symbols() const;
 
   const Binder& binder_;
   const Plans& plans_;
   CallPorts& ports_;
   SessionState* session_;
+  const MemoryBudget* budget_;
   PlanPtr plan_;
   std::vector<Shape> input_shapes_;  ///< that the plan was made for
 };

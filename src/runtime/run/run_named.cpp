@@ -8,7 +8,8 @@
 
 namespace dyn::runtime {
 
-Outputs run_named(const Model& model, CallState& call, const NamedTensors& inputs) {
+Outputs run_named(const Model& model, CallState& call, const NamedTensors& inputs,
+                  const RunControl& control) {
   std::vector<bool> given(model.inputs().size());
   for (const auto& [name, tensor] : inputs) {
     const std::size_t index = call.input_index(name);
@@ -16,7 +17,7 @@ Outputs run_named(const Model& model, CallState& call, const NamedTensors& input
     given[index] = true;
     call.set_input(index, tensor);
   }
-  call.run();
+  call.run(control);
   NamedTensors outputs;
   for (std::size_t i = 0; i < model.outputs().size(); ++i)
     outputs.emplace_back(model.outputs()[i].name, call.output(i));

@@ -7,6 +7,7 @@ namespace dyn::runtime {
 
 /// Throws Error(user) for an input that is unknown, missing or given twice, and what CallState::run
 /// throws.
-Outputs run_named(const Model& model, CallState& call, const NamedTensors& inputs);
+Outputs run_named(const Model& model, CallState& call, const NamedTensors& inputs,
+                  const RunControl& control);
 
 }  // namespace dyn::runtime

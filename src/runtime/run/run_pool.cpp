@@ -13,6 +13,10 @@ namespace {
 
 using Kind = OperandSource::Kind;
 
+/// The device has launches in flight that are predicted to take so long in all, and one more, where
+/// the run may end early.
+constexpr double most_seconds_in_flight = 1e-3;
+
 }  // namespace
 
 void Run::take_room(const PlanPtr& plan, const Wiring& wiring) {
@@ -69,17 +73,34 @@ void Run::use_stream(const Wiring& wiring, rkernel::Stream* stream) {
 }
 
 void Run::release() {
-  plan_.reset();
-  arena_ = MemoryBlock();
-  scratch_ = MemoryBlock();
-  shared_ = MemoryBlock();
-  port_copies_memory_ = MemoryBlock();
+  release_host();
+  port_copies_memory_.release();
   on_device_.reset();
+}
+
+void Run::release_host() noexcept {
+  plan_.reset();
+  for (MemoryBlock* block : {&arena_, &scratch_, &shared_}) block->release();
+  if (memory_ != nullptr) memory_->change(std::exchange(counted_bytes_, 0), 0);
 }
 
 std::size_t Run::bytes() const {
   return arena_.size() + scratch_.size() + shared_.size() + port_copies_memory_.size() +
          (on_device_ ? on_device_->bytes() : 0);
+}
+
+std::size_t Run::host_bytes_for(const Plan& plan) const {
+  return std::max(arena_.size(), plan.arena_bytes) +
+         std::max(scratch_.size(),
+                  scratch_stride(plan.scratch_bytes) * static_cast<std::size_t>(plan.threads)) +
+         std::max(shared_.size(), plan.shared_bytes);
+}
+
+bool Run::count_host_bytes(const Plan& plan) noexcept {
+  const std::size_t bytes = host_bytes_for(plan);
+  if (!memory_->change(counted_bytes_, bytes)) return false;
+  counted_bytes_ = bytes;
+  return true;
 }
 
 bool Run::try_take(State from, State to) {
@@ -159,29 +180,53 @@ void Run::copy_ports(Kind kind) {
 void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight) {
   if (stage.tickets <= 0) return;
   if (threads <= 1 || stage.tickets <= stage.grain) {
-    stage.function(stage.args, 0, stage.tickets, stage.scratch);
+    stage.run_tickets(0, stage.tickets, stage.scratch);
     return;
   }
   in_flight.run(stage, threads);
 }
 
+/// Has the run been ended? Its status says so then, unless it has failed already.
+bool Run::ends() {
+  if (control_ == nullptr || !control_->ends()) return false;
+  std::int32_t ok = 0;
+  status_.compare_exchange_strong(ok, static_cast<std::int32_t>(status_ended));
+  return true;
+}
+
+Pieces Run::pieces_of(const rkernel::Launch& launch) const {
+  return {*control_, launch.predicted_seconds * launch.threads /
+                         static_cast<double>(std::max<std::int64_t>(launch.tickets, 1))};
+}
+
 void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
   const rkernel::Launch& launch = plan_->launches[group];
+  Pieces pieces;
   Stage stage{launch.function, &args_[group],   launch.tickets,
               launch.grain,    scratch_.data(), scratch_stride_};
+  if (control_ != nullptr) {
+    pieces = pieces_of(launch);
+    stage.pieces = &pieces;
+  }
   run_stage(stage, launch.threads, in_flight);
   if (launch.merge == nullptr) return;
+  if (ends()) return;
+  // Its tickets may wait for earlier ones: all of them run. Most second stages are short.
+  stage.pieces = nullptr;
   stage.function = launch.merge;
   stage.tickets = launch.merge_tickets;
   stage.grain = launch.merge_grain;
   run_stage(stage, launch.threads, in_flight);
 }
 
-int Run::execute(Helpers& helpers, RunProfile* profile, bool leaves) {
+int Run::execute(Helpers& helpers, const RunRequest& request, bool leaves) {
   const DefaultFloatingPoint floating_point;
   status_.store(0, std::memory_order_relaxed);
+  control_ = request.control;
+  leaves_ = leaves;
   Helpers::InFlight in_flight(helpers, plan_->threads, team_);
-  return on_device_ ? execute_steps(in_flight, profile, leaves) : execute_host(in_flight, profile);
+  return on_device_ ? execute_steps(in_flight, request.profile, leaves)
+                    : execute_host(in_flight, request.profile);
 }
 
 int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
@@ -225,7 +270,8 @@ void Run::settle() noexcept {
 
 int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves) {
   try {
-    on_device_->start(profile != nullptr);
+    seconds_in_flight_ = 0;
+    on_device_->start(launches_one_by_one(profile));
     copy_ports(Kind::Input);
     const int on_host = take_steps(in_flight, profile);
     if (on_host == no_group) copy_ports(Kind::Output);
@@ -248,6 +294,20 @@ int Run::take_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
   return no_group;
 }
 
+/// A graph of launches has no place to wait in.
+bool Run::launches_one_by_one(const RunProfile* profile) const {
+  return profile != nullptr ||
+         (control_ != nullptr && !leaves_ && plan_->predicted_seconds() > most_seconds_in_flight);
+}
+
+/// The device does not hear of a run's end: what it has is waited for.
+void Run::bound_work_in_flight(const rkernel::Launch& launch) {
+  seconds_in_flight_ += launch.predicted_seconds;
+  if (seconds_in_flight_ < most_seconds_in_flight) return;
+  on_device_->wait();
+  seconds_in_flight_ = 0;
+}
+
 /// Returns the group that the step's time is counted for. With `profiled` every step is waited for,
 /// so that this time is its own.
 std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled) {
@@ -264,10 +324,13 @@ std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool 
     }
     case Step::Kind::Launch:
       device_works = wiring_->spaces[group] == rkernel::Space::Device;
-      if (device_works)
-        on_device_->launch(group);
-      else
+      if (ends()) return group;
+      if (!device_works) {
         launch(group, in_flight);
+        break;
+      }
+      on_device_->launch(group);
+      if (control_ != nullptr && !leaves_) bound_work_in_flight(plan_->launches[group]);
       break;
   }
   if (step.kind == Step::Kind::Wait || (profiled && device_works)) on_device_->wait();
@@ -275,16 +338,24 @@ std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool 
 }
 
 RunPool::RunPool(int threads, std::shared_ptr<rkernel::Device> device,
-                 std::shared_ptr<DeviceBudget> budget)
+                 std::shared_ptr<DeviceBudget> budget, const std::shared_ptr<Executor>& executor,
+                 std::shared_ptr<MemoryBudget> memory, std::shared_ptr<Allocator> allocator)
     : device_(std::move(device)),
       budget_(std::move(budget)),
-      helpers_(Helpers::of_process(threads)) {
+      helpers_(Helpers::of(executor, threads)),
+      memory_(std::move(memory)),
+      allocator_(std::move(allocator)) {
   if (budget_) budget_->join(*this);
+  if (memory_) memory_->join(*this);
 }
 
 RunPool::~RunPool() {
+  if (memory_) memory_->leave(*this);
   if (budget_) budget_->leave(*this);
-  for (Run* run = first_.load(); run != nullptr;) delete std::exchange(run, run->next_);
+  for (Run* run = first_.load(); run != nullptr;) {
+    run->release();
+    delete std::exchange(run, run->next_);
+  }
 }
 
 Run* RunPool::take(Run* preferred) {
@@ -293,9 +364,10 @@ Run* RunPool::take(Run* preferred) {
   for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
     if (try_take(*run)) return run;
   }
-  Run* run = new Run;
+  Run* run = new Run(allocator_);
   run->device_ = device_.get();
   run->budget_ = budget_.get();
+  run->memory_ = memory_.get();
   run->next_ = first_.load(std::memory_order_relaxed);
   while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release,
                                        std::memory_order_relaxed)) {}
@@ -364,9 +436,20 @@ void RunPool::check_limit(const Plan& plan, const Wiring& wiring) const {
                   budget_->limit()));
 }
 
+/// Where there is no room, the run itself gives back what it has, which may be large where the plan
+/// is small; then all runs of the graph do that are over.
+void RunPool::reserve(Run& run, const Plan& plan) {
+  if (!memory_ || run.count_host_bytes(plan)) return;
+  if (!run.has_left()) run.release_host();
+  if (run.count_host_bytes(plan)) return;
+  memory_->release_idle();
+  if (!run.count_host_bytes(plan)) memory_->refuse(run.host_bytes_for(plan) - run.counted_bytes_);
+}
+
 void RunPool::bind(Run& run, const PlanPtr& plan, const Wiring& wiring) {
   if (run.plan_ == plan) return;
   check_limit(*plan, wiring);
+  reserve(run, *plan);
   run.take_room(plan, wiring);
   try {
     run.bind(plan, wiring);

@@ -12,7 +12,8 @@
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
 #include "src/runtime/run/helpers.hpp"
-#include "src/runtime/run/run_profile.hpp"
+#include "src/runtime/run/memory_budget.hpp"
+#include "src/runtime/run/run_request.hpp"
 #include "src/runtime/system/memory_block.hpp"
 
 namespace dyn::runtime {
@@ -21,6 +22,12 @@ namespace dyn::runtime {
 /// is taken.
 class Run {
  public:
+  /// `allocator`: of its memory on the host; nullptr: the system.
+  explicit Run(const std::shared_ptr<Allocator>& allocator = nullptr)
+      : arena_(allocator),
+        scratch_(allocator),
+        shared_(allocator),
+        port_copies_memory_(allocator) {}
   /// Gets room for a plan's memory on the device, where that has a limit; may wait for other runs.
   /// Before bind(). Throws what a run that left has come to.
   void take_room(const PlanPtr& plan, const Wiring& wiring);
@@ -36,10 +43,13 @@ class Run {
   /// Returns the index of the group that reported a status other than Ok (and stopped there), or
   /// -1. Allocates nothing. Throws Error(device) for what the device refuses; the next bind() makes
   /// all ready again.
-  int execute(Helpers& helpers, RunProfile* profile) { return execute(helpers, profile, false); }
+  /// Where the request's control ends the run early, the status is status_ended.
+  int execute(Helpers& helpers, const RunRequest& request) {
+    return execute(helpers, request, false);
+  }
   /// With `leaves`, and where no group has failed yet, it returns -1 while the device works, and
   /// wait() tells what became of it: until then the run stays its caller's.
-  int execute(Helpers& helpers, RunProfile* profile, bool leaves);
+  int execute(Helpers& helpers, const RunRequest& request, bool leaves);
   int wait();
   /// Runs have left of which wait() is to tell.
   bool has_left() const { return on_device_ && on_device_->has_left(); }
@@ -72,6 +82,8 @@ class Run {
                        const std::vector<bool>& on_host);
   void copy_ports(OperandSource::Kind kind);
   void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
+  bool ends();
+  Pieces pieces_of(const rkernel::Launch& launch) const;
   void launch(std::size_t group, Helpers::InFlight& in_flight);
   /// Who may touch the run: nobody, so that anybody may take it; its caller; for a moment whoever
   /// needs its memory, in place of either. One that is Left has work on the device, and belongs to
@@ -87,6 +99,12 @@ class Run {
   /// Gives back all memory, on host and device; the next bind() takes it anew.
   void release();
   std::size_t bytes() const;
+  /// The host's memory alone, of a run that is taken and has not left.
+  void release_host() noexcept;
+  /// The blocks that a plan needs on the host, each at least as large as it is.
+  std::size_t host_bytes_for(const Plan& plan) const;
+  /// Counts these in the host's budget. False where there is no room.
+  bool count_host_bytes(const Plan& plan) noexcept;
   int execute_host(Helpers::InFlight& in_flight, RunProfile* profile);
   int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool leaves);
   int finish(int failed_on_host);
@@ -95,6 +113,8 @@ class Run {
   DeviceRun& on_device();
   int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
   std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
+  bool launches_one_by_one(const RunProfile* profile) const;
+  void bound_work_in_flight(const rkernel::Launch& launch);
 
   Team* team_ = nullptr;  ///< of the last run on several threads; belongs to the helpers
   std::atomic<State> state_{State::Taken};
@@ -107,9 +127,14 @@ class Run {
   std::vector<PortSlot> port_slots_;
   std::vector<rkernel::KernelArgs> args_;
   std::atomic<std::int32_t> status_{0};
+  const RunControl* control_ = nullptr;  ///< of the run in flight
+  bool leaves_ = false;                  ///< the run in flight may return while the device works
+  double seconds_in_flight_ = 0;         ///< of launches since the device was waited for, predicted
 
   rkernel::Device* device_ = nullptr;  ///< the pool's
   DeviceBudget* budget_ = nullptr;     ///< the pool's; nullptr: device memory has no limit
+  MemoryBudget* memory_ = nullptr;     ///< the pool's; nullptr: the host's has no limit
+  std::size_t counted_bytes_ = 0;      ///< there
   std::exception_ptr failure_;         ///< of end(), until take_back()
   const Wiring* wiring_ = nullptr;
   std::vector<PortCopy> port_copies_;
@@ -119,12 +144,17 @@ class Run {
 
 /// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is
 /// lock-free.
-class RunPool final : private DeviceBudget::Holder {
+class RunPool final : private DeviceBudget::Holder, private MemoryBudget::Holder {
  public:
   /// `threads`: of a run, its caller included. `device`: of the groups that run there. `budget`: of
-  /// device memory; nullptr: it has no limit.
+  /// device memory; nullptr: it has no limit. `executor`: whose threads help; nullptr: dyn's.
+  /// `memory`: bounds the host's; nullptr: it has no limit. `allocator`: gives it; nullptr: the
+  /// system.
   explicit RunPool(int threads, std::shared_ptr<rkernel::Device> device = nullptr,
-                   std::shared_ptr<DeviceBudget> budget = nullptr);
+                   std::shared_ptr<DeviceBudget> budget = nullptr,
+                   const std::shared_ptr<Executor>& executor = nullptr,
+                   std::shared_ptr<MemoryBudget> memory = nullptr,
+                   std::shared_ptr<Allocator> allocator = nullptr);
   ~RunPool() override;
   RunPool(const RunPool&) = delete;
   RunPool& operator=(const RunPool&) = delete;
@@ -148,7 +178,7 @@ class RunPool final : private DeviceBudget::Holder {
   void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
 
   /// Returns whether there was any memory of idle runs to release.
-  bool release_idle();
+  bool release_idle() override;
 
   Helpers& helpers() { return *helpers_; }
   /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while
@@ -161,11 +191,14 @@ class RunPool final : private DeviceBudget::Holder {
   template <class Take>
   bool take_memory_of_one(Run::State from, Run::State meanwhile, const Take& take) noexcept;
   void check_limit(const Plan& plan, const Wiring& wiring) const;
+  void reserve(Run& run, const Plan& plan);
 
   std::atomic<Run*> first_{nullptr};
   const std::shared_ptr<rkernel::Device> device_;
   const std::shared_ptr<DeviceBudget> budget_;
   const std::shared_ptr<Helpers> helpers_;
+  const std::shared_ptr<MemoryBudget> memory_;
+  const std::shared_ptr<Allocator> allocator_;
 };
 
 }  // namespace dyn::runtime

@@ -10,8 +10,8 @@ namespace dyn::runtime {
 void TicketQueue::work(const Stage& stage, int thread, std::uint64_t chunk) {
   const std::int64_t first = static_cast<std::int64_t>(chunk) * stage.grain;
   const std::int64_t count = std::min(stage.grain, stage.tickets - first);
-  stage.function(stage.args, first, count,
-                 stage.scratch + static_cast<std::size_t>(thread) * stage.scratch_stride);
+  stage.run_tickets(first, count,
+                    stage.scratch + static_cast<std::size_t>(thread) * stage.scratch_stride);
 }
 
 bool TicketQueue::take_from(Share& share, int thread) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/rkernel/target/target.hpp"
+#include "src/runtime/run/pieces.hpp"
 #include "src/runtime/run/traffic.hpp"
 
 namespace dyn::runtime {
@@ -20,6 +21,15 @@ struct Stage {
   std::int64_t grain = 1;        ///< tickets of one chunk
   std::byte* scratch = nullptr;  ///< thread t (0: the caller) owns scratch + t * scratch_stride
   std::size_t scratch_stride = 0;
+  const Pieces* pieces = nullptr;  ///< nullptr: the run goes on to its end
+
+  /// Some of its tickets, on the calling thread.
+  void run_tickets(std::int64_t first, std::int64_t count, std::byte* own_scratch) const {
+    if (pieces == nullptr)
+      function(args, first, count, own_scratch);
+    else
+      pieces->run(*this, first, count, own_scratch);
+  }
 };
 
 /// Every thread has a share of the chunks, the same from run to run: what it reads and writes is

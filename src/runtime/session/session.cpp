@@ -20,9 +20,9 @@ const std::shared_ptr<runtime::SessionState>& Session::state() const {
   return state_;
 }
 
-Outputs Session::run(const NamedTensors& inputs) {
+Outputs Session::run(const NamedTensors& inputs, const RunOptions& options) {
   runtime::CallState call(state());
-  return runtime::run_named(*state()->model(), call, inputs);
+  return runtime::run_named(*state()->model(), call, inputs, runtime::RunControl(options));
 }
 
 std::int64_t Session::length() const { return state()->length(); }

@@ -42,12 +42,11 @@ void DelegatedRun::bind(CallState& call) const {
   }
 }
 
-void DelegatedRun::run(std::shared_ptr<const Model> model, RunProfile* profile,
-                       std::span<const std::int64_t> symbols) {
+void DelegatedRun::run(std::shared_ptr<const Model> model, const RunRequest& request) {
   CallState& call = call_of(std::move(model));
   if (stream_) call.check_device(*ports_.device());
   bind(call);
-  call.run(profile, symbols);
+  call.run(request);
   for (std::size_t i = 0; i < ports_.output_count(); ++i) ports_.share_output(i, call.output(i));
 }
 

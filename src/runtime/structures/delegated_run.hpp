@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "src/runtime/run/call_ports.hpp"
@@ -21,8 +20,7 @@ class DelegatedRun {
   /// The model has the ports' names, in their order. All inputs are bound; the outputs are in the
   /// ports afterwards. Runs of other models that are in flight stay so; beyond so many models the
   /// oldest are waited for, and what they throw is thrown before anything runs.
-  void run(std::shared_ptr<const Model> model, RunProfile* profile,
-           std::span<const std::int64_t> symbols);
+  void run(std::shared_ptr<const Model> model, const RunRequest& request);
   /// As Execution's, of all models.
   void set_stream(std::shared_ptr<rkernel::Stream> stream);
   void wait();

@@ -18,4 +18,11 @@ void KeptModels::keep(std::string key, std::shared_ptr<const Model> model) {
   if (entries_.size() > kept_) entries_.pop_back();
 }
 
+std::vector<std::shared_ptr<const Model>> KeptModels::take_all() {
+  std::vector<std::shared_ptr<const Model>> models;
+  for (Entry& entry : entries_) models.push_back(std::move(entry.model));
+  entries_.clear();
+  return models;
+}
+
 }  // namespace dyn::runtime

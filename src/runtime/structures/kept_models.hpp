@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dyn::runtime {
 
@@ -20,6 +21,8 @@ class KeptModels {
   std::shared_ptr<const Model> find(const std::string& key);
   /// Drops the one that was used least recently where there are too many.
   void keep(std::string key, std::shared_ptr<const Model> model);
+  /// Those that were kept, for the caller to drop; none are afterwards.
+  std::vector<std::shared_ptr<const Model>> take_all();
 
  private:
   struct Entry {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/runtime/load/model.hpp"
+
 namespace dyn::runtime {
 
 namespace {
@@ -49,6 +51,15 @@ std::string Structures::key_of(const Facts& facts) {
     key.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
   }
   return key;
+}
+
+void Structures::forget() {
+  std::vector<std::shared_ptr<const Model>> models;
+  {
+    const std::lock_guard lock(mutex_);
+    models = models_.take_all();
+  }
+  for (const auto& model : models) model->executable().trim();
 }
 
 std::shared_ptr<const Model> Structures::find(const std::string& key) {

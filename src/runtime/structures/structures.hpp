@@ -49,6 +49,9 @@ class Structures {
   std::shared_ptr<const Model> model_for(const std::vector<PortInfo>& ports,
                                          std::span<const Tensor> inputs, const Values& values);
 
+  /// Keeps none from now on; those that are in use, or are being made, live on, trimmed.
+  void forget();
+
  private:
   static std::string key_of(const Facts& facts);
   std::shared_ptr<const Model> find(const std::string& key);

@@ -18,6 +18,7 @@ class UndecidedExecutable final : public Executable {
   std::unique_ptr<Execution> make_execution(CallPorts& ports, SessionState* session) const override;
 
   std::vector<std::string> deciding_inputs() const override;
+  void trim() const override { structures_.forget(); }
   const graph::Module& module() const override { refuse(); }
   const Binder& binder() const override { refuse(); }
   const Plans& plans() const override { refuse(); }

@@ -27,7 +27,7 @@ const Tensor& UndecidedExecution::values(std::size_t input) {
   }
 }
 
-void UndecidedExecution::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
+void UndecidedExecution::run(const RunRequest& request) {
   const DefaultFloatingPoint floating_point;  // a run may load
   ports_.check_inputs();
   if (stream_ != nullptr) stream_->begin();  // before anything changes
@@ -35,7 +35,7 @@ void UndecidedExecution::run(RunProfile* profile, std::span<const std::int64_t> 
   decided_.run(
       executable_.structures().model_for(executable_.info().inputs, ports_.input_tensors(),
                                          [&](std::size_t i) -> const Tensor& { return values(i); }),
-      profile, symbols);
+      request);
 }
 
 void UndecidedExecution::set_stream(std::shared_ptr<rkernel::Stream> stream) {

@@ -12,7 +12,7 @@ class UndecidedExecution final : public Execution {
   UndecidedExecution(const UndecidedExecutable& executable, CallPorts& ports);
 
   /// Throws also what loading throws. Waits for the stream where inputs on the device decide.
-  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void run(const RunRequest& request) override;
   void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
   void wait() override { decided_.wait(); }
   bool in_flight() const override { return decided_.in_flight(); }

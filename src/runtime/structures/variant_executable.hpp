@@ -37,6 +37,10 @@ class VariantExecutable final : public Executable {
   std::span<const SegmentStep> steps() const override { return of_usual().steps(); }
   WeightBytes weight_bytes() const override { return of_usual().weight_bytes(); }
   bool release_idle_memory() const override { return of_usual().release_idle_memory(); }
+  void trim() const override {
+    of_usual().trim();
+    variants_.forget();
+  }
   std::vector<CopyInfo> copies(const Plan& plan) const override { return of_usual().copies(plan); }
   std::int64_t kernels_compiled_since_load() const override {
     return of_usual().kernels_compiled_since_load();

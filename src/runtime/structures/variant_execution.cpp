@@ -26,16 +26,16 @@ void VariantExecution::choose() {
   for (const Shape* shape : shapes_) last_shapes_.push_back(*shape);
 }
 
-void VariantExecution::run(RunProfile* profile, std::span<const std::int64_t> symbols) {
+void VariantExecution::run(const RunRequest& request) {
   // Only a run of the usual model leaves ports unchanged; it runs again where nobody bound others.
   if (ports_.changed()) {
     ports_.check_inputs();
     choose();
   }
   if (variant_)
-    run_of_variant_.run(variant_, profile, symbols);
+    run_of_variant_.run(variant_, request);
   else
-    usual_->run(profile, symbols);
+    usual_->run(request);
 }
 
 void VariantExecution::set_stream(std::shared_ptr<rkernel::Stream> stream) {

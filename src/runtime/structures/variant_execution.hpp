@@ -17,7 +17,7 @@ class VariantExecution final : public Execution {
                    CallPorts& ports);
 
   /// Throws also what loading throws.
-  void run(RunProfile* profile, std::span<const std::int64_t> symbols) override;
+  void run(const RunRequest& request) override;
   void set_stream(std::shared_ptr<rkernel::Stream> stream) override;
   void wait() override;
   bool in_flight() const override { return usual_->in_flight() || run_of_variant_.in_flight(); }

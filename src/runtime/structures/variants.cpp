@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/runtime/load/model.hpp"
+
 namespace dyn::runtime {
 
 Variants::Variants(KeyAt key_at, int kept, Load load)
@@ -19,6 +21,15 @@ std::shared_ptr<const Model> Variants::model_at(std::span<const Shape* const> in
   const std::lock_guard lock(mutex_);
   models_.keep(std::move(text), made);
   return made;
+}
+
+void Variants::forget() {
+  std::vector<std::shared_ptr<const Model>> models;
+  {
+    const std::lock_guard lock(mutex_);
+    models = models_.take_all();
+  }
+  for (const auto& model : models) model->executable().trim();
 }
 
 std::shared_ptr<const Model> Variants::find(const std::string& text) {

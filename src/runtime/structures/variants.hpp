@@ -29,6 +29,9 @@ class Variants {
   /// nullptr: the usual one. Throws what loading throws.
   std::shared_ptr<const Model> model_at(std::span<const Shape* const> inputs);
 
+  /// Keeps none from now on; those that are in use, or are being made, live on, trimmed.
+  void forget();
+
  private:
   std::shared_ptr<const Model> find(const std::string& text);
 

@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -44,7 +46,37 @@ std::byte* huge_memory(std::size_t size, const char* what) {
   return wide + before;
 }
 
+/// Cache lines, and the widest vectors.
+constexpr std::size_t allocated_alignment = 64;
+
+void* asked(Allocator& allocator, std::size_t bytes, const char* what) {
+  void* memory = nullptr;
+  try {
+    memory = allocator.allocate(bytes, allocated_alignment);
+  } catch (...) {}  // the host has none
+  if (memory == nullptr) {
+    throw Error(ErrorKind::device,
+                fmt::format("Options::allocator has no memory for {} bytes of {}", bytes, what));
+  }
+  return memory;
+}
+
 }  // namespace
+
+std::shared_ptr<void> allocated(std::shared_ptr<Allocator> allocator, std::size_t bytes,
+                                const char* what) {
+  bytes = std::max(bytes, std::size_t{1});
+  void* const memory = asked(*allocator, bytes, what);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  std::shared_ptr<void> owner(memory, [allocator = std::move(allocator), bytes](void* given) {
+    allocator->deallocate(given, bytes, allocated_alignment);
+  });
+  if (address % allocated_alignment == 0) return owner;
+  throw Error(ErrorKind::user,
+              fmt::format("Options::allocator gave memory at {:#x} for {}, which is no multiple of "
+                          "the alignment that it was asked for, {}",
+                          address, what, allocated_alignment));
+}
 
 MemoryBlock::MemoryBlock(std::size_t bytes, const char* what) {
   if (bytes == 0) return;
@@ -53,21 +85,41 @@ MemoryBlock::MemoryBlock(std::size_t bytes, const char* what) {
   size_ = size;
 }
 
-MemoryBlock::~MemoryBlock() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+MemoryBlock::~MemoryBlock() { release(); }
+
+void MemoryBlock::release() noexcept {
+  if (allocated_ != nullptr)
+    allocated_.reset();
+  else if (data_ != nullptr)
+    ::munmap(data_, size_);
+  data_ = nullptr;
+  size_ = 0;
 }
 
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      allocator_(std::move(other.allocator_)),
+      allocated_(std::move(other.allocated_)) {}
 
 MemoryBlock& MemoryBlock::operator=(MemoryBlock&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(allocator_, other.allocator_);
+  std::swap(allocated_, other.allocated_);
   return *this;
 }
 
 void MemoryBlock::grow(std::size_t bytes, const char* what) {
   if (bytes <= size_) return;
+  if (allocator_ != nullptr) {
+    std::shared_ptr<void> larger = allocated(allocator_, bytes, what);
+    if (size_ == 0) std::memset(larger.get(), 0, bytes);
+    allocated_ = std::move(larger);
+    data_ = allocated_.get();
+    size_ = bytes;
+    return;
+  }
   const std::size_t size = rounded(bytes, what);
   // Small pages within a huge one's place would keep it from being one.
   if (size_ == 0 || (size_ < huge_page_bytes && size >= huge_page_bytes)) {

@@ -11,7 +11,8 @@ namespace dyn::runtime {
 int tbb_threads();
 
 /// body(first, last) over parts of [0, count) of about `grain`, on `threads` threads, the caller's
-/// included. What a body throws is thrown here.
+/// included; the others are the host's where it lends some (src/base/crew.hpp), else oneTBB's. What
+/// a body throws is thrown here.
 void parallel_for(std::int64_t count, std::int64_t grain, int threads,
                   const std::function<void(std::int64_t, std::int64_t)>& body);
 

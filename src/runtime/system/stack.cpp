@@ -6,6 +6,11 @@
 #include <cstdint>
 #include <exception>
 
+#include <fmt/format.h>
+
+#include "src/base/crew.hpp"
+#include "src/runtime/system/errors.hpp"
+
 namespace dyn::runtime {
 namespace {
 
@@ -52,7 +57,14 @@ bool run_in_thread(Call& call) {
 
 void call_with_stack(const std::function<void()>& work) {
   Call call{work};
-  if (bytes_left() >= enough_bytes || !run_in_thread(call)) return work();
+  const std::size_t left = bytes_left();
+  if (left < enough_bytes && LentThreads::current() != nullptr) {
+    user_error(
+        fmt::format("a load needs {} bytes of stack, and this thread has {} left; load in a "
+                    "thread with more, as with Options::executor none is started",
+                    enough_bytes, left));
+  }
+  if (left >= enough_bytes || !run_in_thread(call)) return work();
   if (call.failure) std::rethrow_exception(call.failure);
 }
 

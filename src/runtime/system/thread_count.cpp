@@ -5,6 +5,9 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
+
+#include "src/runtime/system/errors.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 
 namespace dyn::runtime {
@@ -72,6 +75,13 @@ double cgroup_cpus(const std::string& cgroup_root, const std::string& membership
     if (here > 0) limit = limit > 0 ? std::min(limit, here) : here;
   }
   return limit;
+}
+
+int lent_threads(const Executor& executor) {
+  const int count = executor.concurrency();
+  if (count >= 0 && count < most_threads) return count;
+  user_error(
+      fmt::format("Executor::concurrency() is {}; it must be in 0..{}", count, most_threads - 1));
 }
 
 int default_threads() {

@@ -39,6 +39,7 @@ WeightLoader::WeightLoader(const graph::Module& module, const WeightSources& sou
     : module_(module),
       sources_(sources),
       threads_(threads),
+      allocator_(options.allocator),
       cache_(resolve_cache_dir(options.cache_dir), options.weight_cache_bytes, options.log) {}
 
 // Two models that read other parts of one file have files of their own; a changed weights file
@@ -78,7 +79,7 @@ Weights WeightLoader::load(WeightLayout layout, WeightTimes& times, LoadReport& 
   report.weights_from_disk = mapped.has_value();
   if (!mapped) {
     sources_.read_data();
-    Weights filled(layout, module_, sources_, threads_, times);
+    Weights filled(layout, module_, sources_, threads_, times, allocator_);
     const Clock::time_point start = Clock::now();
     if (key && unchanged(sources_)) mapped = cache_.keep(*key, filled.content(), threads_);
     report.weights_write = seconds_since(start);

@@ -33,6 +33,7 @@ class WeightLoader {
   const graph::Module& module_;
   const WeightSources& sources_;
   int threads_;
+  std::shared_ptr<Allocator> allocator_;
   WeightCache cache_;
 };
 

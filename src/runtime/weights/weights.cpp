@@ -9,6 +9,7 @@
 
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/load_progress.hpp"
 #include "src/rkernel/expr/narrow.hpp"
 #include "src/runtime/system/parallel_for.hpp"
 
@@ -145,15 +146,22 @@ struct Filler {
 Weights::Weights(WeightLayout layout) : layout_(std::move(layout)) {}
 
 Weights::Weights(WeightLayout layout, const graph::Module& module, const WeightSources& sources,
-                 int threads, WeightTimes& times)
-    : layout_(std::move(layout)), block_(std::max(layout_.bytes(), weight_alignment), "weights") {
+                 int threads, WeightTimes& times, std::shared_ptr<Allocator> allocator)
+    : layout_(std::move(layout)), block_(std::move(allocator)) {
+  block_.grow(std::max(layout_.bytes(), weight_alignment), "weights");
   Filler filler{module, layout_, sources, threads, times, {}};
   Uses uses(module, layout_, sources);
+  const auto begin = [&](std::size_t offset) {
+    report_progress(
+        {"weights", static_cast<std::int64_t>(offset), static_cast<std::int64_t>(layout_.bytes())});
+  };
   for (const auto& [value, offset] : layout_.plain()) {
+    begin(offset);
     filler.plain(value, block_.data() + offset);
     uses.done(value);
   }
   for (const auto& [view, offset] : layout_.packed()) {
+    begin(offset);
     try {
       filler.packed(view, block_.data() + offset);
       uses.done(view.weight);

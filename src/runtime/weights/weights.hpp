@@ -22,9 +22,10 @@ struct WeightTimes {
 /// Immutable; thread-safe.
 class Weights {
  public:
-  /// Fills memory of its own. Throws what sources and packing throw, Error(device) for no memory.
+  /// Fills memory of its own, or of the allocator where there is one. Throws what sources and
+  /// packing throw, Error(device) for no memory.
   Weights(WeightLayout layout, const graph::Module& module, const WeightSources& sources,
-          int threads, WeightTimes& times);
+          int threads, WeightTimes& times, std::shared_ptr<Allocator> allocator);
   /// Takes the content of others of the same layout.
   Weights(WeightLayout layout, MappedWeights mapped);
   /// Has no memory: for kernels that are only described.

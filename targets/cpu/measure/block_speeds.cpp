@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <system_error>
 #include <thread>
 
 #include "src/base/bytes.hpp"
+#include "src/base/crew.hpp"
 #include "src/base/rounding.hpp"
 #include "src/rkernel/tree/strategy.hpp"
 #include "targets/cpu/measure/buffer.hpp"
@@ -128,7 +128,8 @@ class BlockTimer {
                       int blocks) const {
     std::atomic<int> ready{0}, expected{threads};
     std::atomic<double> slowest{0};
-    const auto work = [&](std::size_t thread) {
+    const auto work = [&](int number) {
+      const auto thread = static_cast<std::size_t>(number);
       run(block, depth, thread);
       ready.fetch_add(1);
       while (ready.load() < expected.load()) std::this_thread::yield();
@@ -138,17 +139,11 @@ class BlockTimer {
       for (double known = slowest.load();
            known < seconds && !slowest.compare_exchange_weak(known, seconds);) {}
     };
-    std::vector<std::jthread> others;
-    others.reserve(static_cast<std::size_t>(threads));
-    try {
-      for (int thread = 1; thread < threads; ++thread)
-        others.emplace_back(work, static_cast<std::size_t>(thread));
-    } catch (const std::system_error&) {  // the system refuses another thread: those that run are
-                                          // measured
-      expected.store(static_cast<int>(others.size()) + 1);
+    {
+      Crew others(threads - 1, work);
+      expected.store(others.close(Crew::patience) + 1);  // those that there are are measured
+      work(0);
     }
-    work(0);
-    others.clear();
     return slowest.load();
   }
 

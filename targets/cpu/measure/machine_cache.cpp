@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "src/base/cache_directory.hpp"
+#include "src/base/crew.hpp"
 #include "src/choice/calibration/json.hpp"
 #include "targets/cpu/measure/block_speeds.hpp"
 #include "targets/cpu/measure/measure.hpp"
@@ -107,7 +108,8 @@ struct Made {
 };
 
 /// What is found under `name` in this process or in the directory and is fit, else what is made,
-/// which is kept there. `damaged` hears of a file that cannot be read.
+/// which is kept there; where threads were missing for it, only in this process, for those that are
+/// lent threads as well. `damaged` hears of a file that cannot be read.
 template <class Figures, class Read, class Make>
 Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read,
                      const Make& make,
@@ -116,6 +118,8 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
   static std::map<std::string, Figures> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(name); found != known.end()) return found->second;
+  const std::string poor = LentThreads::current() != nullptr ? name + " on lent threads" : name;
+  if (const auto found = known.find(poor); found != known.end()) return found->second;
   std::optional<Figures> figures;
   const CacheDirectory directory(cache_dir);
   if (const std::optional<std::string> text = directory.read(name)) {
@@ -125,12 +129,11 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
       if (damaged) damaged(error.what());
     }
   }
-  if (!figures) {
-    Made<Figures> made = make();
-    figures = std::move(made.figures);
-    if (made.lasting) directory.write(name, as_json(*figures).dump(1));
-  }
-  return known.emplace(name, std::move(*figures)).first->second;
+  if (figures) return known.emplace(name, std::move(*figures)).first->second;
+  const Crew::Attendance attendance;
+  const Made<Figures> made = make();
+  if (made.lasting && attendance.is_full()) directory.write(name, as_json(made.figures).dump(1));
+  return known.emplace(attendance.is_full() ? name : poor, made.figures).first->second;
 }
 
 }  // namespace

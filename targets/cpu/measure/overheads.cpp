@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "src/base/clock.hpp"
+#include "src/base/crew.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 
 namespace dyn::cpu {
@@ -46,23 +46,19 @@ double measure_ticket(int threads) {
       std::int64_t left = counter.load();
       while (left > 0) counter.compare_exchange_weak(left, left - 1);
     };
-    std::vector<std::jthread> others;
-    try {
-      for (int thread = 1; thread < threads; ++thread) {
-        others.emplace_back([&] {
-          ++ready;
-          while (!begun.load()) _mm_pause();
-          take_all();
-        });
-      }
-    } catch (const std::system_error&) {}
-    while (ready.load() < static_cast<int>(others.size())) std::this_thread::yield();
+    Crew others(threads - 1, [&](int) {
+      ++ready;
+      while (!begun.load()) _mm_pause();
+      take_all();
+    });
+    const int come = others.close(Crew::patience);
+    while (ready.load() < come) std::this_thread::yield();
     const Clock::time_point start = Clock::now();
     counter = tickets;
     begun = true;
     take_all();
-    best = std::min(best, seconds_since(start) * static_cast<double>(others.size() + 1) /
-                              static_cast<double>(tickets));
+    best = std::min(
+        best, seconds_since(start) * static_cast<double>(come + 1) / static_cast<double>(tickets));
   }
   return best;
 }
@@ -71,15 +67,13 @@ double measure_handover() {
   constexpr int exchanges = 200;
   alignas(64) std::atomic<int> flag{0};
   alignas(64) std::atomic<int> answer{0};
-  std::jthread other;
-  try {
-    other = std::jthread([&] {
-      for (int i = 1; i <= measured_rounds * exchanges; ++i) {
-        while (flag.load(std::memory_order_acquire) < i) _mm_pause();
-        answer.store(i, std::memory_order_release);
-      }
-    });
-  } catch (const std::system_error&) { return scheduled_handover_seconds; }
+  Crew other(1, [&](int) {
+    for (int i = 1; i <= measured_rounds * exchanges; ++i) {
+      while (flag.load(std::memory_order_acquire) < i) _mm_pause();
+      answer.store(i, std::memory_order_release);
+    }
+  });
+  if (other.close(Crew::patience) == 0) return scheduled_handover_seconds;
   double best = std::numeric_limits<double>::infinity();
   int sent = 0;
   for (int round = 0; round < measured_rounds; ++round) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <system_error>
 #include <thread>
 
+#include "src/base/crew.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 
@@ -40,11 +40,8 @@ std::vector<double> read_bandwidths(ReadLoop loop, const MeasureBuffer& buffer, 
       ends[static_cast<std::size_t>(thread)] = now_seconds();
     };
     {
-      std::vector<std::jthread> others;
-      others.reserve(static_cast<std::size_t>(threads));
-      try {
-        for (int thread = 1; thread < threads; ++thread) others.emplace_back(work, thread);
-      } catch (const std::system_error&) { expected = static_cast<int>(others.size()) + 1; }
+      Crew others(threads - 1, work);
+      expected = others.close(Crew::patience) + 1;
       work(0);
     }
     const auto active = expected.load();

@@ -4,9 +4,8 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
+
+#include "src/base/crew.hpp"
 
 namespace dyn::codegen {
 
@@ -21,12 +20,10 @@ void run_workers(std::size_t workers, const std::function<void()>& work) {
       if (!failure) failure = std::current_exception();
     }
   };
-  std::vector<std::jthread> pool;
-  try {
-    for (std::size_t i = 1; i < workers; ++i) pool.emplace_back(kept);
-  } catch (const std::system_error&) {}  // those that there are do the work
-  kept();
-  pool.clear();
+  {
+    const Crew others(static_cast<int>(workers) - 1, [&](int) { kept(); });
+    kept();
+  }
   if (failure) std::rethrow_exception(failure);
 }
 

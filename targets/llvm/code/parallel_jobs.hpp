@@ -6,8 +6,8 @@
 
 namespace dyn::codegen {
 
-/// Runs `work` in the calling thread and in workers - 1 others, or as many as the system allows.
-/// Rethrows the first exception when all have ended.
+/// Runs `work` in the calling thread and in workers - 1 others, or as many as system or host allow
+/// (src/base/crew.hpp). Rethrows the first exception when all have ended.
 void run_workers(std::size_t workers, const std::function<void()>& work);
 
 /// Calls job(i) for i from 0 to count - 1, on `threads` threads at most, the caller's included.

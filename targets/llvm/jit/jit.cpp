@@ -14,6 +14,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <sched.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -24,6 +25,7 @@
 #include <unordered_map>
 
 #include "dyn/error.hpp"
+#include "src/base/load_progress.hpp"
 #include "targets/llvm/code/parallel_jobs.hpp"
 #include "targets/llvm/jit/ahead_of_time.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
@@ -260,12 +262,15 @@ class Store final : public CodeStore, public std::enable_shared_from_this<Store>
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
     std::string warning;
+    std::atomic<std::int64_t> done{0};
     const auto compile_some = [&] {
       Compiler compiler(isa_, options_.effort);
       for (std::size_t i = next++; i < which.size(); i = next++) {
+        report_progress({"compile", done, static_cast<std::int64_t>(which.size())});
         const KernelSource& source = *missing[which[i]];
         objects[which[i]] = compiler.compile(source, symbol_of(source));
         dump(compiler, source);
+        ++done;
         const std::string problem = disk_.store(source.key, objects[which[i]]);
         if (problem.empty()) continue;
         const std::lock_guard lock(mutex);

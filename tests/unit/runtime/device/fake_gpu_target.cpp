@@ -13,9 +13,11 @@ namespace {
 
 class Interpreter final : public FakeFunction {
  public:
-  explicit Interpreter(const rkernel::Problem& problem) : problem(problem) {}
+  Interpreter(const rkernel::Problem& problem, std::function<void()> runs)
+      : problem(problem), runs_(std::move(runs)) {}
 
   std::int32_t run(const std::int64_t* ints, const std::vector<void*>& memory) const override {
+    runs_();
     std::map<graph::ValueId, void*> buffers;
     for (std::size_t i = 0; i < memory.size(); ++i) buffers[problem.operands[i].buffer] = memory[i];
     try {
@@ -25,11 +27,17 @@ class Interpreter final : public FakeFunction {
   }
 
   rkernel::Problem problem;
+
+ private:
+  std::function<void()> runs_;
 };
 
 class FakeGpuKernel final : public rkernel::Kernel {
  public:
-  FakeGpuKernel(const rkernel::Problem& problem, bool runs) : function_(problem), runs_(runs) {}
+  FakeGpuKernel(const rkernel::Problem& problem, const FakeGpu& gpu)
+      : function_(problem, gpu.runs),
+        runs_(gpu.device != nullptr),
+        predicted_seconds_(gpu.predicted_seconds) {}
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
     rkernel::Launch launch;
@@ -37,6 +45,7 @@ class FakeGpuKernel final : public rkernel::Kernel {
     launch.grid.blocks = 1;
     launch.grid.threads = 32;
     launch.tickets = 1;
+    launch.predicted_seconds = predicted_seconds_;
     launch.ints = {static_cast<std::int64_t>(request.symbols.size())};
     launch.ints.insert(launch.ints.end(), request.symbols.begin(), request.symbols.end());
     return launch;
@@ -54,6 +63,7 @@ class FakeGpuKernel final : public rkernel::Kernel {
  private:
   Interpreter function_;
   bool runs_;
+  double predicted_seconds_;
 };
 
 class FakeGpuTarget final : public rkernel::Target {
@@ -66,9 +76,8 @@ class FakeGpuTarget final : public rkernel::Target {
     narrow(problems, buffers);
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      kernels.push_back(gpu_.on_device(i)
-                            ? std::make_unique<FakeGpuKernel>(problems[i], gpu_.device != nullptr)
-                            : nullptr);
+      kernels.push_back(gpu_.on_device(i) ? std::make_unique<FakeGpuKernel>(problems[i], gpu_)
+                                          : nullptr);
     }
     return {std::move(problems), std::move(kernels), {}};
   }

@@ -17,6 +17,8 @@ struct FakeGpu {
   std::function<bool(std::size_t group)> on_device = [](std::size_t) { return true; };
   DType precision =
       DType::f32;  ///< dtype of f32 weights and of f32 buffers that only groups on the device touch
+  double predicted_seconds = 0;        ///< of each launch
+  std::function<void()> runs = [] {};  ///< called when the device carries out a launch
 };
 
 runtime::TargetFactory fake_gpu(const FakeGpu& gpu);

@@ -1,7 +1,5 @@
 // The public handles on the real target.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -47,13 +45,6 @@ Tensor input(std::int64_t batch, std::int64_t length, unsigned seed) {
 std::size_t lines_of(const char* path) {
   std::ifstream file(path);
   return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
-}
-
-std::size_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::size_t total = 0, resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::size_t thread_count() {
@@ -175,9 +166,9 @@ TEST_SUITE("full") {
     };
     run(8, 64);
     for (int i = 0; i < 1000; ++i) run(random() % 9, random() % 65);
-    const std::size_t before = resident_bytes();
+    const std::size_t before = testing::resident_bytes();
     for (int i = 0; i < 10'000; ++i) run(random() % 9, random() % 65);
-    CHECK(resident_bytes() <= before + (std::size_t{1} << 20));
+    CHECK(testing::resident_bytes() <= before + (std::size_t{1} << 20));
   }
 
   TEST_CASE("loading and destroying leaves memory, threads and mappings as they were") {
@@ -186,10 +177,10 @@ TEST_SUITE("full") {
     };
     const Graph keeps_the_code = Graph::from_text(norm_layer, uncached(2));
     for (int i = 0; i < 20; ++i) load();
-    const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"),
+    const std::size_t bytes = testing::resident_bytes(), mappings = lines_of("/proc/self/maps"),
                       threads = thread_count();
     for (int i = 0; i < 1000; ++i) load();
-    CHECK(resident_bytes() <= bytes + (std::size_t{2} << 20));
+    CHECK(testing::resident_bytes() <= bytes + (std::size_t{2} << 20));
     CHECK(lines_of("/proc/self/maps") <= mappings + 4);
     CHECK(thread_count() <= threads);
   }
@@ -202,10 +193,10 @@ TEST_SUITE("full") {
     options.cache_dir = directory;
     const auto load = [&] { Graph::from_text(norm_layer, options).run({{"x", input(1, 3, 1)}}); };
     for (int i = 0; i < 20; ++i) load();
-    const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"),
+    const std::size_t bytes = testing::resident_bytes(), mappings = lines_of("/proc/self/maps"),
                       threads = thread_count();
     for (int i = 0; i < dyn::testing::test_rounds(1000, 4); ++i) load();
-    CHECK(resident_bytes() <= bytes + (std::size_t{4} << 20));
+    CHECK(testing::resident_bytes() <= bytes + (std::size_t{4} << 20));
     CHECK(lines_of("/proc/self/maps") <= mappings + 4);
     CHECK(thread_count() <= threads);
     std::filesystem::remove_all(directory);

@@ -1,7 +1,11 @@
 #pragma once
 // Shared by the runtime's tests.
 
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <random>
@@ -45,6 +49,14 @@ inline Options uncached(int threads = 2, const std::string& device = "cpu") {
   options.threads = threads;
   options.device = device;
   return options;
+}
+
+/// Of this process's memory.
+inline std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 /// Random floats in [-0.9, 1.1): not symmetric, so that sums grow and a lost sign shows.

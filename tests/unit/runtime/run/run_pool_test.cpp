@@ -119,7 +119,7 @@ struct Caller {
     last->bind(plan, wiring);
     const PortMemory in[] = {{input.data(), {}}}, out[] = {{output.data(), {}}};
     last->set_ports(in, out, {});
-    const int failed = last->execute(pool.helpers(), nullptr);
+    const int failed = last->execute(pool.helpers(), {});
     pool.give_back(last);
     return failed;
   }
@@ -266,7 +266,7 @@ TEST_CASE("helpers help, and the caller waits for what they have taken") {
     Run* run = pool.take(nullptr);
     run->bind(plan, wiring);
     run->set_ports({}, out, {});
-    run->execute(pool.helpers(), nullptr);
+    run->execute(pool.helpers(), {});
     CHECK(std::count(done.begin(), done.end(), 0) == 0);
     helped += std::count(done.begin(), done.end(), 2);
     pool.give_back(run);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
 
 #include <doctest/doctest.h>
 
@@ -57,6 +59,38 @@ TEST_CASE("memory block: where there is no memory the block stays as it is") {
       CHECK(block.size() == size);
       CHECK(block.data()[size - 1] == std::byte{7});
     }
+  }
+}
+
+/// Gives memory of ones.
+class Ones final : public Allocator {
+ public:
+  void* allocate(std::size_t bytes, std::size_t alignment) override {
+    void* const memory = ::operator new(bytes, std::align_val_t(alignment));
+    std::memset(memory, 1, bytes);
+    return memory;
+  }
+  void deallocate(void* memory, std::size_t, std::size_t alignment) noexcept override {
+    ::operator delete(memory, std::align_val_t(alignment));
+  }
+};
+
+TEST_CASE(
+    "memory block: that of an allocator is zero at first, and has the size that it was asked for") {
+  MemoryBlock block(std::make_shared<Ones>());
+  for (int again = 0; again < 2; ++again) {
+    block.grow(1000, "a test");
+    CHECK(block.size() == 1000);
+    for (std::size_t i = 0; i < 1000; ++i) REQUIRE(block.data()[i] == std::byte{0});
+    block.grow(5000, "a test");
+    CHECK(block.size() == 5000);
+    MemoryBlock moved = std::move(block);
+    CHECK(moved.size() == 5000);
+    CHECK(block.size() == 0);
+    block = std::move(moved);
+    CHECK(block.size() == 5000);
+    block.release();
+    CHECK(block.data() == nullptr);
   }
 }
 
