@@ -157,6 +157,7 @@ constexpr OptionRow option_rows[] = {
     {"structures", "int", set_option<&Options::structures>},
     {"max_loop_steps", "int", set_option<&Options::max_loop_steps>},
     {"plan_cache_bytes", "int", set_option<&Options::plan_cache_bytes>},
+    {"memory_budget", "int", set_option<&Options::memory_budget>},
     {"device_memory", "int", set_option<&Options::device_memory>},
     {"random_weights", "bool", set_option<&Options::random_weights>},
     {"seed", "int", set_option<&Options::seed>},

@@ -6,7 +6,7 @@ use: `import dyn as onnxruntime`.
 
 from ._dyn import Call, Graph, LoadReport, Port, Session, Tensor
 from ._dyn import version as __version__
-from .errors import DeviceError, Error, InternalError, ModelError, UnsupportedError, UserError
+from .errors import CancelledError, DeviceError, Error, InternalError, ModelError, UnsupportedError, UserError
 from .inference_session import InferenceSession, NodeArg, get_all_providers, get_available_providers, get_device
 from .io_binding import IOBinding
 from .onnx_metadata import ModelMetadata
@@ -15,6 +15,7 @@ from .session_options import ExecutionMode, GraphOptimizationLevel, RunOptions, 
 
 __all__ = [
     "Call",
+    "CancelledError",
     "DeviceError",
     "Error",
     "ExecutionMode",

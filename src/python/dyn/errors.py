@@ -50,7 +50,13 @@ class InternalError(Error):
     kind = "internal"
 
 
-_classes: dict[str, type[Error]] = {own.kind: own for own in (UserError, ModelError, UnsupportedError, DeviceError, InternalError)}
+class CancelledError(Error):
+    """Nobody's: the host wanted the end."""
+
+    kind = "cancelled"
+
+
+_classes: dict[str, type[Error]] = {own.kind: own for own in (UserError, ModelError, UnsupportedError, DeviceError, InternalError, CancelledError)}
 
 
 def class_of_kind(kind: str) -> type[Error]:
