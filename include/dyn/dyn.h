@@ -69,6 +69,10 @@ typedef struct dyn_device dyn_device;     /* the GPU that a graph runs on */
 typedef struct dyn_stream dyn_stream;     /* a queue of work there */
 typedef struct dyn_coder dyn_coder;       /* texts at inputs and outputs */
 typedef struct dyn_texts dyn_texts;       /* texts of an output */
+typedef struct dyn_cancellation dyn_cancellation; /* ends runs */
+typedef struct dyn_async_run dyn_async_run;       /* a run beside its caller */
+typedef struct dyn_task dyn_task;                 /* work for a thread of the host */
+struct dyn_plugin;                                /* a table of operators: dyn/plugin.h */
 
 /* Whose problem a status is. */
 typedef int32_t dyn_kind;
@@ -205,6 +209,48 @@ typedef struct dyn_reader {
   void (*release)(void* context);
 } dyn_reader;
 
+/* What may end a run early, which is then DYN_ERROR_CANCELLED: dyn::RunOptions. */
+typedef struct dyn_run_options {
+  size_t struct_size;
+  const dyn_cancellation* cancellation; /* may be NULL */
+  int64_t timeout_ns; /* where `has_timeout`: from the call of the function on; one that is not
+                       * positive has passed */
+  bool has_timeout;
+} dyn_run_options;
+
+/* Bytes of the host's memory for one run: dyn::MemoryNeeded. */
+typedef struct dyn_memory_needed {
+  size_t struct_size;
+  uint64_t weights; /* of the graph, for all its runs */
+  uint64_t intermediates, outputs;
+} dyn_memory_needed;
+
+/* The host's threads: dyn::Executor by functions, which get `context` and are called from any
+ * thread. */
+typedef struct dyn_executor {
+  size_t struct_size;
+  void* context;
+  /* How many tasks run at the same time, beside the threads that call dyn. */
+  int (*concurrency)(void* context);
+  /* Takes a task, which any thread then gives to dyn_task_run or, unrun, to dyn_task_release, once.
+   * False: it does not take it. */
+  bool (*submit)(void* context, dyn_task* task);
+  /* May be NULL. Called once, from any thread, when nothing of dyn calls the others any more. */
+  void (*release)(void* context);
+} dyn_executor;
+
+/* The host's memory: dyn::Allocator by functions, which get `context` and are called from any
+ * thread. */
+typedef struct dyn_allocator {
+  size_t struct_size;
+  void* context;
+  /* At least `bytes` at a multiple of `alignment`, a power of 2; NULL: there is no memory. */
+  void* (*allocate)(void* context, size_t bytes, size_t alignment);
+  void (*deallocate)(void* context, void* memory, size_t bytes, size_t alignment);
+  /* May be NULL. Called once, from any thread, when nothing of dyn calls the others any more. */
+  void (*release)(void* context);
+} dyn_allocator;
+
 /* --- Versions ------------------------------------------------------------------------------- */
 
 /* "0.1.0": of the library that runs. */
@@ -266,6 +312,27 @@ typedef void (*dyn_log_function)(void* context, dyn_log_level level, const char*
                                  size_t length);
 DYN_C_API dyn_status* dyn_options_set_log(dyn_options* options, dyn_log_function log,
                                           void* context) DYN_NOEXCEPT;
+/* Options::progress. `stage` is "parse", "compile" (in kernels) or "weights" (in bytes). False ends
+ * the load with DYN_ERROR_CANCELLED. NULL: nobody hears of it. */
+typedef bool (*dyn_progress_function)(void* context, const char* stage, int64_t done,
+                                      int64_t total);
+DYN_C_API dyn_status* dyn_options_set_progress(dyn_options* options, dyn_progress_function progress,
+                                               void* context) DYN_NOEXCEPT;
+/* Options::executor and Options::allocator. The structure is copied; NULL: dyn's own again. Where
+ * the function fails, `release` is not called. */
+DYN_C_API dyn_status* dyn_options_set_executor(dyn_options* options,
+                                               const dyn_executor* executor) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_options_set_allocator(dyn_options* options,
+                                                const dyn_allocator* allocator) DYN_NOEXCEPT;
+/* An entry of Options::plugins: the path of a shared object. */
+DYN_C_API dyn_status* dyn_options_add_plugin(dyn_options* options, const char* path) DYN_NOEXCEPT;
+/* The program's own operators, beside those given before (Options::operators). The table, what it
+ * points to and its functions stay until dyn calls `release`, once, from any thread; `release` may
+ * be NULL: they stay for the process. Where the function fails, it is not called. */
+DYN_C_API dyn_status* dyn_options_add_operators(dyn_options* options,
+                                                const struct dyn_plugin* table,
+                                                void (*release)(void* context),
+                                                void* context) DYN_NOEXCEPT;
 DYN_C_API void dyn_options_release(dyn_options* options) DYN_NOEXCEPT;
 
 /* --- Tensors -------------------------------------------------------------------------------- */
@@ -356,6 +423,32 @@ DYN_C_API dyn_status* dyn_graph_load_report(const dyn_graph* graph,
 DYN_C_API dyn_status* dyn_graph_run(const dyn_graph* graph, size_t input_count,
                                     const dyn_named_tensor* inputs, size_t output_count,
                                     dyn_tensor** outputs) DYN_NOEXCEPT;
+/* The same with what may end it, which may be NULL. */
+DYN_C_API dyn_status* dyn_graph_run_with(const dyn_graph* graph, size_t input_count,
+                                         const dyn_named_tensor* inputs, size_t output_count,
+                                         dyn_tensor** outputs,
+                                         const dyn_run_options* options) DYN_NOEXCEPT;
+/* The same beside the caller: in a task of the executor, else in a thread of its own. The memory of
+ * the inputs stays until the run is over. Releasing the run cancels it, and waits for it. */
+DYN_C_API dyn_status* dyn_graph_run_async(const dyn_graph* graph, size_t input_count,
+                                          const dyn_named_tensor* inputs,
+                                          const dyn_run_options* options,
+                                          dyn_async_run** run) DYN_NOEXCEPT;
+/* The same with a function that is called once, in the thread of the run: with `failure`, which it
+ * releases, or with `outputs`, whose handles it releases, while the array stays until it returns.
+ * It may not jump out. Where dyn_graph_run_async_then fails, it is not called. */
+typedef void (*dyn_done_function)(void* context, dyn_status* failure, size_t output_count,
+                                  dyn_tensor* const* outputs);
+DYN_C_API dyn_status* dyn_graph_run_async_then(const dyn_graph* graph, size_t input_count,
+                                               const dyn_named_tensor* inputs,
+                                               const dyn_run_options* options,
+                                               dyn_done_function done, void* context) DYN_NOEXCEPT;
+/* The memory that a run at these shapes takes; nothing is allocated (dyn::Graph::memory_needed). */
+DYN_C_API dyn_status* dyn_graph_memory_needed(const dyn_graph* graph, size_t input_count,
+                                              const dyn_named_shape* inputs,
+                                              dyn_memory_needed* needed) DYN_NOEXCEPT;
+/* Gives back to the system what is kept for runs to come (dyn::Graph::trim). */
+DYN_C_API dyn_status* dyn_graph_trim(const dyn_graph* graph) DYN_NOEXCEPT;
 /* The shapes that a run would give, from those of the inputs alone. */
 DYN_C_API dyn_status* dyn_graph_infer_shapes(const dyn_graph* graph, size_t input_count,
                                              const dyn_named_shape* inputs,
@@ -434,6 +527,8 @@ DYN_C_API dyn_status* dyn_call_set_output_device(dyn_call* call, size_t index,
  * a time, its calls included. */
 DYN_C_API dyn_status* dyn_call_set_stream(dyn_call* call, const dyn_stream* stream) DYN_NOEXCEPT;
 DYN_C_API dyn_status* dyn_call_run(dyn_call* call) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_call_run_with(dyn_call* call,
+                                        const dyn_run_options* options) DYN_NOEXCEPT;
 /* Waits for runs that have returned before their end. */
 DYN_C_API dyn_status* dyn_call_wait(dyn_call* call) DYN_NOEXCEPT;
 /* The output of the last run. A later run of the call may write to the same memory. */
@@ -451,6 +546,10 @@ DYN_C_API dyn_status* dyn_session_create(const dyn_graph* graph, size_t dim_coun
 DYN_C_API dyn_status* dyn_session_run(dyn_session* session, size_t input_count,
                                       const dyn_named_tensor* inputs, size_t output_count,
                                       dyn_tensor** outputs) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_session_run_with(dyn_session* session, size_t input_count,
+                                           const dyn_named_tensor* inputs, size_t output_count,
+                                           dyn_tensor** outputs,
+                                           const dyn_run_options* options) DYN_NOEXCEPT;
 /* Positions appended so far. */
 DYN_C_API dyn_status* dyn_session_length(const dyn_session* session, int64_t* length) DYN_NOEXCEPT;
 /* Forgets all positions from `length` on. */
@@ -459,6 +558,31 @@ DYN_C_API dyn_status* dyn_session_reset(dyn_session* session) DYN_NOEXCEPT;
 /* Bytes of memory behind the states. */
 DYN_C_API dyn_status* dyn_session_bytes(const dyn_session* session, size_t* bytes) DYN_NOEXCEPT;
 DYN_C_API void dyn_session_release(dyn_session* session) DYN_NOEXCEPT;
+
+/* --- Runs that the host ends, or lends threads ------------------------------------------------ */
+
+/* dyn::Cancellation: any number of threads may use one, and any number of runs have it. */
+DYN_C_API dyn_status* dyn_cancellation_create(dyn_cancellation** cancellation) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_cancellation_cancel(const dyn_cancellation* cancellation) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_cancellation_is_cancelled(const dyn_cancellation* cancellation,
+                                                    bool* is_cancelled) DYN_NOEXCEPT;
+DYN_C_API void dyn_cancellation_release(dyn_cancellation* cancellation) DYN_NOEXCEPT;
+
+/* dyn::AsyncRun. Any number of threads may use one. */
+DYN_C_API dyn_status* dyn_async_run_is_over(const dyn_async_run* run, bool* is_over) DYN_NOEXCEPT;
+/* Waits at most so long. */
+DYN_C_API dyn_status* dyn_async_run_wait(const dyn_async_run* run, int64_t timeout_ns,
+                                         bool* is_over) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_async_run_cancel(const dyn_async_run* run) DYN_NOEXCEPT;
+/* The outputs, as those of dyn_graph_run, or what the run has failed with; once. Waits for a run
+ * that has begun, and carries out one that has not. */
+DYN_C_API dyn_status* dyn_async_run_get(dyn_async_run* run, size_t output_count,
+                                        dyn_tensor** outputs) DYN_NOEXCEPT;
+DYN_C_API void dyn_async_run_release(dyn_async_run* run) DYN_NOEXCEPT;
+
+/* For executors: runs a task, and releases its handle. */
+DYN_C_API dyn_status* dyn_task_run(dyn_task* task) DYN_NOEXCEPT;
+DYN_C_API void dyn_task_release(dyn_task* task) DYN_NOEXCEPT;
 
 /* --- Devices -------------------------------------------------------------------------------- */
 
@@ -518,12 +642,15 @@ DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
   X(dtype_size) X(dtype_name) X(dtype_parse)                                                      \
   X(options_create) X(options_set_text) X(options_set_integer) X(options_set_flag)                \
   X(options_add_known_input) X(options_add_free_dims) X(options_set_log) X(options_release)       \
+  X(options_set_progress) X(options_set_executor) X(options_set_allocator)                        \
+  X(options_add_plugin) X(options_add_operators)                                                  \
   X(tensor_create) X(tensor_view) X(tensor_view_const) X(tensor_adopt) X(tensor_reshape)          \
   X(tensor_shape) X(tensor_dtype) X(tensor_bytes) X(tensor_data) X(tensor_mutable_data)           \
   X(tensor_address) X(tensor_release)                                                             \
   X(graph_load) X(graph_from_text) X(graph_from_memory) X(graph_from_reader)                      \
   X(graph_state_count) X(graph_state) X(graph_dims) X(graph_metadata) X(graph_kernels)            \
-  X(graph_kernels_at) X(graph_input_count)                                                        \
+  X(graph_kernels_at) X(graph_run_with) X(graph_run_async) X(graph_run_async_then)                \
+  X(graph_memory_needed) X(graph_trim) X(graph_input_count)                                                        \
   X(graph_output_count) X(graph_input) X(graph_output) X(graph_load_report) X(graph_run)          \
   X(graph_infer_shapes) X(graph_prepare) X(graph_kernels_compiled_since_load)                     \
   X(graph_shapes_planned) X(graph_release)                                                        \
@@ -535,6 +662,10 @@ DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
   X(call_create) X(call_create_in_session) X(call_set_input) X(call_set_output)                   \
   X(call_input_index) X(call_output_index) X(call_set_output_device) X(call_set_stream)           \
   X(call_run) X(call_wait) X(call_output) X(call_release)                                         \
+  X(call_run_with) X(session_run_with)                                                            \
+  X(cancellation_create) X(cancellation_cancel) X(cancellation_is_cancelled)                      \
+  X(cancellation_release) X(async_run_is_over) X(async_run_wait) X(async_run_cancel)              \
+  X(async_run_get) X(async_run_release) X(task_run) X(task_release)                               \
   X(session_create) X(session_run) X(session_length) X(session_truncate) X(session_reset)         \
   X(session_bytes) X(session_release)                                                             \
   X(device_of) X(device_name) X(device_allocate) X(device_view) X(device_upload)                  \

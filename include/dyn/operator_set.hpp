@@ -8,6 +8,8 @@
 
 #include "dyn/export.hpp"
 
+struct dyn_plugin;
+
 namespace dyn {
 
 struct Operator;  // dyn/operator.hpp
@@ -29,6 +31,10 @@ class DYN_API Operators {
   /// uses the set. Throws Error(device) for a file that cannot be loaded, Error(unsupported) for a
   /// plug-in of a newer version, Error(user) for one that is broken; all name the file.
   static Operators from_plugin(const std::string& path);
+  /// The same of a table in this program, which stays, and so do the operators and what they need,
+  /// as long as anybody has `owner`; whatever uses the set does. Throws as from_plugin, but for the
+  /// file.
+  static Operators from_table(const dyn_plugin& table, const std::shared_ptr<void>& owner);
   /// The operators of both sets. Throws Error(user) where both have one of the same name.
   Operators joined(const Operators& others) const;
 

@@ -75,6 +75,13 @@ dyn_status* dyn_call_run(dyn_call* call) noexcept {
   return guarded([&] { Used<CallHandle>(call)->run(); });
 }
 
+dyn_status* dyn_call_run_with(dyn_call* call, const dyn_run_options* options) noexcept {
+  return guarded([&] {
+    const dyn::RunOptions ends = dyn::c::run_options_of(options);
+    Used<CallHandle>(call)->run(ends);
+  });
+}
+
 dyn_status* dyn_call_wait(dyn_call* call) noexcept {
   return guarded([&] { Used<CallHandle>(call)->wait(); });
 }
@@ -99,10 +106,17 @@ dyn_status* dyn_session_create(const dyn_graph* graph, size_t dim_count, const d
 dyn_status* dyn_session_run(dyn_session* session, size_t input_count,
                             const dyn_named_tensor* inputs, size_t output_count,
                             dyn_tensor** outputs) noexcept {
+  return dyn_session_run_with(session, input_count, inputs, output_count, outputs, nullptr);
+}
+
+dyn_status* dyn_session_run_with(dyn_session* session, size_t input_count,
+                                 const dyn_named_tensor* inputs, size_t output_count,
+                                 dyn_tensor** outputs, const dyn_run_options* options) noexcept {
   return guarded([&] {
     dyn::c::clear_outputs(output_count, outputs);
+    const dyn::RunOptions ends = dyn::c::run_options_of(options);
     const Used<SessionHandle> used(session);
-    dyn::c::give_outputs(used->run(dyn::c::named_tensors(input_count, inputs)), output_count,
+    dyn::c::give_outputs(used->run(dyn::c::named_tensors(input_count, inputs), ends), output_count,
                          outputs);
   });
 }

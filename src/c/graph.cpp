@@ -115,12 +115,33 @@ dyn_status* dyn_graph_load_report(const dyn_graph* graph, dyn_load_report* repor
 dyn_status* dyn_graph_run(const dyn_graph* graph, size_t input_count,
                           const dyn_named_tensor* inputs, size_t output_count,
                           dyn_tensor** outputs) noexcept {
+  return dyn_graph_run_with(graph, input_count, inputs, output_count, outputs, nullptr);
+}
+
+dyn_status* dyn_graph_run_with(const dyn_graph* graph, size_t input_count,
+                               const dyn_named_tensor* inputs, size_t output_count,
+                               dyn_tensor** outputs, const dyn_run_options* options) noexcept {
   return guarded([&] {
     dyn::c::clear_outputs(output_count, outputs);
+    const dyn::RunOptions ends = dyn::c::run_options_of(options);
     const Used<GraphHandle> used(graph);
-    dyn::c::give_outputs(used->run(dyn::c::named_tensors(input_count, inputs)), output_count,
+    dyn::c::give_outputs(used->run(dyn::c::named_tensors(input_count, inputs), ends), output_count,
                          outputs);
   });
+}
+
+dyn_status* dyn_graph_memory_needed(const dyn_graph* graph, size_t input_count,
+                                    const dyn_named_shape* inputs,
+                                    dyn_memory_needed* needed) noexcept {
+  return dyn::c::fills(needed, "needed", [&] {
+    const dyn::MemoryNeeded memory =
+        Used<GraphHandle>(graph)->memory_needed(dyn::c::named_shapes(input_count, inputs));
+    return dyn_memory_needed{0, memory.weights, memory.intermediates, memory.outputs};
+  });
+}
+
+dyn_status* dyn_graph_trim(const dyn_graph* graph) noexcept {
+  return guarded([&] { Used<GraphHandle>(graph)->trim(); });
 }
 
 dyn_status* dyn_graph_infer_shapes(const dyn_graph* graph, size_t input_count,

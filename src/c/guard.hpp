@@ -43,6 +43,11 @@ T& required(T* pointer, const char* argument) {
   check_pointer(pointer, alignof(T), argument);
   return *pointer;
 }
+/// Throws Error(user) where a function of the host is NULL.
+template <class Result, class... Arguments>
+void check_function(Result (*function)(Arguments...), const char* argument) {
+  if (function == nullptr) check_pointer(nullptr, 1, argument);
+}
 /// The same of a string.
 std::string_view required_text(const char* text, const char* argument);
 /// `count` elements, which may be NULL where there are none.

@@ -25,7 +25,10 @@ enum class Kind : std::uint8_t {
   texts,
   dims,
   metadata,
-  kernels
+  kernels,
+  cancellation,
+  async_run,
+  task
 };
 /// "graph"
 std::string_view name_of(Kind kind) noexcept;

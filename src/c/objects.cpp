@@ -7,8 +7,25 @@
 
 namespace dyn::c {
 
+std::chrono::steady_clock::time_point time_after(std::int64_t nanoseconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point now = Clock::now();
+  const std::chrono::nanoseconds wait(nanoseconds);
+  return wait < Clock::time_point::max() - now ? now + wait : Clock::time_point::max();
+}
+
 Options options_of(const dyn_options* options) {
   return options == nullptr ? Options() : *Used<OptionsHandle>(options);
+}
+
+RunOptions run_options_of(const dyn_run_options* options) {
+  RunOptions all;
+  if (options == nullptr) return all;
+  const dyn_run_options given = struct_of(options, "options");
+  if (given.cancellation != nullptr)
+    all.cancellation = *Used<CancellationHandle>(given.cancellation);
+  if (given.has_timeout) all.deadline = time_after(given.timeout_ns);
+  return all;
 }
 
 NamedTensors named_tensors(std::size_t count, const dyn_named_tensor* inputs) {

@@ -1,6 +1,9 @@
 #pragma once
 // The objects that handles of the C ABI stand for.
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +41,18 @@ using CoderHandle = Handled<Kind::coder, TextCoder, Users::one>;
 using DimsHandle = Handled<Kind::dims, std::vector<DimInfo>, Users::many>;
 using MetadataHandle = Handled<Kind::metadata, ModelMetadata, Users::many>;
 using KernelsHandle = Handled<Kind::kernels, std::vector<NamedKernel>, Users::many>;
+using CancellationHandle = Handled<Kind::cancellation, Cancellation, Users::many>;
+using AsyncRunHandle = Handled<Kind::async_run, AsyncRun, Users::many>;
+using TaskHandle = Handled<Kind::task, std::function<void()>, Users::one>;
 using TextsHandle = Handled<Kind::texts, std::vector<std::string>, Users::many>;
 
 /// A copy, or every default: a load may take long, and the caller may change its options meanwhile.
 Options options_of(const dyn_options* options);
+
+/// So much later than now; the greatest time where there is none.
+std::chrono::steady_clock::time_point time_after(std::int64_t nanoseconds);
+/// What may end a run; NULL: nothing. A timeout counts from now.
+RunOptions run_options_of(const dyn_run_options* options);
 
 /// Tensors by name; throws Error(user) for a NULL name, and for what is no tensor, by name.
 NamedTensors named_tensors(std::size_t count, const dyn_named_tensor* inputs);

@@ -18,8 +18,8 @@ namespace {
 class FunctionReader final : public Reader {
  public:
   explicit FunctionReader(const dyn_reader& functions) : functions_(functions) {
-    if (functions_.size == nullptr || functions_.read == nullptr)
-      throw Error(ErrorKind::user, "reader->size and reader->read may not be NULL");
+    check_function(functions_.size, "reader->size");
+    check_function(functions_.read, "reader->read");
   }
   ~FunctionReader() override {
     if (kept_ && functions_.release != nullptr) functions_.release(functions_.context);

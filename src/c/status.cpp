@@ -115,7 +115,7 @@ const char* dyn_status_text(const dyn_status* status) noexcept {
 }
 
 dyn_status* dyn_status_create(dyn_kind kind, const char* message) noexcept {
-  const bool is_kind = kind >= DYN_ERROR_USER && kind <= DYN_ERROR_INTERNAL;
+  const bool is_kind = kind >= DYN_ERROR_USER && kind <= DYN_ERROR_CANCELLED;
   return dyn::c::make_status(is_kind ? static_cast<dyn::ErrorKind>(kind) : dyn::ErrorKind::user,
                              std::string(message == nullptr ? "" : message));
 }

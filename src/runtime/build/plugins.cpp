@@ -18,7 +18,7 @@
 namespace dyn {
 namespace {
 
-/// A library that is loaded as long as anybody has a copy.
+/// What functions of a plug-in need: a library is loaded as long as anybody has a copy.
 using Library = std::shared_ptr<void>;
 
 Library opened(const std::string& path) {
@@ -40,15 +40,20 @@ const dyn_plugin& described(const Library& library) {
     runtime::user_error("it is no plug-in: it has no function dyn_plugin_get (dyn/plugin.h)");
   const dyn_plugin* plugin = get();
   if (plugin == nullptr) runtime::user_error("dyn_plugin_get gave nothing (NULL)");
-  if (plugin->version >> 16 != DYN_PLUGIN_MAJOR)
+  return *plugin;
+}
+
+void check_table(const dyn_plugin& plugin) {
+  if (plugin.version >> 16 != DYN_PLUGIN_MAJOR)
     throw Error(ErrorKind::unsupported,
                 fmt::format("it was built for version {}.{} of dyn's plug-ins; this library reads "
                             "version {}",
-                            plugin->version >> 16, plugin->version & 0xffff, DYN_PLUGIN_MAJOR));
-  if (plugin->struct_size < sizeof(dyn_plugin))
-    runtime::user_error(fmt::format("its dyn_plugin has {} bytes, not {}", plugin->struct_size,
-                                    sizeof(dyn_plugin)));
-  return *plugin;
+                            plugin.version >> 16, plugin.version & 0xffff, DYN_PLUGIN_MAJOR));
+  if (plugin.struct_size < sizeof(dyn_plugin))
+    runtime::user_error(
+        fmt::format("its dyn_plugin has {} bytes, not {}", plugin.struct_size, sizeof(dyn_plugin)));
+  if (plugin.operators == nullptr && plugin.operator_count > 0)
+    runtime::user_error("its operators are NULL");
 }
 
 std::string text_of(const char* text, const char* what) {
@@ -163,10 +168,9 @@ void run_by(const dyn_plugin_operator& from, const KernelContext& context) {
 
 /// `function` with errors that name the plug-in, which stays loaded as long as the function does.
 template <class Function>
-auto of_plugin(const Library& library, const std::string& path, const dyn_plugin_operator& from,
+auto of_plugin(const Library& library, const std::string& place, const dyn_plugin_operator& from,
                Function function) {
-  return [library, path, &from, function](const auto& context) {
-    const std::string place = fmt::format("the plug-in '{}'", path);
+  return [library, place, &from, function](const auto& context) {
     try {
       return function(from, context);
     } catch (const Error& error) { throw error.within(place); } catch (const std::bad_alloc&) {
@@ -178,7 +182,7 @@ auto of_plugin(const Library& library, const std::string& path, const dyn_plugin
 }
 
 Operator operator_from(const dyn_plugin_operator* from, const Library& library,
-                       const std::string& path) {
+                       const std::string& place) {
   if (from == nullptr || from->struct_size < sizeof(dyn_plugin_operator))
     runtime::user_error("an operator is NULL, or shorter than its structure");
   Operator given;
@@ -196,30 +200,41 @@ Operator operator_from(const dyn_plugin_operator* from, const Library& library,
   given.outputs = from->output_count;
   for (std::size_t i = 0; i < from->attribute_count; ++i)
     given.attributes.push_back(attribute_from(from->attributes[i]));
-  if (from->shape != nullptr) given.shape = of_plugin(library, path, *from, shapes_by);
-  if (from->kernel != nullptr) given.kernel = of_plugin(library, path, *from, run_by);
+  if (from->shape != nullptr) given.shape = of_plugin(library, place, *from, shapes_by);
+  if (from->kernel != nullptr) given.kernel = of_plugin(library, place, *from, run_by);
   if (from->expression != nullptr) given.expression = from->expression;
   return given;
+}
+
+/// `place`: what all errors name. `described`: gives the table.
+template <class Described>
+Operators operators_of(const Library& library, const std::string& place, Described described) {
+  try {
+    const dyn_plugin& plugin = described();
+    check_table(plugin);
+    std::vector<Operator> operators;
+    for (std::size_t i = 0; i < plugin.operator_count; ++i)
+      operators.push_back(operator_from(plugin.operators[i], library, place));
+    return Operators(operators);
+  } catch (const Error& error) { throw error.within(place); } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) { throw Error(ErrorKind::user, "dyn_plugin_get threw an exception", {place}); }
 }
 
 }  // namespace
 
 Operators Operators::from_plugin(const std::string& path) {
+  const std::string place = fmt::format("the plug-in '{}'", path);
+  Library library;
   try {
-    const Library library = opened(path);
-    const dyn_plugin& plugin = described(library);
-    if (plugin.operators == nullptr && plugin.operator_count > 0)
-      runtime::user_error("its operators are NULL");
-    std::vector<Operator> operators;
-    for (std::size_t i = 0; i < plugin.operator_count; ++i)
-      operators.push_back(operator_from(plugin.operators[i], library, path));
-    return Operators(operators);
-  } catch (const Error& error) {
-    throw error.within(fmt::format("the plug-in '{}'", path));
-  } catch (const std::bad_alloc&) { throw; } catch (...) {
-    throw Error(ErrorKind::user, "dyn_plugin_get threw an exception",
-                {fmt::format("the plug-in '{}'", path)});
-  }
+    library = opened(path);
+  } catch (const Error& error) { throw error.within(place); }
+  return operators_of(library, place, [&]() -> const dyn_plugin& { return described(library); });
+}
+
+Operators Operators::from_table(const dyn_plugin& table, const std::shared_ptr<void>& owner) {
+  return operators_of(owner, "the program's table of operators",
+                      [&]() -> const dyn_plugin& { return table; });
 }
 
 namespace runtime {

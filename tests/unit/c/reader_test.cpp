@@ -158,7 +158,7 @@ TEST_CASE("C: what a reader does wrong is an error, and the reader is the caller
   dyn_reader broken = reader;
   broken.read = nullptr;
   fails(DYN_ERROR_USER, dyn_graph_from_reader("m/sum.dyn", &broken, nullptr, Into(graph)),
-        "may not be NULL");
+        "reader->read");
   broken.struct_size = 1;
   fails(DYN_ERROR_USER, dyn_graph_from_reader("m/sum.dyn", &broken, nullptr, Into(graph)),
         "sizeof *reader");

@@ -66,11 +66,11 @@ TEST_CASE("pools: f_MK is learned from few kernels, and ranks those that were no
   std::mt19937_64 random(seed);
   const choice::Machine machine = dyn::tune::testing::small_machine(2);
   std::vector<BlockKernel> kernels;
-  while (kernels.size() < 400) {
+  while (kernels.size() < 550) {
     const auto kernel = choice::random_dietcode_kernel(machine, random);
     if (kernel && std::ranges::find(kernels, *kernel) == kernels.end()) kernels.push_back(*kernel);
   }
-  constexpr std::size_t learned = 150;
+  constexpr std::size_t learned = 300;
   std::vector<std::vector<float>> features;
   std::vector<float> targets;
   std::vector<double> predicted, measured;
