@@ -109,7 +109,7 @@ dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DI
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
 dyn_stage(format KIND lines COMMAND bash tests/format.sh)
 dyn_stage(tidy ALL ALONE KIND lines COMMAND bash tests/tidy.sh INPUTS ${inputs_product} .clang-tidy tests/tidy.sh)
-foreach(script cache_faults dynrun gpu_operators help language_id low_memory op plugins ptx select tune workloads)
+foreach(script cache_faults dynrun gpu_operators help language_id low_memory op plugins ptx report select tune workloads)
   set(lone)
   if(script MATCHES "^(op|select|tune)$")
     set(lone ALONE)  # they measure

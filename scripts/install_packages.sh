@@ -3,7 +3,7 @@
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
 #   --packages  also what cpack needs to make packages
-#   --tests   also what the tests need: clang and its sanitizers, a fast linker, clang-format, clang-tidy, pip for what comes from PyPI, and, where this system has it, the
+#   --tests   also what the tests need: clang and its sanitizers, a fast linker, clang-format, clang-tidy, Chromium for the pages of dynrun report, pip for what comes from PyPI, and, where this system has it, the
 #             emulated CPU of tests/avx512, without which that test is skipped
 set -euo pipefail
 
@@ -29,7 +29,7 @@ for option in "$@"; do
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
       python3 -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null || optional+=(python3-dev)
       python3 -c 'import ensurepip' 2>/dev/null || optional+=(python3-venv)
-      optional+=(clang-format-19 clang-tidy-19 abigail-tools "${packaging[@]}" lintian debootstrap zsh fish man-db "${emulator_packages[@]}")
+      optional+=(clang-format-19 clang-tidy-19 chromium abigail-tools "${packaging[@]}" lintian debootstrap zsh fish man-db "${emulator_packages[@]}")
       ;;
     *) echo "usage: $0 [--packages] [--peers] [--tests]" >&2; exit 2 ;;
   esac

@@ -17,6 +17,7 @@
 #include "dyn/operator.hpp"
 #include "dyn/operator_set.hpp"
 #include "dyn/options.hpp"
+#include "dyn/profile.hpp"
 #include "dyn/reader.hpp"
 #include "dyn/session.hpp"
 #include "dyn/tensor.hpp"

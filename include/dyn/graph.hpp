@@ -29,6 +29,7 @@ class SessionState;
 class Builder;
 class AsyncRun;
 class Device;
+struct Profile;
 class Reader;
 class Session;
 class Stream;
@@ -220,6 +221,10 @@ class DYN_API Call {
 
   /// Same errors as Graph::run.
   void run(const RunOptions& options = {});
+  /// The same, and says what the run did (dyn/profile.hpp), in place of what the profile held but
+  /// its label. Allocates, waits for each step on a device, and returns when all is done. A run
+  /// that throws leaves what had ended by then.
+  void run(Profile& profile, const RunOptions& options = {});
 
   const Tensor& output(std::size_t index) const;
   const Tensor& output(std::string_view name) const;

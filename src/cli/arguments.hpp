@@ -55,6 +55,12 @@ struct HelpArguments {
   std::string completion;  ///< for this shell; empty: none
 };
 
+/// Arguments of `dynrun report` beyond those of `dynrun bench` and its peers.
+struct ReportArguments {
+  std::string from;                  ///< a report to write again; empty: none
+  std::vector<std::string> compare;  ///< two reports, or none
+};
+
 struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
@@ -64,8 +70,8 @@ struct Arguments {
   std::vector<std::string> dims, shapes, load_inputs,
       free_dims;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx, after;
-  std::string output;           ///< for import, quantize and tune: the file to write; empty: beside
-                                ///< the model
+  std::string output;           ///< for import, quantize, report and tune: the file to write;
+                                ///< empty: beside the model
   std::int64_t iterations = 0;  ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
@@ -76,6 +82,7 @@ struct Arguments {
   TuneArguments tune;
   QuantizeArguments quantize;
   HelpArguments help;
+  ReportArguments report;
   bool measure = false;   ///< for explain
   bool assembly = false;  ///< for explain
   bool counters = false;  ///< for explain
@@ -89,6 +96,7 @@ std::map<std::string, std::vector<std::string>> parse_free_dims(
 // The commands. Each prints to stdout and throws dyn::Error.
 void run_model(const Arguments& arguments);
 void bench_model(const Arguments& arguments);
+void report_model(const Arguments& arguments);
 void import_model(const Arguments& arguments);
 void quantize_model(const Arguments& arguments);
 void inspect_model(const Arguments& arguments);

@@ -14,6 +14,7 @@
 #include "graph/passes/pipeline.hpp"
 #include "src/cli/flags.hpp"
 #include "src/cli/help/definition.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/tune/pool_search.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/tune/search.hpp"
@@ -38,6 +39,7 @@ struct Parser : Flags {
     app.set_version_flag("--version", std::string("dynrun ") + version());
     add_run();
     add_bench();
+    add_report();
     add_import();
     add_quantize();
     add_inspect();
@@ -79,30 +81,51 @@ struct Parser : Flags {
                       "first. Default: all that this process may use");
     add_shape_flags(sub);
     add_input_flags(sub);
-    sub->add_option("--iterations", arguments.iterations,
-                    "Exactly this many timed runs for each shape")
-        ->check(CLI::Range(1, 1000000000));
-    sub->add_option("--duration", arguments.duration_seconds,
-                    "Seconds of timed runs for each shape (default 1, emulator 0; at least 3 runs)")
-        ->check(number_in(0, 1e6));
-    sub->add_option("--warmup", arguments.warmup_seconds,
-                    "Seconds of runs before the timed ones (default 0.2, emulator 0)")
-        ->check(number_in(0, 1e6));
-    sub->add_option("--percentile", arguments.percentiles,
-                    "Percentiles of the run time beside the median; default 95")
-        ->delimiter(',')
-        ->check(number_in(0, 100))
-        ->expected(1, 16)
-        ->allow_extra_args(false);
+    add_timing(sub);
     sub->add_flag("--profile", arguments.profile, "Time each group of the model as well");
     sub->add_option("--trace", arguments.trace,
-                    "Write one run of each shape as a Chrome trace (chrome://tracing, Perfetto)")
+                    "Write one run of each shape, with a track for each thread, for Perfetto "
+                    "(https://ui.perfetto.dev) or chrome://tracing")
         ->type_name("FILE");
     sub->add_flag("--load-only", arguments.load_only,
                   "Load the model, print the load's times, and run nothing");
-    sub->add_flag("--skip-load", arguments.skip_load,
-                  "Do not time the load, cold and cached, in processes of their own");
+    add_skip_load(sub);
     add_format(sub);
+  }
+
+  void add_report() {
+    CLI::App* sub = add_command(
+        "report",
+        "Write a page about a model at some shapes: latency, timeline, memory, choices, the load",
+        report_model);
+    sub->footer(
+        "dynrun report MODEL.dyn --random-weights --dims B=1 --dims S=1..512*2 -o report.html\n"
+        "dynrun report --from report.html -o report.json\n"
+        "dynrun report --compare before.html after.html -o difference.html");
+    add_model_flags(sub);
+    sub->get_option("model")->required(false);
+    sub->add_option("-o,--output", arguments.output,
+                    "The page, one file that loads nothing; with the ending .json its data alone")
+        ->required()
+        ->type_name("FILE");
+    sub->add_option("--from", arguments.report.from,
+                    "Write this report again, a page or data, instead of measuring a model")
+        ->type_name("REPORT");
+    sub->add_option("--compare", arguments.report.compare,
+                    "Write a page about two reports, pages or data, instead")
+        ->expected(2)
+        ->type_name("REPORT");
+    sub->add_option("--peers", arguments.op.peers,
+                    "Programs that run the same model, in alternating slices: "
+                    "NAME=exec:PROGRAM ARGUMENTS, as docs/peers.md says; several with commas")
+        ->type_name("LIST");
+    add_thread_counts(sub,
+                      "Threads for one run, the caller's included; several, such as 1,2, are "
+                      "measured in turn. Default: all that this process may use");
+    add_shape_flags(sub);
+    add_input_flags(sub);
+    add_timing(sub);
+    add_skip_load(sub);
   }
 
   void add_import() {
@@ -467,6 +490,7 @@ struct Parser : Flags {
 };
 
 int report(const std::exception& error) {
+  show_progress("");
   fmt::print(stderr, "dynrun: error: {}\n", error.what());
   return 1;
 }

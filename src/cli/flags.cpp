@@ -189,6 +189,29 @@ void Flags::add_free_dims(CLI::App* sub) {
                "which stays. Shapes that the file computes from them follow, or are refused");
 }
 
+void Flags::add_timing(CLI::App* sub) {
+  sub->add_option("--iterations", arguments.iterations,
+                  "Exactly this many timed runs for each shape")
+      ->check(CLI::Range(1, 1000000000));
+  sub->add_option("--duration", arguments.duration_seconds,
+                  "Seconds of timed runs for each shape (default 1, emulator 0; at least 3 runs)")
+      ->check(number_in(0, 1e6));
+  sub->add_option("--warmup", arguments.warmup_seconds,
+                  "Seconds of runs before the timed ones (default 0.2, emulator 0)")
+      ->check(number_in(0, 1e6));
+  sub->add_option("--percentile", arguments.percentiles,
+                  "Percentiles of the run time beside the median; default 95")
+      ->delimiter(',')
+      ->check(number_in(0, 100))
+      ->expected(1, 16)
+      ->allow_extra_args(false);
+}
+
+void Flags::add_skip_load(CLI::App* sub) {
+  sub->add_flag("--skip-load", arguments.skip_load,
+                "Do not time the load, cold and cached, in processes of their own");
+}
+
 void Flags::add_shape_flags(CLI::App* sub) {
   add_repeated(sub, "--dims", arguments.dims,
                "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), "

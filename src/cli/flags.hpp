@@ -51,6 +51,8 @@ struct Flags {
   void add_model_flags(CLI::App* sub);
   void add_strict(CLI::App* sub);
   void add_plugins(CLI::App* sub);
+  void add_timing(CLI::App* sub);
+  void add_skip_load(CLI::App* sub);
   void add_free_dims(CLI::App* sub);
   void add_shape_flags(CLI::App* sub);
   void add_input_flags(CLI::App* sub);

@@ -10,6 +10,7 @@ onnxruntime: a model of one node for each copy of the operator. Operands are ran
 import statistics
 import sys
 import time
+import urllib.parse
 
 PROTOCOL_VERSION = 1
 BATCH_SECONDS = 20e-6
@@ -207,7 +208,37 @@ class OnnxRuntime:
         parts["nodes"].append(helper.make_node("MatMulInteger" if whole else ONNX_NAMES[problem.op], names, [f"y_{copy}"], **self.attributes(problem)))
         parts["outputs"].append(helper.make_tensor_value_info(f"y_{copy}", self.onnx.TensorProto.INT32 if whole else self.onnx.TensorProto.FLOAT, problem.output[2]))
 
+    def session_options(self):
+        options = self.runtime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        return options
+
+    def prepare_model(self, problem):
+        """A whole model. Integers are ones: they index everything, and as masks hide nothing."""
+        path = urllib.parse.unquote(problem.attributes["file"])
+        if not path.endswith(".onnx"):
+            raise Refused("no ONNX file")
+        session = self.runtime.InferenceSession(path, self.session_options(), providers=["CPUExecutionProvider"])
+        if len(session.get_inputs()) != len(problem.operands):
+            raise Refused(f"the model has {len(session.get_inputs())} inputs here, not {len(problem.operands)}")
+        types = {"f32": "float32", "f64": "float64", "f16": "float16", "bool": "bool", "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64"}
+        feeds = {}
+        for value, (_, dtype, shape) in zip(session.get_inputs(), problem.operands):
+            if dtype not in types or value.type == "tensor(string)":
+                raise Refused(f"an input of {value.type}")
+            feeds[value.name] = self.array(shape).astype(types[dtype]) if dtype.startswith("f") else self.numpy.ones(shape, types[dtype])
+
+        def iterate():
+            session.run(None, feeds)
+
+        iterate()
+        return iterate
+
     def prepare(self, problem):
+        if problem.op == "model":
+            return self.prepare_model(problem)
         if problem.op not in ONNX_NAMES:
             raise Refused(f"nothing of ONNX Runtime stands for {problem.op} here")
         problem.require_dtypes(*(["u8,i8"] if problem.op == "matmul" else []))
@@ -220,11 +251,7 @@ class OnnxRuntime:
         helper = self.onnx.helper
         graph = helper.make_graph(parts["nodes"], "op", parts["inputs"], parts["outputs"], parts["weights"])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-        options = self.runtime.SessionOptions()
-        options.intra_op_num_threads = self.threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        session = self.runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = self.runtime.InferenceSession(model.SerializeToString(), self.session_options(), providers=["CPUExecutionProvider"])
         binding = session.io_binding()
         self.held = []
         names = {self.onnx.TensorProto.FLOAT: "f32", self.onnx.TensorProto.UINT8: "u8", self.onnx.TensorProto.INT8: "i8"}

@@ -11,6 +11,7 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/runtime/plan/oracle.hpp"
 
@@ -112,8 +113,10 @@ void explain_by_measuring(const Arguments& given) {
       explanations(chosen, [&](std::size_t group) { return model->explain(group, *plan); });
   std::vector<std::size_t> first_of_each;
   for (const Explanation& explanation : alike) first_of_each.push_back(explanation.groups.front());
+  show_progress(fmt::format("measuring the programs of {} groups", first_of_each.size()));
   const std::vector<runtime::MeasuredGroup> measured =
       runtime::measure_groups(model->executable(), plan, first_of_each);
+  show_progress("");
   for (const runtime::MeasuredGroup& group : measured) {
     const auto same = std::find_if(alike.begin(), alike.end(), [&](const Explanation& explanation) {
       return explanation.groups.front() == group.group;

@@ -11,6 +11,7 @@
 #include "src/cli/input/session.hpp"
 #include "src/cli/input/standard_input.hpp"
 #include "src/cli/input/written_file.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
@@ -24,10 +25,12 @@ void import_model(const Arguments& arguments) {
       std::filesystem::path(text).replace_extension(".safetensors");
   if (weights == text)
     throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
+  show_progress("importing " + arguments.model);
   const onnx::Imported imported = imported_model(arguments, weights.filename().string());
   if (!imported.weights.empty())
     write_file(weights, [&](std::ostream& file) { imported.weights.write(file); });
   write_file(text, [&](std::ostream& file) { file << imported.text; });
+  show_progress("");
   fmt::print("{}\n", text.string());
   if (!imported.weights.empty())
     fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());

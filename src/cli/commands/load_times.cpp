@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
-#include "src/cli/input/session.hpp"
 #include "src/cli/report/child.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 

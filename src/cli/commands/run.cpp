@@ -18,6 +18,7 @@
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/input/npy.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/texts.hpp"
 
 namespace dyn::cli {
@@ -107,8 +108,10 @@ void run_model(const Arguments& arguments) {
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   TextCoder texts(model->inputs(), model->outputs());
   const std::map<std::string, Tensor> loaded = as_declared(given, *model, texts);
+  show_progress("running " + arguments.model);
   const std::unique_ptr<runtime::CallState> call =
       run_once(model, requested_shape(*model, arguments, loaded), loaded, arguments.options.seed);
+  show_progress("");
   std::vector<Row> rows;
   std::vector<std::string> names;
   std::vector<std::variant<Tensor, TextArray>> outputs;

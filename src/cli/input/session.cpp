@@ -15,6 +15,7 @@
 #include "src/cli/input/ranges.hpp"
 #include "src/cli/input/shapes.hpp"
 #include "src/cli/input/standard_input.hpp"
+#include "src/cli/report/progress.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -158,17 +159,6 @@ std::vector<std::pair<std::string, std::int64_t>> named_dims(
 std::string model_name(const Arguments& arguments) {
   if (is_standard_input(arguments.model)) return "stdin";
   return std::filesystem::path(arguments.model).stem().string();
-}
-
-void show_progress(const std::string& text) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
-}
-
-void show_note(const std::string& text) {
-  show_progress("");
-  fmt::print(stderr, "dynrun: note: {}\n", text);
 }
 
 }  // namespace dyn::cli

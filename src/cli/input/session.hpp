@@ -63,10 +63,4 @@ std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Mode
 /// "bert_base" of "models/bert_base.dyn".
 std::string model_name(const Arguments& arguments);
 
-/// A line on stderr, only where that is a terminal; the next one replaces it. An empty text clears
-/// it.
-void show_progress(const std::string& text);
-/// "dynrun: note: ..." on stderr.
-void show_note(const std::string& text);
-
 }  // namespace dyn::cli

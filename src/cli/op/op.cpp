@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "src/cli/arguments.hpp"
-#include "src/cli/input/session.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/op_report.hpp"
 #include "src/cli/op/peer_team.hpp"
 #include "src/cli/op/slices.hpp"
 #include "src/cli/report/peak.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/runtime/system/thread_count.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/input/session.hpp"
+#include "src/cli/report/progress.hpp"
 
 namespace dyn::cli {
 

@@ -9,7 +9,7 @@
 #include "graph/passes/products/narrow_products.hpp"
 #include "graph/passes/products/quantize_products.hpp"
 #include "graph/text/text.hpp"
-#include "src/cli/input/session.hpp"
+#include "src/cli/report/progress.hpp"
 
 namespace dyn::cli {
 namespace {

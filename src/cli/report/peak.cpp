@@ -12,8 +12,8 @@
 
 #include "dyn/error.hpp"
 #include "src/base/cache_directory.hpp"
-#include "src/cli/input/session.hpp"
 #include "src/cli/report/child.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 #include "src/runtime/system/thread_count.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"

@@ -6,7 +6,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
 
@@ -56,41 +55,19 @@ std::vector<Row> group_profile(const runtime::Model& model, runtime::CallState& 
   return rows;
 }
 
-TraceRun traced_run(const runtime::Model& model, runtime::CallState& call, const Row& prefix) {
-  const runtime::RunProfile profile = profile_of(call, 1);
-  TraceRun run;
+Profile profiled_run(runtime::CallState& call, const Row& prefix) {
+  Profile profile;
   for (const auto& [name, cell] : prefix) {
     if (const auto* size = std::get_if<std::int64_t>(&cell))
-      run.title += fmt::format(" {}={}", name, *size);
+      profile.label += fmt::format("{}{}={}", profile.label.empty() ? "" : " ", name, *size);
   }
-  for (std::size_t group = 0; group < profile.group_seconds.size(); ++group) {
-    run.groups.emplace_back(model.fusion().groups[group].name, profile.group_seconds[group]);
-  }
-  return run;
+  call.run(profile);
+  return profile;
 }
 
-void write_trace(const std::string& path, const std::vector<TraceRun>& runs) {
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  for (std::size_t track = 0; track < runs.size(); ++track) {
-    events.push_back({{"name", "thread_name"},
-                      {"ph", "M"},
-                      {"pid", 0},
-                      {"tid", track},
-                      {"args", {{"name", "run" + runs[track].title}}}});
-    double start_us = 0;
-    for (const auto& [name, seconds] : runs[track].groups) {
-      events.push_back({{"name", name},
-                        {"ph", "X"},
-                        {"pid", 0},
-                        {"tid", track},
-                        {"ts", start_us},
-                        {"dur", seconds * 1e6}});
-      start_us += seconds * 1e6;
-    }
-  }
+void write_trace(const std::string& path, std::span<const Profile> runs) {
   std::ofstream file(path);
-  file << nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(1)
-       << '\n';
+  file << chrome_trace(runs);
   file.close();
   if (!file)
     throw Error(ErrorKind::device,

@@ -1,9 +1,11 @@
 #pragma once
 // Time by group: as rows, and as a Chrome trace.
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "dyn/profile.hpp"
 #include "src/cli/report/table.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/call_state.hpp"
@@ -17,16 +19,11 @@ std::vector<Row> target_rows(const runtime::Model& model);
 std::vector<Row> group_profile(const runtime::Model& model, runtime::CallState& call,
                                const Row& prefix);
 
-/// One profiled run: its groups in order, with their seconds.
-struct TraceRun {
-  std::string title;
-  std::vector<std::pair<std::string, double>> groups;
-};
-TraceRun traced_run(const runtime::Model& model, runtime::CallState& call, const Row& prefix);
+/// One profiled run, labelled by the sizes of `prefix`.
+Profile profiled_run(runtime::CallState& call, const Row& prefix);
 
-/// The trace event format's complete events, one track for each run. Throws Error(device) where the
-/// file cannot be written.
-void write_trace(const std::string& path, const std::vector<TraceRun>& runs);
+/// Writes dyn::chrome_trace(). Throws Error(device) where the file cannot be written.
+void write_trace(const std::string& path, std::span<const Profile> runs);
 
 void append_rows(std::vector<Row>& rows, const std::vector<Row>& more);
 

@@ -7,10 +7,10 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
-#include "src/cli/input/session.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/peer_team.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/cli/select/plot.hpp"
 #include "src/cli/select/policy_list.hpp"

@@ -10,7 +10,7 @@
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
 #include "src/cli/arguments.hpp"
-#include "src/cli/input/session.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/cli/select/selected_cases.hpp"
 #include "src/cli/tune/problem_search.hpp"

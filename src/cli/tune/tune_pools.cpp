@@ -10,7 +10,7 @@
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
 #include "src/choice/calibration/json.hpp"
-#include "src/cli/input/session.hpp"
+#include "src/cli/report/progress.hpp"
 #include "src/cli/report/table.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/cli/tune/pool_search.hpp"

@@ -8,6 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "src/runtime/device/device_tensor.hpp"
+#include "src/runtime/profile/profile_builder.hpp"
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
@@ -150,7 +151,7 @@ void LoopExecution::release() {
 }
 
 LoopExecution::Results LoopExecution::run(std::span<const Tensor> operands,
-                                          const RunControl* control) {
+                                          const RunControl* control, ProfileBuilder* builder) {
   struct Release {
     LoopExecution& loop;
     ~Release() { loop.release(); }
@@ -176,7 +177,9 @@ LoopExecution::Results LoopExecution::run(std::span<const Tensor> operands,
       check(control, [] { return "a loop"; });
       give_carried(side, other, operands, step);
       give_slices(side, operands, step);
-      side.call.run(RunRequest{.control = control});
+      RunProfile part = builder != nullptr ? builder->part() : RunProfile();
+      side.call.run(
+          RunRequest{.profile = builder != nullptr ? &part : nullptr, .control = control});
     } catch (const Error& error) { throw error.within(fmt::format("step {} of {}", step, place_)); }
     if (places_.conditional) goes_on = is_true(side.call.output(0));
     collect(side, step, most);

@@ -27,7 +27,8 @@ class LoopExecution {
   };
   /// `operands`: the node's. Throws Error(user) where they do not fit, and what the body's runs
   /// throw, with the number of the step. `control`: nullptr where nothing ends the run early.
-  Results run(std::span<const Tensor> operands, const RunControl* control);
+  /// `builder`: of the run's profile; nullptr: there is none.
+  Results run(std::span<const Tensor> operands, const RunControl* control, ProfileBuilder* builder);
 
  private:
   /// What every other step runs.

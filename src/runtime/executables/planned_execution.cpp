@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/ir/diagnostic.hpp"
+#include "src/runtime/profile/profile_builder.hpp"
 #include "src/runtime/system/errors.hpp"
 #include "targets/host/kernel.hpp"
 
@@ -29,6 +30,7 @@ void PlannedExecution::execute(const RunRequest& request) {
   if (RunProfile* const profile = request.profile; profile != nullptr) {
     profile->group_seconds.resize(executable_.groups().kernels.size());
     ++profile->runs;
+    if (profile->builder != nullptr) profile->builder->begin_plan();
   }
   if (stream_ != nullptr) stream_->begin();  // before anything changes
   RunPool& pool = executable_.runs();
@@ -50,6 +52,8 @@ void PlannedExecution::execute(const RunRequest& request) {
     const int failed = execute_taken(request, leaves);
     in_flight_ = failed < 0 && leaves;
     if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed), request.control);
+    if (request.profile != nullptr && request.profile->builder != nullptr)
+      end_plan(*request.profile->builder);
   } catch (...) {
     // The caller has still to hear what runs that left have reported.
     in_flight_ = was_in_flight && last_run_->has_left();
@@ -64,6 +68,14 @@ int PlannedExecution::execute_taken(const RunRequest& request, bool leaves) {
   last_run_->set_ports(ports_.input_memory(), ports_.output_memory(),
                        session_ != nullptr ? session_->states() : std::span<const StateMemory>());
   return last_run_->execute(pool.helpers(), request, leaves);
+}
+
+void PlannedExecution::end_plan(ProfileBuilder& builder) const {
+  const ModelInfo& info = executable_.info();
+  builder.end_plan(
+      {executable_.module(), executable_.groups(), executable_.wiring(),
+       rkernel::policy_named(info.options.policy).value_or(rkernel::Policy::Dyn), info.threads},
+      binding_.plan());
 }
 
 bool PlannedExecution::leaves(const RunProfile* profile) const {

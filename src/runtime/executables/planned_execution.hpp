@@ -24,6 +24,7 @@ class PlannedExecution final : public Execution {
  private:
   void execute(const RunRequest& request);
   int execute_taken(const RunRequest& request, bool leaves);
+  void end_plan(ProfileBuilder& builder) const;
   /// A run on a caller's stream waits for nothing but outputs on the host. States are the next
   /// run's at once, and its memory that of whoever waits for some.
   bool leaves(const RunProfile* profile) const;

@@ -7,6 +7,7 @@
 
 #include "graph/ir/diagnostic.hpp"
 #include "graph/ir/op.hpp"
+#include "src/runtime/profile/profile_builder.hpp"
 #include "targets/reference/reference.hpp"
 
 namespace dyn::runtime {
@@ -35,7 +36,11 @@ ReferenceExecution::ReferenceExecution(const ReferenceExecutable& executable, Ca
 
 void ReferenceExecution::run(const RunRequest& request) {
   if (session_ == nullptr) executable_.refuse_states();
-  binding_.run(request.symbols, [&] { execute(request.control); });
+  const auto compute = [&] { execute(request.control); };
+  binding_.run(request.symbols, [&] {
+    if (request.profile == nullptr || request.profile->builder == nullptr) return compute();
+    request.profile->builder->on_host(executable_.module().name, "the whole graph", compute);
+  });
 }
 
 void ReferenceExecution::execute(const RunControl* control) {

@@ -10,6 +10,7 @@
 #include "graph/ir/op.hpp"
 #include "src/runtime/device/device_tensor.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/profile/profile_builder.hpp"
 #include "src/runtime/system/errors.hpp"
 #include "src/runtime/system/fp_state.hpp"
 #include "src/runtime/weights/weight_source.hpp"
@@ -61,6 +62,7 @@ SegmentedExecution::SegmentedExecution(const SegmentedExecutable& executable, Ca
 
 void SegmentedExecution::run(const RunRequest& request) {
   const DefaultFloatingPoint floating_point;
+  builder_ = request.profile != nullptr ? request.profile->builder : nullptr;
   ports_.check_inputs();
   ports_.check_decided();
   ports_.check_bound_overlaps();
@@ -123,7 +125,9 @@ void SegmentedExecution::run_model(std::size_t step, const RunControl* control) 
   CallState& call = *calls_[step];
   for (std::size_t i = 0; i < segment.inputs.size(); ++i)
     call.set_input(i, value(segment.inputs[i]));
-  call.run(RunRequest{.symbols = symbols_, .control = control});
+  RunProfile part = builder_ != nullptr ? builder_->part() : RunProfile();
+  call.run(RunRequest{
+      .profile = builder_ != nullptr ? &part : nullptr, .symbols = symbols_, .control = control});
   for (std::size_t i = 0; i < segment.outputs.size(); ++i)
     values_[segment.outputs[i]] = call.output(i);
 }
@@ -131,6 +135,11 @@ void SegmentedExecution::run_model(std::size_t step, const RunControl* control) 
 void SegmentedExecution::run_node(const graph::Node& node, const RunControl* control) {
   if (node.op->id == graph::OpId::If) return choose(node);
   check(control, [&] { return place_of(node); });
+  if (builder_ == nullptr) return compute(node);
+  builder_->on_host(place_of(node), std::string(node.op->name), [&] { compute(node); });
+}
+
+void SegmentedExecution::compute(const graph::Node& node) {
   const host::Operator& of_host = *host::find_operator(node.op->id);
   std::vector<Tensor> tensors;
   host::Call call{node, {}, {}, nullptr};
@@ -183,7 +192,7 @@ void SegmentedExecution::run_loop(std::size_t step, const RunControl* control) {
   const graph::Node& node = node_of(executable_, executable_.steps()[step]);
   std::vector<Tensor> operands;
   for (const ValueId id : node.inputs) operands.push_back(value(id));
-  LoopExecution::Results results = loops_[step]->run(operands, control);
+  LoopExecution::Results results = loops_[step]->run(operands, control, builder_);
   std::vector<Tensor> made = std::move(results.carried);
   made.insert(made.end(), results.collected.begin(), results.collected.end());
   std::vector<std::int64_t> sizes;

@@ -17,8 +17,8 @@ class SegmentedExecution final : public Execution {
  public:
   SegmentedExecution(const SegmentedExecutable& executable, CallPorts& ports);
 
-  /// Throws Error(user) also for sizes that do not fit. A profile stays as it is: a segment's
-  /// groups are not the model's.
+  /// Throws Error(user) also for sizes that do not fit. The seconds of a profile stay as they are:
+  /// a segment's groups are not the model's.
   void run(const RunRequest& request) override;
   void use_plan(PlanPtr plan) override;
   PlanPtr plan() const override { return nullptr; }
@@ -28,6 +28,7 @@ class SegmentedExecution final : public Execution {
   bool is_needed(const graph::Segment& segment) const;
   void run_model(std::size_t step, const RunControl* control);
   void run_node(const graph::Node& node, const RunControl* control);
+  void compute(const graph::Node& node);
   void choose(const graph::Node& node);
   void run_loop(std::size_t step, const RunControl* control);
   void check_sizes(const graph::Node& node) const;
@@ -42,6 +43,7 @@ class SegmentedExecution final : public Execution {
   std::map<graph::ValueId, Tensor> values_;
   std::vector<std::int64_t> symbols_;  ///< 0 for those that the run has yet to define
   std::vector<bool> known_;            ///< by symbol
+  ProfileBuilder* builder_ = nullptr;  ///< of the run that goes on; nullptr: none
 };
 
 }  // namespace dyn::runtime

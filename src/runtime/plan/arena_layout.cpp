@@ -50,7 +50,9 @@ std::size_t scratch_stride(std::size_t bytes) {
 }
 
 ArenaLayout::ArenaLayout(std::span<const Lifetime> lifetimes, std::size_t alignment)
-    : meets_(lifetimes.size()), alignment_(alignment) {
+    : lifetimes_(lifetimes.begin(), lifetimes.end()),
+      meets_(lifetimes.size()),
+      alignment_(alignment) {
   for (std::size_t a = 0; a < lifetimes.size(); ++a) {
     for (std::size_t b = 0; b < lifetimes.size(); ++b) {
       const bool meet =

@@ -30,12 +30,14 @@ class ArenaLayout {
                        std::size_t alignment = arena_alignment);
 
   std::size_t size() const noexcept { return meets_.size(); }
+  const Lifetime& lifetime(std::size_t buffer) const { return lifetimes_[buffer]; }
   /// Greedy by size: the largest first, each into the tightest gap that fits between the buffers
   /// that it meets. Fills `offsets` (multiples of the alignment) and returns the arena's bytes.
   /// Throws Error(user) where the sum overflows.
   std::size_t place(std::span<const std::size_t> bytes, std::span<std::size_t> offsets) const;
 
  private:
+  std::vector<Lifetime> lifetimes_;
   std::vector<std::vector<int>> meets_;
   std::size_t alignment_ = arena_alignment;
 };

@@ -7,6 +7,7 @@
 #include "src/base/crew.hpp"
 #include "src/runtime/executables/executable.hpp"
 #include "src/runtime/executables/execution.hpp"
+#include "src/runtime/profile/profile_builder.hpp"
 #include "src/runtime/session/session_state.hpp"
 #include "src/runtime/system/errors.hpp"
 
@@ -44,6 +45,14 @@ void CallState::run(const RunRequest& request) {
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::device, "no memory for a run of this shape");
   }
+}
+
+void CallState::run(Profile& profile, const RunControl& control) {
+  ProfileBuilder builder(profile);
+  profile.start_ns = nanoseconds(Clock::now());
+  RunProfile part = builder.part();
+  run(RunRequest{.profile = &part, .control = control.may_end() ? &control : nullptr});
+  profile.end_ns = nanoseconds(Clock::now());
 }
 
 void CallState::set_stream(std::shared_ptr<rkernel::Stream> stream) {

@@ -37,6 +37,8 @@ class CallState {
   void run(const RunRequest& request);
   void run(RunProfile* profile = nullptr) { run(RunRequest{.profile = profile}); }
   void run(const RunControl& control);
+  /// As dyn::Call's.
+  void run(Profile& profile, const RunControl& control);
   /// Throws Error(user) where the model does not run on this device.
   void check_device(const rkernel::Device& device) const {
     ports_.check_device(device, "the stream");

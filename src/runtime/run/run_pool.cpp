@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/base/clock.hpp"
 #include "src/runtime/system/fp_state.hpp"
 
 namespace dyn::runtime {
@@ -16,6 +15,14 @@ using Kind = OperandSource::Kind;
 /// The device has launches in flight that are predicted to take so long in all, and one more, where
 /// the run may end early.
 constexpr double most_seconds_in_flight = 1e-3;
+Profile::Kind kind_of(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::Launch: break;
+    case Step::Kind::Copy: return Profile::Kind::copy;
+    case Step::Kind::Wait: return Profile::Kind::wait;
+  }
+  return Profile::Kind::group;
+}
 
 }  // namespace
 
@@ -199,8 +206,12 @@ Pieces Run::pieces_of(const rkernel::Launch& launch) const {
                          static_cast<double>(std::max<std::int64_t>(launch.tickets, 1))};
 }
 
-void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
+void Run::launch(std::size_t group, Helpers::InFlight& in_flight, StepRecorder* recorder) {
   const rkernel::Launch& launch = plan_->launches[group];
+  const auto run = [&](const Stage& stage, int number) {
+    run_stage(recorder != nullptr ? recorder->noted(stage, number, launch.threads) : stage,
+              launch.threads, in_flight);
+  };
   Pieces pieces;
   Stage stage{launch.function, &args_[group],   launch.tickets,
               launch.grain,    scratch_.data(), scratch_stride_};
@@ -208,7 +219,7 @@ void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
     pieces = pieces_of(launch);
     stage.pieces = &pieces;
   }
-  run_stage(stage, launch.threads, in_flight);
+  run(stage, 0);
   if (launch.merge == nullptr) return;
   if (ends()) return;
   // Its tickets may wait for earlier ones: all of them run. Most second stages are short.
@@ -216,7 +227,7 @@ void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
   stage.function = launch.merge;
   stage.tickets = launch.merge_tickets;
   stage.grain = launch.merge_grain;
-  run_stage(stage, launch.threads, in_flight);
+  run(stage, 1);
 }
 
 int Run::execute(Helpers& helpers, const RunRequest& request, bool leaves) {
@@ -230,10 +241,11 @@ int Run::execute(Helpers& helpers, const RunRequest& request, bool leaves) {
 }
 
 int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
+  StepRecorder* const recorder = profile != nullptr ? profile->recorder : nullptr;
   for (std::size_t group = 0; group < plan_->launches.size(); ++group) {
-    const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
-    launch(group, in_flight);
-    if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
+    const TimedStep timed(profile);
+    launch(group, in_flight, recorder);
+    timed.end(Profile::Kind::group, group);
     if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
   }
   return -1;
@@ -286,9 +298,9 @@ int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile, bool l
 
 int Run::take_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
   for (const Step& step : wiring_->steps) {
-    const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
-    const std::size_t group = take_step(step, in_flight, profile != nullptr);
-    if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
+    const TimedStep timed(profile);
+    const std::size_t group = take_step(step, in_flight, profile);
+    timed.end(kind_of(step), group);
     if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
   }
   return no_group;
@@ -308,9 +320,9 @@ void Run::bound_work_in_flight(const rkernel::Launch& launch) {
   seconds_in_flight_ = 0;
 }
 
-/// Returns the group that the step's time is counted for. With `profiled` every step is waited for,
+/// Returns the group that the step's time is counted for. With a profile every step is waited for,
 /// so that this time is its own.
-std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled) {
+std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, RunProfile* profile) {
   std::size_t group = step.index;
   bool device_works = true;
   switch (step.kind) {
@@ -326,14 +338,14 @@ std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool 
       device_works = wiring_->spaces[group] == rkernel::Space::Device;
       if (ends()) return group;
       if (!device_works) {
-        launch(group, in_flight);
+        launch(group, in_flight, profile != nullptr ? profile->recorder : nullptr);
         break;
       }
       on_device_->launch(group);
       if (control_ != nullptr && !leaves_) bound_work_in_flight(plan_->launches[group]);
       break;
   }
-  if (step.kind == Step::Kind::Wait || (profiled && device_works)) on_device_->wait();
+  if (step.kind == Step::Kind::Wait || (profile != nullptr && device_works)) on_device_->wait();
   return group;
 }
 

@@ -84,7 +84,7 @@ class Run {
   void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
   bool ends();
   Pieces pieces_of(const rkernel::Launch& launch) const;
-  void launch(std::size_t group, Helpers::InFlight& in_flight);
+  void launch(std::size_t group, Helpers::InFlight& in_flight, StepRecorder* recorder);
   /// Who may touch the run: nobody, so that anybody may take it; its caller; for a moment whoever
   /// needs its memory, in place of either. One that is Left has work on the device, and belongs to
   /// its caller still.
@@ -112,7 +112,7 @@ class Run {
   void settle() noexcept;
   DeviceRun& on_device();
   int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
-  std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
+  std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, RunProfile* profile);
   bool launches_one_by_one(const RunProfile* profile) const;
   void bound_work_in_flight(const rkernel::Launch& launch);
 

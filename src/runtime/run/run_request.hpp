@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "src/runtime/profile/run_profile.hpp"
 #include "src/runtime/run/run_control.hpp"
-#include "src/runtime/run/run_profile.hpp"
 
 namespace dyn::runtime {
 

@@ -1,6 +1,7 @@
 // Models whose groups run on a device, on the host, or some here and some there: results, memory,
 // copies.
 
+#include <algorithm>
 #include "tests/support/half.hpp"
 #include "tests/unit/runtime/device/models.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
@@ -176,6 +177,22 @@ TEST_CASE("a profile counts the time of every group on the device") {
   chain_call.call.run(&profile);
   CHECK(profile.group_seconds.size() == 3);
   for (const double seconds : profile.group_seconds) CHECK(seconds > 0);
+}
+
+TEST_CASE("a profile has the copies and the waits of a run on the device") {
+  ChainCall chain_call(0b101);
+  Profile profile;
+  chain_call.call.run(profile);
+  const auto count = [&](Profile::Kind kind) {
+    return std::ranges::count(profile.events, kind, &Profile::Event::kind);
+  };
+  CHECK(profile.groups.size() == 3);
+  CHECK(count(Profile::Kind::group) == 3);
+  CHECK(count(Profile::Kind::copy) == 4);
+  CHECK(count(Profile::Kind::wait) == 1);
+  for (const Profile::Buffer& buffer : profile.buffers)
+    CHECK(buffer.last_event < profile.events.size());
+  CHECK(profile.device_arena_bytes > 0);
 }
 
 TEST_CASE("four threads on one model with a device") {
