@@ -223,7 +223,8 @@ class DYN_API Call {
   void run(const RunOptions& options = {});
   /// The same, and says what the run did (dyn/profile.hpp), in place of what the profile held but
   /// its label. Allocates, waits for each step on a device, and returns when all is done. A run
-  /// that throws leaves what had ended by then.
+  /// that throws leaves what it did until then: its last event is the group that it ended in, with
+  /// the tickets that were done.
   void run(Profile& profile, const RunOptions& options = {});
 
   const Tensor& output(std::size_t index) const;

@@ -152,7 +152,7 @@ print("left:", "|".join(line[-1] for line in lines))
 END
 on_terminal() { python3 "$scratch/terminal.py" "$dynrun" "$@" >"$scratch/out" 2>"$scratch/err"; }
 on_terminal bench model.dyn --dims B=1,2 "${quick[@]}"
-has "progress: the load and each shape" "^shown: loading model.dyn \| .*shape 1 of 2, threads [0-9]+ \| shape 2 of 2"
+has "progress: the load and each shape" "^shown: loading model.dyn \| loading model.dyn: [a-z]+.* \| .*shape 1 of 2, threads [0-9]+ \| shape 2 of 2"
 has "progress: it is cleared in the end" "^left: $"
 on_terminal report model.dyn --dims B=1 "${quick[@]}" -o "$scratch/x.html"
 has "progress: of a report" "^shown: .*shape 1 of 1"

@@ -57,6 +57,10 @@ std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   const LoadedInputs loaded = load_inputs(arguments.load_inputs);
   options.known_inputs = loaded.tensors;
   if (isatty(STDERR_FILENO) != 0) {
+    options.progress = [model = arguments.model](const LoadProgress& progress) {
+      show_progress(load_line(model, progress), Pace::frequent);
+      return true;
+    };
     options.log = [](LogLevel level, std::string_view line) {
       if (level == LogLevel::warning) fmt::print(stderr, "dynrun: warning: {}\n", line);
     };

@@ -105,15 +105,18 @@ ReportData row_data(const Row& row) {
 }
 
 std::string problem_of(const ReportData& data) {
-  if (!data.is_object() || data.value("format", "") != "dyn-report")
+  if (!data.is_object() || !data.contains("format") || data["format"] != "dyn-report")
     return "it holds no report of one model";
-  const int version = data.value("version", 0);
+  const ReportData version = data.contains("version") ? data["version"] : ReportData();
   if (version != report_version)
-    return fmt::format("its version is {}, and this dyn reads {}", version, report_version);
+    return fmt::format("its version is {}, and this dyn reads {}", data_text(version),
+                       report_version);
   for (const char* name : {"model", "machine", "device", "made", "dyn", "options", "loads", "peers",
                            "peak", "shapes"}) {
     if (!data.contains(name)) return fmt::format("it lacks \"{}\"", name);
   }
+  if (!data["model"].is_string() || !data["shapes"].is_array())
+    return "its \"model\" is no text, or its \"shapes\" are no list";
   for (const ReportData& shape : data["shapes"]) {
     for (const char* name : {"dims", "threads", "times", "peers", "run", "choices"}) {
       if (!shape.contains(name)) return fmt::format("a shape lacks \"{}\"", name);

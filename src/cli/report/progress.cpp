@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include <fmt/format.h>
+
+#include "src/base/clock.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -40,8 +43,25 @@ std::string progress_line(std::string_view text, std::size_t columns) {
   return line + std::string(rest.substr(0, room));
 }
 
-void show_progress(const std::string& text) {
+std::string load_line(std::string_view model, const LoadProgress& progress) {
+  constexpr std::int64_t mb = 1'000'000;
+  if (progress.total <= 0) return fmt::format("loading {}: {}", model, progress.stage);
+  if (progress.stage == "weights" && progress.total >= mb)
+    return fmt::format("loading {}: {}, {} of {} MB", model, progress.stage, progress.done / mb,
+                       progress.total / mb);
+  return fmt::format("loading {}: {}, {} of {}", model, progress.stage, progress.done,
+                     progress.total);
+}
+
+void show_progress(const std::string& text, Pace pace) {
+  constexpr std::chrono::milliseconds soon{100};
+  static Clock::time_point last;
   if (isatty(STDERR_FILENO) == 0) return;
+  if (pace == Pace::frequent) {
+    const Clock::time_point now = Clock::now();
+    if (now - last < soon) return;
+    last = now;
+  }
   fmt::print(stderr, "\r\033[K{}", progress_line(text, terminal_columns()));
   std::fflush(stderr);
 }

@@ -4,11 +4,20 @@
 #include <string>
 #include <string_view>
 
+#include "dyn/options.hpp"
+
 namespace dyn::cli {
 
+enum class Pace {
+  each,      ///< every line is shown
+  frequent,  ///< one that comes soon after another such is not
+};
+
 /// A line on stderr, only where that is a terminal; the next one replaces it. An empty text clears
-/// it: so does every command before it prints, and when it ends or fails.
-void show_progress(const std::string& text);
+/// it: so does every command before it prints, and when it ends or fails. For one thread.
+void show_progress(const std::string& text, Pace pace = Pace::each);
+/// "loading a.onnx: compile, 3 of 120".
+std::string load_line(std::string_view model, const LoadProgress& progress);
 /// "dynrun: note: ..." on stderr.
 void show_note(const std::string& text);
 

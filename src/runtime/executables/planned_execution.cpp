@@ -51,9 +51,9 @@ void PlannedExecution::execute(const RunRequest& request) {
     if (was_in_flight) pool.take_back(last_run_);
     const int failed = execute_taken(request, leaves);
     in_flight_ = failed < 0 && leaves;
-    if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed), request.control);
     if (request.profile != nullptr && request.profile->builder != nullptr)
       end_plan(*request.profile->builder);
+    if (failed >= 0) refuse(last_run_->status(), static_cast<std::size_t>(failed), request.control);
   } catch (...) {
     // The caller has still to hear what runs that left have reported.
     in_flight_ = was_in_flight && last_run_->has_left();

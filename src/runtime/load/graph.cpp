@@ -472,9 +472,7 @@ void Call::set_stream(const Stream& stream) {
 }
 void Call::wait() { state().wait(); }
 void Call::run(const RunOptions& options) { state().run(runtime::RunControl(options)); }
-void Call::run(Profile& profile, const RunOptions& options) {
-  state().run(profile, runtime::RunControl(options));
-}
+void Call::run(Profile& profile, const RunOptions& options) { state().run(profile, options); }
 const Tensor& Call::output(std::size_t index) const { return state().output(index); }
 const Tensor& Call::output(std::string_view name) const {
   return state().output(output_index(name));

@@ -66,14 +66,17 @@ ProfileBuilder::ProfileBuilder(Profile& profile) : profile_(profile) {
   profile = std::move(empty);
 }
 
-/// Event i of the plan is step i of its schedule, by which lifetimes count.
+/// Event i of the plan is step i of its schedule, by which lifetimes count. A run that failed has
+/// not come to all of them.
 void ProfileBuilder::add_buffers(const PlannedWork& work, const Plan& plan) {
-  const std::size_t first = profile_.events.size();
+  const std::size_t first = profile_.events.size(), count = recorder_.steps().size();
   const auto add = [&](const ArenaBuffer& buffer, const Lifetime& lifetime, bool on_device,
                        std::size_t offset, std::size_t bytes) {
+    const auto begin = static_cast<std::size_t>(lifetime.first);
+    if (begin >= count) return;
+    const std::size_t end = std::min(static_cast<std::size_t>(lifetime.last), count - 1);
     profile_.buffers.push_back({work.module.value(buffer.value).name, on_device, offset, bytes,
-                                first + static_cast<std::size_t>(lifetime.first),
-                                first + static_cast<std::size_t>(lifetime.last)});
+                                first + begin, first + end});
   };
   const Wiring& wiring = work.wiring;
   for (std::size_t i = 0; i < wiring.arena_buffers.size(); ++i)

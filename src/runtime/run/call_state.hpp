@@ -38,7 +38,7 @@ class CallState {
   void run(RunProfile* profile = nullptr) { run(RunRequest{.profile = profile}); }
   void run(const RunControl& control);
   /// As dyn::Call's.
-  void run(Profile& profile, const RunControl& control);
+  void run(Profile& profile, const RunOptions& options = {});
   /// Throws Error(user) where the model does not run on this device.
   void check_device(const rkernel::Device& device) const {
     ports_.check_device(device, "the stream");

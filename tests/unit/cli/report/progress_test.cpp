@@ -4,6 +4,7 @@
 
 #include "src/cli/report/progress.hpp"
 
+using dyn::cli::load_line;
 using dyn::cli::progress_line;
 
 TEST_CASE("a line of progress never fills the terminal's line") {
@@ -23,4 +24,12 @@ TEST_CASE("a line of progress counts and cuts characters, not bytes") {
 
 TEST_CASE("a line of progress has no control characters") {
   CHECK(progress_line("a\nb\x1b[2J\x7f", 80) == "a?b?[2J?");
+}
+
+TEST_CASE("the line of a load says how far its stage is") {
+  CHECK(load_line("a.onnx", {"compile", 3, 120}) == "loading a.onnx: compile, 3 of 120");
+  CHECK(load_line("a.onnx", {"weights", 61'999'999, 438'000'000}) ==
+        "loading a.onnx: weights, 61 of 438 MB");
+  CHECK(load_line("a.onnx", {"weights", 10, 400}) == "loading a.onnx: weights, 10 of 400");
+  CHECK(load_line("a.onnx", {"parse", 0, 0}) == "loading a.onnx: parse");
 }

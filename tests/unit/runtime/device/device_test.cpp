@@ -2,6 +2,7 @@
 // copies.
 
 #include <algorithm>
+
 #include "tests/support/half.hpp"
 #include "tests/unit/runtime/device/models.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"

@@ -216,6 +216,43 @@ TEST_CASE("a profile holds the last run, and its label is the caller's") {
   check_slices(profile);
 }
 
+TEST_CASE("a profiled run that may end early is the same run, and its slices are smaller at most") {
+  for (const int threads : {1, 2}) {
+    CAPTURE(threads);
+    Layers model(threads);
+    model.call.run();
+    const Tensor plain(model.call.output(0));
+    const std::vector<float> before(plain.data<float>().begin(), plain.data<float>().end());
+    RunOptions options;
+    options.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
+    Profile profile;
+    model.call.run(profile, options);
+    CHECK(std::ranges::equal(before, model.call.output(0).data<float>()));
+    CHECK(!profile.slices.empty());
+    check_events(profile);
+    check_slices(profile);
+    check_buffers(profile);
+  }
+}
+
+TEST_CASE("a profiled run that ends early leaves what it did until then") {
+  Layers model(2);
+  model.call.run();
+  RunOptions options;
+  options.deadline = std::chrono::steady_clock::now();
+  Profile profile;
+  profile.label = "late";
+  CHECK_THROWS_AS(model.call.run(profile, options), Error);
+  CHECK(profile.label == "late");
+  CHECK(profile.start_ns <= profile.end_ns);
+  CHECK(profile.events.size() < profile.groups.size());
+  check_events(profile);
+  check_buffers(profile);
+  CHECK(nlohmann::json::parse(chrome_trace({&profile, 1})).at("traceEvents").size() > 1);
+  model.call.run(profile);
+  CHECK(profile.events.size() == profile.groups.size());
+}
+
 TEST_CASE("nothing remains of a profile: the next run allocates nothing") {
   Layers model(2);
   Profile profile;
