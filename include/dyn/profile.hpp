@@ -56,7 +56,7 @@ struct Profile {
   };
 
   std::string label;                      ///< the caller's: names the run in a trace
-  std::int64_t start_ns = 0, end_ns = 0;  ///< of the whole run, planning included
+  std::int64_t start_ns = 0, end_ns = 0;  ///< of the whole run: planning, and all events
   int threads = 0;                        ///< the most of all groups
   std::size_t arena_bytes = 0;            ///< of intermediate tensors on the host
   std::size_t device_arena_bytes = 0;     ///< and on the device

@@ -1,5 +1,5 @@
 # The program that is said to run is the first candidate.
-# file: src/runtime/load/describe.cpp
+# file: src/runtime/plan/candidates.cpp
 # target: test_runtime
 # test: kernels are the groups of a run*
-s/return rkernel::same_program(one\.launch, launch);/return true || rkernel::same_program(one.launch, launch);/
+s/return rkernel::same_program(candidate\.launch, launch);/return true || rkernel::same_program(candidate.launch, launch);/

@@ -56,8 +56,8 @@ std::string tensor_word(const char* role, const Tensor& tensor) {
 
 /// The request of docs/peers.md for a whole model.
 std::string model_problem(const Arguments& arguments, const ShapeCall& shape) {
-  std::string line =
-      "model copies=1 @file=" + as_word(std::filesystem::absolute(arguments.model).string());
+  std::string line = "problem model copies=1 @file=" +
+                     as_word(std::filesystem::absolute(arguments.model).string());
   for (const Tensor& input : shape.inputs) line += tensor_word("input", input);
   for (std::size_t i = 0; i < shape.at.model->outputs().size(); ++i)
     line += tensor_word("output", shape.call.output(i));

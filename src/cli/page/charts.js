@@ -108,8 +108,9 @@ function axes(svg, width, height, x, y) {
       drawn("text", { class: "quiet", x: box.left - 6, y: atY(tick) + 4, "text-anchor": "end" }, tidy((y.text || short)(tick))));
   }
   for (const tick of ticksX) {
+    const text = tidy((x.text || short)(tick)), ends = atX(tick) + 3.5 * text.length > width;
     svg.append(drawn("line", { class: "axis", x1: atX(tick), x2: atX(tick), y1: box.bottom, y2: box.bottom + 4 }),
-      drawn("text", { class: "quiet", x: atX(tick), y: box.bottom + 17, "text-anchor": "middle" }, tidy((x.text || short)(tick))));
+      drawn("text", { class: "quiet", x: ends ? width : atX(tick), y: box.bottom + 17, "text-anchor": ends ? "end" : "middle" }, text));
   }
   svg.append(drawn("line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }),
     drawn("text", { class: "quiet", x: (box.left + box.right) / 2, y: height - 4, "text-anchor": "middle" }, x.label),

@@ -229,7 +229,7 @@ function memory(run) {
       svg.append(drawn("path", { d: path, fill: "none", stroke: "var(--text)", "stroke-width": run.events.length > 150 ? 0.7 : 1.4 }));
       return svg;
     });
-    return [element("p", { class: "quiet" }, `The arena ${where} has ${bytesText(size)} for ${buffers.length} tensors of ${bytesText(all)} in all; at most ${bytesText(most)} are alive at once (the line).`), place, note];
+    return [element("p", { class: "quiet" }, `The arena ${where} has ${bytesText(size)} for ${buffers.length} tensor${buffers.length > 1 ? "s" : ""} of ${bytesText(all)} in all; at most ${bytesText(most)} are alive at once (the line).`), place, note];
   });
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/rkernel/target/same_program.hpp"
 #include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::runtime {
@@ -42,18 +41,6 @@ void add_kernels(const Model& model, std::vector<KernelInfo>& kernels) {
   }
 }
 
-/// The choices of the policy that runs: dyn's own where another has none for the problem.
-rkernel::Choices choices_at(const Model& model, const rkernel::Kernel& kernel,
-                            const rkernel::PlanRequest& request) {
-  const rkernel::Policy policy =
-      rkernel::policy_named(model.options().policy).value_or(rkernel::Policy::Dyn);
-  if (policy == rkernel::Policy::Oracle) return {all_candidates(kernel, request).programs, 0, {}};
-  rkernel::Choices choices = kernel.choices(request, policy);
-  if (choices.candidates.empty() && policy != rkernel::Policy::Dyn)
-    choices = kernel.choices(request, rkernel::Policy::Dyn);
-  return choices;
-}
-
 }  // namespace
 
 std::vector<DimInfo> dims_of_ports(std::span<const PortInfo> ports) {
@@ -77,6 +64,8 @@ std::vector<KernelInfo> kernels_of(const Model& model) {
 
 std::vector<KernelChoice> kernels_at(const Model& model, std::span<const std::int64_t> symbols) {
   model.require_plan();
+  const rkernel::Policy policy =
+      rkernel::policy_named(model.options().policy).value_or(rkernel::Policy::Dyn);
   std::vector<KernelChoice> choices;
   if (model.problems().empty()) return choices;
   const PlanPtr plan = model.plan(symbols);
@@ -91,14 +80,9 @@ std::vector<KernelChoice> kernels_at(const Model& model, std::span<const std::in
                                           .flops = launch.flops,
                                           .bytes = launch.bytes});
     const rkernel::Choices all =
-        choices_at(model, model.kernel(i), {plan->symbols, model.threads()});
+        choices_of_run(model.kernel(i), {plan->symbols, model.threads()}, policy);
     choice.candidates = all.candidates.size();
-    if (all.candidates.empty()) continue;
-    const auto runs = std::ranges::find_if(all.candidates, [&](const rkernel::Candidate& one) {
-      return rkernel::same_program(one.launch, launch);
-    });
-    choice.program =
-        runs != all.candidates.end() ? runs->program : all.candidates[all.chosen].program;
+    choice.program = program_of(all, launch);
   }
   return choices;
 }

@@ -90,4 +90,22 @@ CandidateUnion all_candidates(const rkernel::Kernel& kernel, const rkernel::Plan
   return candidates_of(kernel, request, policies);
 }
 
+rkernel::Choices choices_of_run(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
+                                rkernel::Policy policy) {
+  if (policy == rkernel::Policy::Oracle) return {all_candidates(kernel, request).programs, 0, {}};
+  rkernel::Choices choices = kernel.choices(request, policy);
+  if (choices.candidates.empty() && policy != rkernel::Policy::Dyn)
+    choices = kernel.choices(request, rkernel::Policy::Dyn);
+  return choices;
+}
+
+std::string program_of(const rkernel::Choices& choices, const rkernel::Launch& launch) {
+  if (choices.candidates.empty()) return {};
+  const auto runs = std::ranges::find_if(choices.candidates, [&](const auto& candidate) {
+    return rkernel::same_program(candidate.launch, launch);
+  });
+  return runs != choices.candidates.end() ? runs->program
+                                          : choices.candidates[choices.chosen].program;
+}
+
 }  // namespace dyn::runtime

@@ -38,4 +38,13 @@ CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanR
 /// The union over all policies.
 CandidateUnion all_candidates(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request);
 
+/// The choices of the policy that runs: dyn's own where another has none for the problem, all
+/// programs, of which none is chosen, for the oracle.
+rkernel::Choices choices_of_run(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
+                                rkernel::Policy policy);
+
+/// In words, which of these choices a launch is: the chosen one where it is like none of them.
+/// Empty where there are none.
+std::string program_of(const rkernel::Choices& choices, const rkernel::Launch& launch);
+
 }  // namespace dyn::runtime

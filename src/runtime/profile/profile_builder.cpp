@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "graph/ir/op.hpp"
-#include "src/rkernel/target/same_program.hpp"
 #include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::runtime {
@@ -18,22 +17,6 @@ std::string operators_of(const graph::Module& module, const graph::Group& group)
   return names;
 }
 
-/// A policy runs dyn's choice where its paper defines none.
-std::string program_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
-                       rkernel::Policy policy, const rkernel::Launch& launch) {
-  const auto among = [&](const std::vector<rkernel::Candidate>& candidates) {
-    const auto found = std::ranges::find_if(candidates, [&](const rkernel::Candidate& candidate) {
-      return rkernel::same_program(candidate.launch, launch);
-    });
-    return found == candidates.end() ? std::string() : found->program;
-  };
-  if (policy == rkernel::Policy::Oracle) return among(all_candidates(kernel, request).programs);
-  std::string program = among(kernel.choices(request, policy).candidates);
-  if (program.empty() && policy != rkernel::Policy::Dyn)
-    program = among(kernel.choices(request, rkernel::Policy::Dyn).candidates);
-  return program;
-}
-
 Profile::Group described(const PlannedWork& work, const Plan& plan, std::size_t index) {
   const graph::Group& group = work.groups.fusion.groups[index];
   const rkernel::Kernel& kernel = *work.groups.kernels[index];
@@ -41,7 +24,8 @@ Profile::Group described(const PlannedWork& work, const Plan& plan, std::size_t 
   return {.name = group.name,
           .operators = operators_of(work.module, group),
           .kernel = kernel.describe(),
-          .program = program_of(kernel, {plan.symbols, work.threads}, work.policy, launch),
+          .program =
+              program_of(choices_of_run(kernel, {plan.symbols, work.threads}, work.policy), launch),
           .device = kernel.target_name(),
           .flops = launch.flops,
           .bytes = launch.bytes,
@@ -64,6 +48,7 @@ ProfileBuilder::ProfileBuilder(Profile& profile) : profile_(profile) {
   Profile empty;
   empty.label = std::move(profile.label);
   profile = std::move(empty);
+  profile.start_ns = profile.end_ns = nanoseconds(Clock::now());
 }
 
 /// Event i of the plan is step i of its schedule, by which lifetimes count. A run that failed has
@@ -106,6 +91,7 @@ std::size_t ProfileBuilder::first_group_of(const PlannedWork& work, const PlanPt
 }
 
 void ProfileBuilder::end_plan(const PlannedWork& work, const PlanPtr& plan) {
+  profile_.end_ns = nanoseconds(Clock::now());  // what follows is no part of the run
   const std::size_t first_group = first_group_of(work, plan);
   const std::size_t first_event = profile_.events.size();
   for (const StepRecorder::Step& step : recorder_.steps())
@@ -132,6 +118,7 @@ void ProfileBuilder::add_host_event(const std::string& name, const std::string& 
                                .device = "host",
                                .tickets = 1});
   profile_.threads = std::max(profile_.threads, 1);
+  profile_.end_ns = nanoseconds(end);
   profile_.events.push_back({Profile::Kind::group, index, nanoseconds(start), nanoseconds(end)});
 }
 

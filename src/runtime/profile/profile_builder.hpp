@@ -28,7 +28,8 @@ struct PlannedWork {
 /// Of one run, which may execute many plans, and operators of the host between them.
 class ProfileBuilder {
  public:
-  /// Empties the profile, but for its label; it must outlive the builder.
+  /// Empties the profile, but for its label; it must outlive the builder. The run starts now, and
+  /// ends with the last of its parts.
   explicit ProfileBuilder(Profile& profile);
 
   /// What the execution of one plan is given; its builder is this.

@@ -50,11 +50,6 @@ void CallState::run(const RunRequest& request) {
 void CallState::run(Profile& profile, const RunOptions& options) {
   ProfileBuilder builder(profile);
   RunProfile part = builder.part();
-  struct Duration {
-    Profile& of;
-    explicit Duration(Profile& profile) : of(profile) { of.start_ns = nanoseconds(Clock::now()); }
-    ~Duration() { of.end_ns = nanoseconds(Clock::now()); }
-  } const duration(profile);
   const RunControl control(options);
   run(RunRequest{.profile = &part, .control = control.may_end() ? &control : nullptr});
 }

@@ -153,25 +153,30 @@ TEST_CASE("a profile says who did which tickets of which group, and when") {
 }
 
 TEST_CASE("the groups of a profile have names, operators, programs, work and limits") {
-  Layers model(1);
-  Profile profile;
-  model.call.run(profile);
-  std::set<std::string> names;
-  for (const Profile::Group& group : profile.groups) {
-    CAPTURE(group.name);
-    CHECK(names.insert(group.name).second);
-    CHECK(!group.operators.empty());
-    CHECK(!group.kernel.empty());
-    CHECK(group.device.starts_with("cpu/"));
-    CHECK(group.bytes > 0);
-    CHECK(group.threads == 1);
-    const bool multiplies = group.operators.find("matmul") != std::string::npos;
-    CHECK((group.flops > 0) == multiplies);
-    CHECK(group.program.empty() != multiplies);
+  for (const auto& [threads, rows] : {std::pair(1, 200), {2, 200}, {2, 8}, {1, 1}}) {
+    CAPTURE(threads);
+    CAPTURE(rows);
+    Layers model(threads, rows);
+    Profile profile;
+    model.call.run(profile);
+    std::set<std::string> names;
+    for (const Profile::Group& group : profile.groups) {
+      CAPTURE(group.name);
+      CHECK(names.insert(group.name).second);
+      CHECK(!group.operators.empty());
+      CHECK(!group.kernel.empty());
+      CHECK(group.device.starts_with("cpu/"));
+      CHECK(group.bytes > 0);
+      CHECK(group.threads >= 1);
+      CHECK(group.threads <= threads);
+      const bool multiplies = group.operators.find("matmul") != std::string::npos;
+      CHECK((group.flops > 0) == multiplies);
+      CHECK(group.program.empty() != multiplies);
+    }
+    CHECK(profile.groups[index_of(profile, "matmul")].flops == 2.0 * rows * 64 * 192);
+    CHECK(profile.arena_bytes > 0);
+    CHECK(!profile.buffers.empty());
   }
-  CHECK(profile.groups[index_of(profile, "matmul")].flops == 2.0 * 200 * 64 * 192);
-  CHECK(profile.arena_bytes > 0);
-  CHECK(!profile.buffers.empty());
 }
 
 TEST_CASE("a buffer of a profile lives from the group that writes it to the last that reads it") {
