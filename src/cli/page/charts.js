@@ -87,6 +87,7 @@ function chart(draw) {
     place.replaceChildren(draw(Math.max(width, 280)));
   };
   place.redraw = () => { const width = place.clientWidth; last = 0; redraw(width); };
+  queueMicrotask(place.redraw);  // by then it is in the page
   new ResizeObserver(() => requestAnimationFrame(() => redraw(place.clientWidth))).observe(place);
   return place;
 }
