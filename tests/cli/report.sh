@@ -129,6 +129,8 @@ END
 expect "trace: a model whose run decides sizes" 0 "" bench "$scratch/sizes.dyn" --dims N=9 "${quick[@]}" --trace "$scratch/trace_sizes.json"
 check "trace: it has the host's operators" grep -q '"nonzero (line 5)"' "$scratch/trace_sizes.json"
 
+check "profile: what runs without one pay is measured" bash -c "python3 ../bench/profile_cost.py '$dynrun' '$dynrun' --rounds 1 --runs 100 | grep -qE '^ +30 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$'"
+
 # A terminal on stderr, as users have it; what is left of its last line is nothing.
 cat >"$scratch/terminal.py" <<'END'
 import os, pty, subprocess, sys

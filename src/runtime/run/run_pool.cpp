@@ -15,6 +15,7 @@ using Kind = OperandSource::Kind;
 /// The device has launches in flight that are predicted to take so long in all, and one more, where
 /// the run may end early.
 constexpr double most_seconds_in_flight = 1e-3;
+
 Profile::Kind kind_of(const Step& step) {
   switch (step.kind) {
     case Step::Kind::Launch: break;
@@ -208,9 +209,10 @@ Pieces Run::pieces_of(const rkernel::Launch& launch) const {
 
 void Run::launch(std::size_t group, Helpers::InFlight& in_flight, StepRecorder* recorder) {
   const rkernel::Launch& launch = plan_->launches[group];
+  // Without a recorder the stage is not copied: that would wait until its parts are in memory.
   const auto run = [&](const Stage& stage, int number) {
-    run_stage(recorder != nullptr ? recorder->noted(stage, number, launch.threads) : stage,
-              launch.threads, in_flight);
+    if (recorder == nullptr) return run_stage(stage, launch.threads, in_flight);
+    run_stage(recorder->noted(stage, number, launch.threads), launch.threads, in_flight);
   };
   Pieces pieces;
   Stage stage{launch.function, &args_[group],   launch.tickets,
