@@ -124,6 +124,11 @@ target_link_libraries(dyn_conformance PUBLIC dyn_test_support dyn_internal)
 target_link_libraries(dyn-conformance PRIVATE dyn_conformance)
 set_target_properties(dyn-conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
+# What a call costs in C and C++: by hand, not a test.
+add_executable(dyn-bench-calls EXCLUDE_FROM_ALL tests/bench/call_cost.cpp)
+dyn_compile_settings(dyn-bench-calls)
+target_link_libraries(dyn-bench-calls PRIVATE dyn)
+
 # Many callers of one graph at once: by hand, not a test.
 add_executable(dyn-bench-callers EXCLUDE_FROM_ALL tests/bench/callers.cpp)
 dyn_compile_settings(dyn-bench-callers)

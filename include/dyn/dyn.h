@@ -638,7 +638,7 @@ DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
 /* clang-format off */
 #define DYN_FUNCTIONS_1_0(X)                                                                      \
   X(version) X(status_kind) X(kind_name) X(status_message) X(status_place_count)                  \
-  X(status_place) X(status_text) X(status_release) X(status_create)                                               \
+  X(status_place) X(status_text) X(status_release) X(status_create)                               \
   X(dtype_size) X(dtype_name) X(dtype_parse)                                                      \
   X(options_create) X(options_set_text) X(options_set_integer) X(options_set_flag)                \
   X(options_add_known_input) X(options_add_free_dims) X(options_set_log) X(options_release)       \
@@ -650,7 +650,7 @@ DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
   X(graph_load) X(graph_from_text) X(graph_from_memory) X(graph_from_reader)                      \
   X(graph_state_count) X(graph_state) X(graph_dims) X(graph_metadata) X(graph_kernels)            \
   X(graph_kernels_at) X(graph_run_with) X(graph_run_async) X(graph_run_async_then)                \
-  X(graph_memory_needed) X(graph_trim) X(graph_input_count)                                                        \
+  X(graph_memory_needed) X(graph_trim) X(graph_input_count)                                       \
   X(graph_output_count) X(graph_input) X(graph_output) X(graph_load_report) X(graph_run)          \
   X(graph_infer_shapes) X(graph_prepare) X(graph_kernels_compiled_since_load)                     \
   X(graph_shapes_planned) X(graph_release)                                                        \

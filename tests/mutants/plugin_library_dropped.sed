@@ -2,4 +2,4 @@
 # file: src/runtime/build/plugins.cpp
 # target: test_runtime
 # test: operators of a plug-in run at two sizes? and keep their library
-s/return \[library, path,/return [path,/
+s/return \[library, place,/return [place,/
