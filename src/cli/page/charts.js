@@ -168,8 +168,11 @@ function barChart(bars) {
 }
 
 // `columns`: {name, of(row) -> value, text(value), isText, mark(row) -> class}. A click on a heading sorts.
-function table(columns, rows, sorted) {
-  const state = { by: sorted === undefined ? -1 : sorted, down: true };
+// Columns that are empty in all rows are left out.
+function table(all, rows, sorted) {
+  const isEmpty = (value) => value === null || value === undefined || value === "";
+  const columns = all.filter((column) => !rows.length || rows.some((row) => !isEmpty(column.of(row))));
+  const state = { by: sorted === undefined ? -1 : columns.indexOf(all[sorted]), down: true };
   const body = element("tbody");
   const fill = () => {
     const list = [...rows];

@@ -28,7 +28,7 @@ function comparedGroups(pair) {
     ...timeColumns("time", (group) => group.seconds),
     { name: "B - A", of: (both) => (both[1] ? both[1].seconds : 0) - (both[0] ? both[0].seconds : 0), text: (value) => (value < 0 ? "-" : "+") + timeText(Math.abs(value)) },
     { name: "program A", isText: true, of: (both) => both[0] ? both[0].program : null },
-    { name: "program B", isText: true, of: (both) => !both[1] ? null : both[0] && both[0].program === both[1].program ? "the same" : both[1].program }], groups, 2),
+    { name: "program B", isText: true, of: (both) => !both[1] ? null : both[0] && both[1].program && both[0].program === both[1].program ? "the same" : both[1].program }], groups, 2),
   table([{ name: "", isText: true, of: (row) => row[0] }, { name: "A", of: (row) => row[1], text: bytesText }, { name: "B", of: (row) => row[2], text: bytesText }],
     [["arena", runs[0].arena_bytes, runs[1].arena_bytes], ["arena on the device", runs[0].device_arena_bytes, runs[1].device_arena_bytes]].filter((row) => row[1] + row[2] > 0))];
 }

@@ -90,7 +90,7 @@ function loadSection(data) {
   const names = [...new Set(data.loads.flatMap((load) => Object.keys(load)))].filter((name) => name !== "model" && name !== "load");
   const columns = [{ name: "load", isText: true, of: (load) => load.load },
     ...names.map((name) => ({ name: name.replace(/_ms$/, "").replaceAll("_", " "), of: (load) => load[name],
-      text: name.endsWith("_ms") ? (value) => timeText(value / 1e3) : short }))];
+      text: name.endsWith("_ms") ? (value) => timeText(value / 1e3) : (value) => Number.isInteger(value) ? String(value) : short(value) }))];
   return section("load", "The load", "Random weights, and measuring the machine once, are not part of the total.",
     legend(keys), barChart(bars), table(columns, data.loads));
 }
