@@ -4,6 +4,7 @@ import os
 import pathlib
 import pickle
 import re
+import types
 
 import dyn
 import numpy
@@ -77,12 +78,16 @@ def test_loads_from_files_and_memory(tmp_path, rng):
         lambda: dyn.Graph.load(str(tmp_path / "m.dyn")),
         lambda: dyn.Graph.from_text(text, tmp_path),
         lambda: dyn.Graph.from_text(text, weight_directory=str(tmp_path), threads=1),
+        lambda: dyn.Graph(tmp_path / "m.dyn", threads=1),
         lambda: dyn.Graph.from_memory(text, {"w.safetensors": packed}),
+        lambda: dyn.Graph.from_memory(text.encode(), types.MappingProxyType({"w.safetensors": bytearray(packed)})),
         lambda: dyn.Graph.from_memory(text, {"w.safetensors": memoryview(bytearray(packed))}, threads=1),
     ):
         with load() as graph:
             numpy.testing.assert_allclose(graph.run({"x": x})["y"], x @ weights, rtol=1e-5, atol=1e-5)
             assert graph.load_report.weight_bytes > 0
+    assert dyn.Graph(SCALE.encode()).run({"x": [1], "y": [2]})["z"].tolist() == [4]
+    assert repr(dyn.Graph.from_memory(SCALE)).startswith("<dyn.Graph of memory: (x: f32[N]")
     with pytest.raises(dyn.UserError, match="the file 'w.safetensors' is a str, not bytes"):
         dyn.Graph.from_memory(text, {"w.safetensors": "text"})
     with pytest.raises(dyn.ModelError, match="w"):
@@ -92,12 +97,16 @@ def test_loads_from_files_and_memory(tmp_path, rng):
 @pytest.mark.parametrize(
     ("load", "error", "words"),
     [
-        (lambda: dyn.Graph.load(None), dyn.UserError, "a model is a path, or the bytes of an ONNX file, not None"),
+        (lambda: dyn.Graph.load(None), dyn.UserError, "a model is a path, or the bytes of a model, not None"),
         (lambda: dyn.Graph.load(7), dyn.UserError, "not an int"),
         (lambda: dyn.Graph.load("a\0b"), (dyn.UserError, ValueError), "byte"),
         (lambda: dyn.Graph.load("/nowhere/model.dyn"), dyn.DeviceError, "cannot read '/nowhere/model.dyn'"),
-        (lambda: dyn.Graph.load(b"abc"), dyn.ModelError, "not a whole ONNX model"),
-        (lambda: dyn.Graph.load(b""), dyn.ModelError, "dyn-"),
+        (lambda: dyn.Graph.load(b"abc"), dyn.ModelError, "'<memory>' is neither dyn's text, which begins with \"dyn 1\", nor an ONNX model"),
+        (lambda: dyn.Graph.load(b""), dyn.ModelError, "the model '<memory>' is empty"),
+        (lambda: dyn.Graph(b"\x08\x08"), dyn.ModelError, "<memory>"),
+        (lambda: dyn.Graph(None), dyn.UserError, "not None"),
+        (lambda: dyn.Graph.from_memory(None), dyn.UserError, "a model is the bytes of an ONNX file, or dyn's text, not None"),
+        (lambda: dyn.Graph.from_memory(SCALE, [1]), dyn.UserError, "files are a mapping from names to bytes, not a list"),
         (lambda: dyn.Graph.from_text(None), dyn.UserError, "a text is a str, not None"),
         (lambda: dyn.Graph.from_text("dyn 1\ngraph"), dyn.ModelError, "<text>:2"),
         (lambda: dyn.Graph.from_text("\udc80"), dyn.ModelError, "<text>:1"),

@@ -88,10 +88,10 @@ def test_metadata_of_a_model(rng, tmp_path):
     for name in ("producer_name", "graph_name", "domain", "description", "graph_description", "custom_metadata_map"):
         assert getattr(mine, name) == getattr(theirs, name), name
     assert mine.version % 2**64 == theirs.version % 2**64
-    session = dyn.InferenceSession(path)
-    path.unlink()
-    with pytest.raises(dyn.DeviceError, match="cannot read"):
-        session.get_modelmeta()
+    del model.metadata_props[:]
+    model.ClearField("model_version")
+    bare = model.SerializeToString()
+    assert dyn.InferenceSession(bare).get_modelmeta().version == ort.InferenceSession(bare).get_modelmeta().version
 
 
 def test_paths_of_any_name(rng, tmp_path, pair):
@@ -104,7 +104,72 @@ def test_paths_of_any_name(rng, tmp_path, pair):
     text = tmp_path / "m.dyn"
     text.write_text("dyn 1\ndim N\ngraph own(x: f32[N]) -> (y: f32[N]) {\n  y = neg(x)\n  return y\n}\n")
     session = dyn.InferenceSession(text)
-    assert session.run(None, {"x": [1.5]})[0].tolist() == [-1.5] and session.get_modelmeta() == dyn.ModelMetadata()
+    assert session.run(None, {"x": [1.5]})[0].tolist() == [-1.5] and session.get_modelmeta() == dyn.ModelMetadata(graph_name="own")
+
+
+@pytest.fixture
+def spread(rng, tmp_path):
+    """The path of a model with two files of external data, and their contents."""
+    from onnx import helper, numpy_helper
+
+    w, v = rng.normal(size=(13, 300)).astype(numpy.float32), rng.normal(size=(300, 7)).astype(numpy.float32)
+    node = helper.make_node
+    own = onnx.load_from_string(
+        onnx_model([node("MatMul", ["x", "w"], ["h"]), node("MatMul", ["h", "v"], ["y"])], [("x", "float32", ["N", 13])], [("y", "float32", ["N", 7])], [("w", w), ("v", v)])
+    )
+    files = {}
+    for tensor, name, array in zip(own.graph.initializer, ("w.bin", "data/v.bin"), (w, v), strict=True):
+        tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+        onnx.external_data_helper.set_external_data(tensor, name, offset=64, length=array.nbytes)
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        files[name] = bytes(64) + array.tobytes()
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(files[name])
+    path = tmp_path / "spread.onnx"
+    path.write_bytes(own.SerializeToString())
+    return path, files
+
+
+def test_external_data_from_memory(spread, rng):
+    """Of files that are not there, and of one of two beside the model."""
+    path, files = spread
+    x = rows(rng, 4)
+    expected = ort.InferenceSession(path).run(None, {"x": x})
+    (path.parent / "model").write_bytes(path.read_bytes())
+    assert_same(dyn.InferenceSession(path.parent / "model").run(None, {"x": x}), expected)
+
+    longer = {name: content + b"more" for name, content in files.items()}  # ONNX Runtime does not keep what it is given
+
+    def options_of(module, names):
+        options = module.SessionOptions()
+        given = [longer[name] for name in names]
+        options.add_external_initializers_from_files_in_memory(names, given, [len(files[name]) for name in names])
+        return options
+
+    (path.parent / "w.bin").unlink()
+    assert_same(dyn.InferenceSession(path, options_of(dyn, ["w.bin"])).run(None, {"x": x}), expected)
+    (path.parent / "data/v.bin").unlink()
+    data = path.read_bytes()
+    for source in (data, path):
+        session = dyn.InferenceSession(source, options_of(dyn, list(files)))
+        assert_same(session.run(None, {"x": x}), expected)
+    assert_same(ort.InferenceSession(data, options_of(ort, list(files))).run(None, {"x": x}), expected)
+    with pytest.raises(dyn.Error, match="data/v.bin"):
+        dyn.InferenceSession(data, options_of(dyn, ["w.bin"]))
+    with pytest.raises(dyn.Error, match="data/v.bin"):
+        dyn.InferenceSession(path, options_of(dyn, ["w.bin"]))
+    options = dyn.SessionOptions()
+    for given, words in (
+        ((["a"], [b"1"], []), "three lists of one length"),
+        (("a", b"1", 1), "three lists of one length"),
+        (([1], [b"1"], [1]), "a str, not 1"),
+        ((["a"], ["1"], [1]), "of 'a' are no dense bytes"),
+        ((["a"], [b"12"], [3]), "of 'a' are 2 bytes, and 3 of them are wanted"),
+        ((["a"], [b"12"], [-1]), "-1 of them"),
+    ):
+        with pytest.raises(dyn.UserError, match=words):
+            options.add_external_initializers_from_files_in_memory(*given)
 
 
 def test_io_binding(pair, rng):

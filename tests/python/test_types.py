@@ -16,8 +16,13 @@ PACKAGE = pathlib.Path(dyn.__file__).parent
 WRONG = """
 import dyn
 graph = dyn.Graph.load(7)  # error
+dyn.Graph(3.5)  # error
 graph.run([1])  # error
 dims: tuple[str, ...] = graph.inputs[0].shape  # error
+low: str = graph.dims[0].low  # error
+program: str = graph.kernels({"x": (3,)})[0].program
+name: str = graph.kernels()[0].program  # error
+dyn.Graph.from_memory(7)  # error
 dyn.Call("graph")  # error
 dyn.Session(graph, {"B": "two"})  # error
 dyn.SessionOptions().intra_op_num_threads = "2"  # error

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/python/bindings/gil.hpp"
 #include "src/python/bindings/graph_object.hpp"
 #include "src/python/bindings/with_block.hpp"
 
@@ -40,8 +39,7 @@ class CallObject {
   void run() {
     const std::shared_ptr<Parts> own = shared_parts();
     const Busy busy(*own);
-    const WithoutGil no_gil;
-    own->call->run();
+    without_gil(own->graph->failure.get(), [&] { own->call->run(); });
   }
 
   nb::object output(nb::handle key) {

@@ -2,19 +2,19 @@
 
 #include <exception>
 
-#include "dyn/error.hpp"
-
 namespace dyn::python {
-namespace {
 
-void raise_python(const Error& error) {
+void raise_python(const Error& error, const nb::object& cause) {
   nb::list where;
   for (const std::string& place : error.where()) where.append(to_python(place));
   const nb::object type =
       nb::module_::import_("dyn.errors").attr("class_of_kind")(to_python(name_of(error.kind())));
   const nb::object value = type(to_python(error.message()), where);
+  if (cause.is_valid()) PyException_SetCause(value.ptr(), nb::borrow(cause).release().ptr());
   PyErr_SetObject(type.ptr(), value.ptr());
 }
+
+namespace {
 
 void translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {

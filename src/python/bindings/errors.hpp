@@ -6,6 +6,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "dyn/error.hpp"
+
 namespace dyn::python {
 
 namespace nb = nanobind;
@@ -13,6 +15,9 @@ namespace nb = nanobind;
 /// From now on a dyn::Error that leaves C++ is an exception of dyn.errors, of the class of its
 /// kind.
 void register_errors();
+
+/// Sets Python's error. `cause`: the exception that led to it, or an invalid object.
+void raise_python(const Error& error, const nb::object& cause = {});
 
 [[noreturn]] void user_error(const std::string& message);
 

@@ -9,88 +9,15 @@
 #include <nanobind/stl/string.h>
 
 #include "src/python/bindings/arrays/tensor_object.hpp"
-#include "src/python/bindings/gil.hpp"
-#include "src/python/bindings/onnx_bytes.hpp"
-#include "src/python/bindings/options.hpp"
+#include "src/python/bindings/info_objects.hpp"
+#include "src/python/bindings/load.hpp"
+#include "src/python/bindings/reader.hpp"
 #include "src/python/bindings/with_block.hpp"
 
 namespace dyn::python {
 namespace {
 
 using NamedShapes = std::vector<std::pair<std::string, Shape>>;
-
-/// The graph that `load` gives, made without the GIL.
-template <class Load>
-GraphObject loaded(const std::string& source, const Load& load) {
-  std::shared_ptr<GraphState> state;
-  {
-    const WithoutGil no_gil;
-    state = std::make_shared<GraphState>(load(), source);
-  }
-  return GraphObject(std::move(state));
-}
-
-/// Contiguous bytes of any object that lends some.
-class Bytes {
- public:
-  Bytes(nb::handle object, const std::string& what) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0) return;
-    PyErr_Clear();
-    user_error(what + " is " + described(object) + ", not bytes");
-  }
-  ~Bytes() { PyBuffer_Release(&view_); }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-  std::string_view view() const {
-    return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)};
-  }
-
- private:
-  Py_buffer view_{};
-};
-
-/// nullopt where the object is no path.
-std::optional<std::string> path_of(nb::handle object) {
-  if (PyUnicode_Check(object.ptr()) == 0 && !nb::hasattr(object, "__fspath__")) return std::nullopt;
-  const nb::object name = nb::module_::import_("os").attr("fsencode")(object);
-  const auto bytes = nb::borrow<nb::bytes>(name);
-  std::string path(bytes.c_str(), bytes.size());
-  if (path.find('\0') != std::string::npos) user_error("a path has a byte of 0");
-  return path;
-}
-
-GraphObject load(nb::handle model, const nb::kwargs& keywords) {
-  const Options options = to_options(keywords);
-  if (const auto path = path_of(model))
-    return loaded(*path, [&] { return Graph::load(*path, options); });
-  if (model.is_none() || PyObject_CheckBuffer(model.ptr()) == 0)
-    user_error("a model is a path, or the bytes of an ONNX file, not " + described(model));
-  const Bytes bytes(model, "the model");
-  return loaded("bytes", [&] { return graph_of_onnx_bytes(bytes.view(), options); });
-}
-
-GraphObject from_text(nb::handle text, nb::handle weight_directory, const nb::kwargs& keywords) {
-  if (PyUnicode_Check(text.ptr()) == 0) user_error("a text is a str, not " + described(text));
-  const std::string own = to_utf8(text);
-  const auto directory = path_of(weight_directory);
-  if (!directory) user_error("a folder is a path, not " + described(weight_directory));
-  const Options options = to_options(keywords);
-  return loaded("text", [&] { return Graph::from_text(own, options, *directory); });
-}
-
-GraphObject from_memory(nb::handle text, const nb::dict& files, const nb::kwargs& keywords) {
-  if (PyUnicode_Check(text.ptr()) == 0) user_error("a text is a str, not " + described(text));
-  const std::string own = to_utf8(text);
-  std::vector<std::unique_ptr<Bytes>> kept;
-  std::map<std::string, std::string_view> views;
-  for (const auto& [name, bytes] : files) {
-    const std::string file = text_of(name);
-    kept.push_back(std::make_unique<Bytes>(bytes, "the file '" + file + "'"));
-    views.emplace(file, kept.back()->view());
-  }
-  const Options options = to_options(keywords);
-  return loaded("text", [&] { return Graph::from_memory(own, views, options); });
-}
 
 NamedShapes to_shapes(const GraphState& state, const nb::dict& given_shapes) {
   NamedShapes shapes;
@@ -112,11 +39,8 @@ NamedShapes to_shapes(const GraphState& state, const nb::dict& given_shapes) {
 nb::object infer_shapes(const GraphObject& self, const nb::dict& given_shapes) {
   const auto state = self.state();
   const NamedShapes inputs = to_shapes(*state, given_shapes);
-  NamedShapes outputs;
-  {
-    const WithoutGil no_gil;
-    outputs = state->graph.infer_shapes(inputs);
-  }
+  const NamedShapes outputs =
+      without_gil(state->failure.get(), [&] { return state->graph.infer_shapes(inputs); });
   nb::dict shapes;
   for (const auto& [name, shape] : outputs) shapes[to_python(name)] = to_python(shape);
   return shapes;
@@ -125,8 +49,18 @@ nb::object infer_shapes(const GraphObject& self, const nb::dict& given_shapes) {
 void prepare(const GraphObject& self, const nb::dict& given_shapes) {
   const auto state = self.state();
   const NamedShapes inputs = to_shapes(*state, given_shapes);
-  const WithoutGil no_gil;
-  state->graph.prepare(inputs);
+  without_gil(state->failure.get(), [&] { state->graph.prepare(inputs); });
+}
+
+nb::object kernels(const GraphObject& self) {
+  const auto state = self.state();
+  return to_list(without_gil(nullptr, [&] { return state->graph.kernels(); }));
+}
+
+nb::object kernels_at(const GraphObject& self, const nb::dict& given_shapes) {
+  const auto state = self.state();
+  const NamedShapes inputs = to_shapes(*state, given_shapes);
+  return to_list(without_gil(state->failure.get(), [&] { return state->graph.kernels(inputs); }));
 }
 
 nb::dict all_outputs(Run& run, const GraphState& state) {
@@ -240,32 +174,38 @@ std::shared_ptr<Session> SessionObject::session() const {
 
 void register_graph(nb::module_& module) {
   register_load_report(module);
+  register_info(module);
   nb::class_<GraphObject> own(
       module, "Graph",
       "A loaded model. Any number of threads may run it at once; loads and runs leave the GIL to\n"
-      "others. Made by load(), from_text() and from_memory().");
-  own.def_static("load", load, nb::arg("model").none(), nb::arg("options"),
-                 nb::sig("def load(model: str | os.PathLike[str] | bytes, /, **options: object) "
-                         "-> Graph"),
-                 "A model from a .dyn or .onnx file, or from the bytes of an ONNX file. Options\n"
-                 "are those of dyn::Options, by name: threads=2, precision=\"bf16\".")
-      .def_static("from_text", from_text, nb::arg("text").none(), nb::arg("weight_directory") = ".",
-                  nb::arg("options"),
-                  nb::sig("def from_text(text: str, weight_directory: str | os.PathLike[str] = "
-                          "\".\", **options: object) -> Graph"),
-                  "A model from text; relative weight files are looked for in weight_directory.")
-      .def_static("from_memory", from_memory, nb::arg("text").none(), nb::arg("files"),
-                  nb::arg("options"),
-                  nb::sig("def from_memory(text: str, files: dict[str, bytes], **options: object) "
-                          "-> Graph"),
-                  "A model from text, with each weight file as bytes by the name that the text "
-                  "uses.")
+      "others.");
+  define_loads(own);
+  own.def_prop_ro(
+         "inputs", [](const GraphObject& self) { return to_list(self.state()->ports.inputs); },
+         nb::sig("def inputs(self) -> list[Port]"))
       .def_prop_ro(
-          "inputs", [](const GraphObject& self) { return to_python(self.state()->ports.inputs); },
-          nb::sig("def inputs(self) -> list[Port]"))
-      .def_prop_ro(
-          "outputs", [](const GraphObject& self) { return to_python(self.state()->ports.outputs); },
+          "outputs", [](const GraphObject& self) { return to_list(self.state()->ports.outputs); },
           nb::sig("def outputs(self) -> list[Port]"))
+      .def_prop_ro(
+          "dims", [](const GraphObject& self) { return to_list(self.state()->graph.dims()); },
+          nb::sig("def dims(self) -> list[Dim]"),
+          "The dims that the model names, in its order. Sizes without a name are in the ports\n"
+          "alone, where dyn calls them \"_0\" and so on.")
+      .def_prop_ro(
+          "states", [](const GraphObject& self) { return to_list(self.state()->graph.states()); },
+          nb::sig("def states(self) -> list[State]"),
+          "What a Session keeps. None: runs need no Session.")
+      .def_prop_ro(
+          "metadata", [](const GraphObject& self) { return self.state()->graph.metadata(); },
+          nb::sig("def metadata(self) -> Metadata"), "The model's description of itself.")
+      .def("kernels", kernels, nb::sig("def kernels(self) -> list[Kernel]"),
+           "All kernels, in the order of a run. UserError where the structure of the model is not\n"
+           "known before a run.")
+      .def("kernels", kernels_at, nb::arg("shapes"),
+           nb::sig("def kernels(self, shapes: dict[str, collections.abc.Sequence[int]]) -> "
+                   "list[KernelChoice]"),
+           "The same with the programs that they run at these input shapes. UserError where the\n"
+           "run decides sizes, and for a model with states.")
       .def_prop_ro("load_report",
                    [](const GraphObject& self) { return self.state()->graph.load_report(); })
       .def_prop_ro(

@@ -1,44 +1,24 @@
 #include "src/python/bindings/port_object.hpp"
 
-#include <charconv>
 #include <memory>
-#include <string_view>
 
-#include <nanobind/stl/string.h>
+#include "src/python/bindings/info_objects.hpp"
 
 namespace dyn::python {
 namespace {
 
-nb::object dim_of(std::string_view word) {
-  while (word.starts_with(' ')) word.remove_prefix(1);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error == std::errc() && end == word.data() + word.size()) return nb::int_(number);
-  return to_python(word);
-}
-
-/// (1, "S", "2*S + 1"); None where the text declares no dims.
-nb::object dims_of(std::string_view text) {
-  if (!text.starts_with('[') || !text.ends_with(']')) return nb::none();
-  text = text.substr(1, text.size() - 2);
-  nb::list dims;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size() && !text.empty(); ++i) {
-    const char letter = i < text.size() ? text[i] : ',';
-    depth += letter == '(' ? 1 : letter == ')' ? -1 : 0;
-    if (letter != ',' || (depth > 0 && i < text.size())) continue;
-    dims.append(dim_of(text.substr(begin, i - begin)));
-    begin = i + 1;
-  }
-  return nb::tuple(dims);
+/// (1, "S", "2*S + 1"); None where the rank is not known.
+nb::object port_shape(const PortInfo& port) {
+  if (port.shape == "_") return nb::none();
+  nb::list shape;
+  for (const DimInfo& dim : port.dims)
+    shape.append(dim.kind == DimInfo::Kind::constant ? nb::object(nb::int_(dim.low))
+                                                     : to_python(dim.text));
+  return nb::tuple(shape);
 }
 
 nb::object texts_of(const PortInfo& port) {
-  if (port.texts == nullptr) return nb::none();
-  nb::list texts;
-  for (const std::string& text : *port.texts) texts.append(to_python(text));
-  return texts;
+  return port.texts == nullptr ? nb::none() : to_list(*port.texts);
 }
 
 std::string type_of(const PortInfo& port) {
@@ -46,12 +26,6 @@ std::string type_of(const PortInfo& port) {
 }
 
 }  // namespace
-
-nb::object to_python(const std::vector<PortInfo>& ports) {
-  nb::list list;
-  for (const PortInfo& port : ports) list.append(nb::cast(port));
-  return list;
-}
 
 std::string summary(const std::vector<PortInfo>& ports) {
   std::string text;
@@ -70,9 +44,16 @@ void register_port(nb::module_& module) {
           nb::sig("def dtype(self) -> str"),
           "\"f32\", \"i64\", ...; \"i64\" also where the elements are texts.")
       .def_prop_ro(
-          "shape", [](const PortInfo& self) { return dims_of(self.shape); },
+          "shape", [](const PortInfo& self) { return port_shape(self); },
           nb::sig("def shape(self) -> tuple[int | str, ...] | None"),
           "Sizes, and symbols or expressions as text: (1, \"S\", 768). None: no shape is known.")
+      .def_prop_ro(
+          "dims",
+          [](const PortInfo& self) {
+            return self.shape == "_" ? nb::none() : nb::object(nb::tuple(to_list(self.dims)));
+          },
+          nb::sig("def dims(self) -> tuple[Dim, ...] | None"),
+          "One for each size of the shape, with its bounds.")
       .def_prop_ro("texts", texts_of, nb::sig("def texts(self) -> list[str] | None"),
                    "Where the elements are texts: those that the model knows, each once.")
       .def(

@@ -16,9 +16,6 @@ struct Ports {
   std::vector<PortInfo> inputs, outputs;
 };
 
-/// A list of dyn.Port.
-nb::object to_python(const std::vector<PortInfo>& ports);
-
 /// "ids: i64[B, S], mask: f32[B, S]"
 std::string summary(const std::vector<PortInfo>& ports);
 

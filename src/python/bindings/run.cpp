@@ -5,7 +5,6 @@
 
 #include "src/python/bindings/arrays/dtypes.hpp"
 #include "src/python/bindings/arrays/tensor_object.hpp"
-#include "src/python/bindings/gil.hpp"
 #include "src/python/bindings/texts.hpp"
 
 namespace dyn::python {
@@ -111,8 +110,7 @@ void Run::bind(nb::handle outputs) {
 }
 
 void Run::go() {
-  const WithoutGil no_gil;
-  call_.run();
+  without_gil(state_.failure.get(), [&] { call_.run(); });
 }
 
 nb::object Run::output(std::size_t index) {

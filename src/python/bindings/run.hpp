@@ -9,15 +9,21 @@
 #include "dyn/texts.hpp"
 #include "src/python/bindings/arrays/given.hpp"
 #include "src/python/bindings/port_object.hpp"
+#include "src/python/bindings/reader.hpp"
 
 namespace dyn::python {
 
 /// A loaded model as Python has it. Used by whoever holds the GIL; runs use the graph without it.
 struct GraphState {
-  GraphState(Graph own, std::string from) : graph(std::move(own)), ports(graph), source(from) {}
+  GraphState(Graph own, std::string from, std::shared_ptr<ReaderFailure> of_reader)
+      : graph(std::move(own)),
+        ports(graph),
+        source(std::move(from)),
+        failure(std::move(of_reader)) {}
   const Graph graph;
   const Ports ports;
-  const std::string source;  ///< for messages: a path
+  const std::string source;                      ///< for messages: a path
+  const std::shared_ptr<ReaderFailure> failure;  ///< nullptr: no Python object reads its files
   /// Coders that no run has at present.
   std::vector<std::unique_ptr<TextCoder>> idle_coders;
 };

@@ -4,12 +4,12 @@ Graph, Call and Session are the C++ classes of these names. InferenceSession and
 use: `import dyn as onnxruntime`.
 """
 
-from ._dyn import Call, Graph, LoadReport, Port, Session, Tensor
+from ._dyn import Call, Dim, Graph, Kernel, KernelChoice, LoadReport, Metadata, Port, Session, State, Tensor
 from ._dyn import version as __version__
 from .errors import CancelledError, DeviceError, Error, InternalError, ModelError, UnsupportedError, UserError
 from .inference_session import InferenceSession, NodeArg, get_all_providers, get_available_providers, get_device
 from .io_binding import IOBinding
-from .onnx_metadata import ModelMetadata
+from .model_metadata import ModelMetadata
 from .ort_value import OrtValue
 from .session_options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions, UnknownOptionError, set_default_logger_severity
 
@@ -17,6 +17,7 @@ __all__ = [
     "Call",
     "CancelledError",
     "DeviceError",
+    "Dim",
     "Error",
     "ExecutionMode",
     "Graph",
@@ -24,7 +25,10 @@ __all__ = [
     "IOBinding",
     "InferenceSession",
     "InternalError",
+    "Kernel",
+    "KernelChoice",
     "LoadReport",
+    "Metadata",
     "ModelError",
     "ModelMetadata",
     "NodeArg",
@@ -33,6 +37,7 @@ __all__ = [
     "RunOptions",
     "Session",
     "SessionOptions",
+    "State",
     "Tensor",
     "UnknownOptionError",
     "UnsupportedError",

@@ -10,7 +10,8 @@ from typing import Any
 from ._dyn import Graph, Port, option_types
 from .errors import Error, UnsupportedError, UserError
 from .io_binding import IOBinding
-from .onnx_metadata import ModelMetadata, read_metadata
+from .model_files import ModelFiles
+from .model_metadata import ModelMetadata
 from .onnx_types import tensor_type
 from .ort_value import OrtValue
 from .session_options import RunOptions, SessionOptions, checked_run_options
@@ -54,8 +55,8 @@ class NodeArg:
 
 
 def _is_nameless(size: int | str) -> bool:
-    """Imports call dims without a name _0, _1, ..."""
-    return isinstance(size, str) and size.startswith("_") and size[1:].isdigit()
+    """Imports call dims without a name _0, _1, ..., and "_" what they do not know."""
+    return isinstance(size, str) and size.startswith("_") and (size == "_" or size[1:].isdigit())
 
 
 class InferenceSession:
@@ -77,10 +78,8 @@ class InferenceSession:
         self._session_options = sess_options if sess_options is not None else SessionOptions()
         self._provider, self._provider_options = _chosen_provider(providers, provider_options)
         options = self._session_options._dyn_options() | _dyn_options(self._provider, self._provider_options)
-        self._graph = Graph.load(_model_source(path_or_bytes), **options)
+        self._graph = _load(path_or_bytes, self._session_options._external_files(), options)
         self._ports = self._graph.inputs, self._graph.outputs
-        self._path_or_bytes = path_or_bytes
-        self._metadata: ModelMetadata | None = None
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, object], run_options: RunOptions | None = None) -> list[Any]:
         """The outputs, or those of output_names, as new arrays."""
@@ -115,10 +114,8 @@ class InferenceSession:
         return []
 
     def get_modelmeta(self) -> ModelMetadata:
-        """The description in the ONNX file, which is read for it."""
-        if self._metadata is None:
-            self._metadata = read_metadata(self._path_or_bytes)
-        return self._metadata
+        """The model's description of itself."""
+        return ModelMetadata._of(self._graph.metadata)
 
     def get_providers(self) -> list[str]:
         """The provider that was chosen, and the CPU, on which runs what it does not have."""
@@ -134,18 +131,14 @@ class InferenceSession:
         return f"<dyn.InferenceSession on {self._provider} of {self._graph!r}>"
 
 
-def _model_source(path_or_bytes: str | os.PathLike[str] | bytes) -> str | os.PathLike[str] | bytes:
-    """A file with another name than *.onnx is one of ONNX all the same, unless it is dyn's own text."""
+def _load(path_or_bytes: str | os.PathLike[str] | bytes, files: dict[str, memoryview], options: dict[str, object]) -> Graph:
+    """A file with another name than *.onnx and *.dyn has one of these formats all the same."""
     if not isinstance(path_or_bytes, str | os.PathLike):
-        return path_or_bytes
+        return Graph.from_memory(path_or_bytes, files, **options)
     path = os.fsdecode(path_or_bytes)
-    if path.endswith((".onnx", ".dyn")):
-        return path
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return path  # Graph.load says what is wrong
+    if not os.path.isfile(path) or (path.endswith((".onnx", ".dyn")) and not files):
+        return Graph.load(path, **options)
+    return Graph.from_reader(path, ModelFiles(path, files), **options)
 
 
 def _chosen_provider(

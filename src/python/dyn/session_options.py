@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .errors import UnsupportedError, UserError
+from .model_files import checked_files
 
 _logger = logging.getLogger("dyn")
 #: ONNX Runtime's severities, 0 to 4.
@@ -131,6 +133,7 @@ class SessionOptions(_Fields):
     def __init__(self) -> None:
         super().__init__()
         object.__setattr__(self, "_entries", {})
+        object.__setattr__(self, "_files", {})
 
     def _refused(self) -> frozenset[str]:
         return frozenset({"enable_profiling", "optimized_model_filepath"})
@@ -150,6 +153,14 @@ class SessionOptions(_Fields):
         if key not in entries:
             raise UserError(f"there is no entry '{key}' in these SessionOptions")
         return entries[key]
+
+    def add_external_initializers_from_files_in_memory(self, names: Sequence[str], buffers: Sequence[Any], lengths: Sequence[int]) -> None:
+        """The contents of a model's files of external data, by the names that the model has for them. Needed until the session is made."""
+        self._external_files().update(checked_files(names, buffers, lengths))
+
+    def _external_files(self) -> dict[str, memoryview]:
+        files: dict[str, memoryview] = object.__getattribute__(self, "_files")
+        return files
 
     def _dyn_options(self) -> dict[str, object]:
         options: dict[str, object] = {}

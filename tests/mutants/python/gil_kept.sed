@@ -1,4 +1,4 @@
 # A run keeps the GIL.
 # file: src/python/bindings/run.cpp
 # test: test_runs_and_loads_leave_the_gil
-s/  const WithoutGil no_gil;//
+s/without_gil(state_.failure.get(), \[&\] { call_.run(); });/call_.run();/

@@ -1,0 +1,173 @@
+#include "src/python/bindings/reader.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "src/python/bindings/bytes.hpp"
+
+namespace dyn::python {
+namespace {
+
+/// "KeyError: 'w'"
+std::string words_of(nb::python_error& error) {
+  return text_of(error.type().attr("__name__")) + ": " + message_of(error);
+}
+
+ErrorKind kind_of(nb::handle exception) {
+  const std::string name = text_of(exception.attr("kind"));
+  for (const ErrorKind kind : {ErrorKind::user, ErrorKind::model, ErrorKind::unsupported,
+                               ErrorKind::device, ErrorKind::internal})
+    if (name == name_of(kind)) return kind;
+  return ErrorKind::device;
+}
+
+class PythonReader final : public Reader {
+  nb::handle own() const { return {reader_}; }
+
+  template <class Ask>
+  auto asked(const Ask& ask) {
+    if (Py_IsInitialized() == 0) throw Error(ErrorKind::device, "Python has come to its end");
+    const WithGil gil;
+    try {
+      return ask();
+    } catch (nb::python_error& error) { failure_->note(error); }
+  }
+
+  static std::uint64_t number(nb::handle object, const char* what) {
+    const auto refuse = [&] {
+      user_error(std::string(what) + " gave " + to_utf8(nb::repr(object)) +
+                 ", which is no number of bytes");
+    };
+    if (PyIndex_Check(object.ptr()) == 0 || PyBool_Check(object.ptr()) != 0) refuse();
+    PyObject* const index = PyNumber_Index(object.ptr());
+    if (index == nullptr) throw nb::python_error();
+    const nb::object held = nb::steal(index);
+    const unsigned long long bytes = PyLong_AsUnsignedLongLong(index);
+    if (PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      refuse();
+    }
+    return bytes;
+  }
+
+  /// A model that is imported again and again lends the same memory each time.
+  std::span<const std::byte> kept(std::unique_ptr<Bytes> lent) {
+    const std::span<const std::byte> bytes = lent->bytes();
+    for (const auto& before : lent_) {
+      const std::span<const std::byte> known = before->bytes();
+      if (known.data() == bytes.data() && known.size() == bytes.size()) return known;
+    }
+    lent_.push_back(std::move(lent));
+    return bytes;
+  }
+
+ public:
+  PythonReader(nb::handle reader, std::shared_ptr<ReaderFailure> failure)
+      : reader_(nb::borrow(reader).release().ptr()), failure_(std::move(failure)) {}
+
+  ~PythonReader() override {
+    if (Py_IsInitialized() == 0) {
+      for (auto& lent : lent_) static_cast<void>(lent.release());
+      return;
+    }
+    const WithGil gil;
+    const nb::error_scope own_error;
+    lent_.clear();
+    Py_DECREF(reader_);
+  }
+
+  std::uint64_t size(const std::string& name) override {
+    return asked([&] {
+      const nb::object size = own().attr("size")(to_python(name));
+      return number(size, "size()");
+    });
+  }
+
+  std::size_t read(const std::string& name, std::uint64_t offset,
+                   std::span<std::byte> into) override {
+    return asked([&] {
+      const nb::object given = own().attr("read")(to_python(name), offset, into.size());
+      const Bytes lent(given, "read() gave");
+      const std::span<const std::byte> bytes = lent.bytes();
+      if (bytes.size() == into.size() && !into.empty())
+        std::memcpy(into.data(), bytes.data(), into.size());
+      return bytes.size();
+    });
+  }
+
+  std::optional<std::span<const std::byte>> in_place(const std::string& name) override {
+    return asked([&]() -> std::optional<std::span<const std::byte>> {
+      if (!nb::hasattr(own(), "in_place")) return std::nullopt;
+      const nb::object given = own().attr("in_place")(to_python(name));
+      if (given.is_none()) return std::nullopt;
+      return kept(std::make_unique<Bytes>(given, "in_place() gave"));
+    });
+  }
+
+  std::string identity(const std::string& name) override {
+    return asked([&]() -> std::string {
+      if (!nb::hasattr(own(), "identity")) return {};
+      const nb::object text = own().attr("identity")(to_python(name));
+      if (text.is_none()) return {};
+      if (PyUnicode_Check(text.ptr()) == 0)
+        user_error("identity() gave " + described(text) + ", not a str");
+      return to_utf8(text);
+    });
+  }
+
+ private:
+  PyObject* reader_;
+  std::shared_ptr<ReaderFailure> failure_;
+  std::vector<std::unique_ptr<Bytes>> lent_;
+};
+
+}  // namespace
+
+ReaderFailure::~ReaderFailure() {
+  if (exception_ == nullptr || Py_IsInitialized() == 0) return;
+  const WithGil gil;
+  const nb::error_scope own_error;
+  Py_DECREF(exception_);
+}
+
+void ReaderFailure::note(nb::python_error& error) {
+  std::vector<std::string> where;
+  ErrorKind kind = ErrorKind::device;
+  PyObject* const before = std::exchange(exception_, nb::borrow(error.value()).release().ptr());
+  Py_XDECREF(before);
+  if (PyObject_IsInstance(exception_, nb::module_::import_("dyn.errors").attr("Error").ptr()) ==
+      1) {
+    const nb::handle own(exception_);
+    kind = kind_of(own);
+    words_ = text_of(own.attr("message"));
+    for (const nb::handle place : own.attr("where")) where.push_back(text_of(place));
+  } else {
+    words_ = words_of(error);
+  }
+  throw Error(kind, words_, std::move(where));
+}
+
+void ReaderFailure::raise(const Error& error) {
+  if (exception_ == nullptr || error.message().find(words_) == std::string::npos) return;
+  const nb::object exception = nb::steal(std::exchange(exception_, nullptr));
+  if (PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) == 0)
+    PyErr_SetObject(nb::handle(exception.type()).ptr(), exception.ptr());
+  else
+    raise_python(error, exception);
+  throw nb::python_error();
+}
+
+std::shared_ptr<Reader> make_reader(nb::handle reader,
+                                    const std::shared_ptr<ReaderFailure>& failure) {
+  for (const char* name : {"size", "read"}) {
+    const nb::object function = nb::getattr(reader, name, nb::none());
+    if (PyCallable_Check(function.ptr()) == 0)
+      user_error("a reader has size(name) and read(name, offset, bytes), but " + described(reader) +
+                 " has no " + name + "()");
+  }
+  return std::make_shared<PythonReader>(reader, failure);
+}
+
+}  // namespace dyn::python
