@@ -1,6 +1,8 @@
 """InferenceSession beside ONNX Runtime's."""
 
 import pathlib
+import queue
+import threading
 
 import dyn
 import numpy
@@ -300,6 +302,56 @@ def test_runs_that_both_refuse(pair, feed, names, words):
         pair[1].run(names, feed)
 
 
+def test_runs_that_are_terminated(pair, rng):
+    feed = {"x": rows(rng, 4)}
+    expected = pair[1].run(None, feed)
+    for session, module, error in zip(pair, (dyn, ort), (dyn.CancelledError, Exception), strict=True):
+        options = module.RunOptions()
+        options.terminate = True
+        with pytest.raises(error):
+            session.run(None, feed, options)
+        assert options.terminate
+        options.terminate = False
+        assert_same(session.run(None, feed, options), expected)
+    options = dyn.RunOptions()
+    options.terminate = True
+    binding = pair[0].io_binding()
+    binding.bind_cpu_input("x", feed["x"])
+    binding.bind_output("p")
+    for use in (
+        lambda: pair[0].run_with_iobinding(binding, options),
+        lambda: pair[0].run_with_ort_values(None, {"x": dyn.OrtValue.ortvalue_from_numpy(feed["x"])}, options),
+    ):
+        with pytest.raises(dyn.CancelledError):
+            use()
+    pair[0].run_with_iobinding(binding)
+    assert_same(binding.copy_outputs_to_cpu(), expected[:1])
+
+
+def test_runs_beside_the_caller(pair, rng):
+    feed = {"x": rows(rng, 4)}
+    for session, module in zip(pair, (dyn, ort), strict=True):
+        heard = queue.Queue()
+        data = object()
+
+        def callback(outputs, user_data, error, heard=heard):
+            heard.put((outputs, user_data, error, threading.get_ident()))
+
+        session.run_async(["best", "p"], feed, callback, data)
+        outputs, user_data, error, thread = heard.get(timeout=60)
+        assert user_data is data and error == "" and thread != threading.get_ident()
+        assert_same(outputs, pair[1].run(["best", "p"], feed))
+        session.run_async(None, feed, callback, None, module.RunOptions())
+        assert_same(heard.get(timeout=60)[0], pair[1].run(None, feed))
+        session.run_async(["p"], {"x": feed["x"][:, 1:]}, callback, 7)
+        outputs, user_data, error, _ = heard.get(timeout=60)
+        assert list(outputs) == [] and user_data == 7 and "12" in error
+    options = dyn.RunOptions()
+    options.terminate = True
+    pair[0].run_async(None, feed, callback, None, options)
+    assert "cancelled" in heard.get(timeout=60)[2]
+
+
 def test_options_that_it_understands(rng):
     model = classifier(rng)
     x = rows(rng, 4)
@@ -358,7 +410,9 @@ def test_options_that_it_understands(rng):
         (lambda model: setattr(dyn.SessionOptions(), "intra_op_num_threads", True), dyn.UserError, "takes int, not True"),
         (lambda model: setattr(dyn.SessionOptions(), "enable_profiling", True), dyn.UnsupportedError, "enable_profiling = True"),
         (lambda model: setattr(dyn.SessionOptions(), "optimized_model_filepath", "x"), dyn.UnsupportedError, "optimized_model_filepath"),
-        (lambda model: setattr(dyn.RunOptions(), "terminate", True), dyn.UnsupportedError, "terminate"),
+        (lambda model: dyn.InferenceSession(model).run_async(["q"], {}, print, None), dyn.UserError, "no output 'q'"),
+        (lambda model: dyn.InferenceSession(model).run_async(None, {}, 3, None), dyn.UserError, "is a function of outputs, user_data and an error, not 3"),
+        (lambda model: dyn.InferenceSession(model).run_async(None, {"q": 1}, print, None), dyn.UserError, "no input 'q'"),
         (lambda model: dyn.RunOptions().add_run_config_entry("a", "b"), dyn.UnknownOptionError, "add_run_config_entry"),
         (lambda model: dyn.set_default_logger_severity(7), dyn.UserError, "0 to 4, not 7"),
     ],

@@ -6,7 +6,7 @@ import sys
 
 import dyn
 import pytest
-from models import SCALE
+from models import COUNT, SCALE
 
 
 def run_program(tmp_path, text):
@@ -33,6 +33,26 @@ if {how == "daemon"}:
     thread.start()
 graph.run({{"x": x, "y": x}})
 print("done")
+""",
+    )
+
+
+@pytest.mark.parametrize("how", ["own", "executor"])
+def test_a_program_ends_while_a_run_goes_on_beside_it(how, tmp_path):
+    """Its future gets the outputs before Python has gone."""
+    run_program(
+        tmp_path,
+        f"""
+import concurrent.futures, numpy, dyn
+pool = concurrent.futures.ThreadPoolExecutor(2)
+options = {{"executor": pool}} if {how == "executor"} else {{"threads": 1}}
+graph = dyn.Graph.from_text({COUNT!r}, **options)
+inputs = {{"x": numpy.zeros(2, numpy.int64), "go": numpy.array(True), "most": numpy.array(300000)}}
+def done(future):
+    assert future.result()["last"].tolist() == [300000 * 299999 // 2] * 2
+    print("done", flush=True)
+graph.run_async(inputs, done)
+graph.close()
 """,
     )
 

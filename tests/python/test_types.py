@@ -24,6 +24,9 @@ program: str = graph.kernels({"x": (3,)})[0].program
 name: str = graph.kernels()[0].program  # error
 dyn.Graph.from_memory(7)  # error
 dyn.Call("graph")  # error
+graph.run({"x": [1]}, timeout="soon")  # error
+graph.run_async({"x": [1]}, lambda future: future.result()["y"], timeout=2)
+graph.run_async({"x": [1]}, print, dyn.Cancellation())  # error
 dyn.Session(graph, {"B": "two"})  # error
 dyn.SessionOptions().intra_op_num_threads = "2"  # error
 session = dyn.InferenceSession("model.onnx", providers="CPUExecutionProvider", threads=2)  # error

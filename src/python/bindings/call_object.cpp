@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/python/bindings/graph_object.hpp"
+#include "src/python/bindings/host/control.hpp"
 #include "src/python/bindings/with_block.hpp"
 
 namespace dyn::python {
@@ -36,10 +37,11 @@ class CallObject {
     own->outputs[index].swap(lent.loan);
   }
 
-  void run() {
+  void run(nb::handle timeout, nb::handle cancellation) {
+    const RunOptions options = to_run_options(timeout, cancellation);
     const std::shared_ptr<Parts> own = shared_parts();
     const Busy busy(*own);
-    without_gil(own->graph->failure.get(), [&] { own->call->run(); });
+    without_gil(own->graph->failure.get(), [&] { own->call->run(options); });
   }
 
   nb::object output(nb::handle key) {
@@ -125,7 +127,10 @@ void register_call(nb::module_& module) {
       .def("set_output", &CallObject::set_output, nb::arg("output"), nb::arg("array").none(),
            nb::sig("def set_output(self, output: str | int, array: object) -> None"),
            "Binds memory that runs write, of the output's dtype and shape.")
-      .def("run", &CallObject::run)
+      .def("run", &CallObject::run, nb::kw_only(), nb::arg("timeout") = nb::none(),
+           nb::arg("cancellation") = nb::none(),
+           nb::sig("def run(self, *, timeout: float | None = None, cancellation: Cancellation | "
+                   "None = None) -> None"))
       .def("output", &CallObject::output, nb::arg("output"),
            nb::sig("def output(self, output: str | int) -> typing.Any"),
            "The output of the last run. One that is not bound lies in memory of the call, which\n"

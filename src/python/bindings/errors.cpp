@@ -74,4 +74,8 @@ std::string message_of(nb::python_error& error) {
   return text.empty() ? described(error.value()) : text;
 }
 
+std::string words_of(nb::python_error& error) {
+  return text_of(error.type().attr("__name__")) + ": " + message_of(error);
+}
+
 }  // namespace dyn::python

@@ -34,5 +34,7 @@ std::string described(nb::handle object);
 
 /// The message of a Python error, on one line.
 std::string message_of(nb::python_error& error);
+/// The same with its type: "KeyError: 'w'".
+std::string words_of(nb::python_error& error);
 
 }  // namespace dyn::python

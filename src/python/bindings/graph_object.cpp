@@ -9,9 +9,11 @@
 #include <nanobind/stl/string.h>
 
 #include "src/python/bindings/arrays/tensor_object.hpp"
+#include "src/python/bindings/host/async_run.hpp"
+#include "src/python/bindings/host/control.hpp"
+#include "src/python/bindings/host/reader.hpp"
 #include "src/python/bindings/info_objects.hpp"
 #include "src/python/bindings/load.hpp"
-#include "src/python/bindings/reader.hpp"
 #include "src/python/bindings/with_block.hpp"
 
 namespace dyn::python {
@@ -63,6 +65,17 @@ nb::object kernels_at(const GraphObject& self, const nb::dict& given_shapes) {
   return to_list(without_gil(state->failure.get(), [&] { return state->graph.kernels(inputs); }));
 }
 
+MemoryNeeded memory_needed(const GraphObject& self, const nb::dict& given_shapes) {
+  const auto state = self.state();
+  const NamedShapes inputs = to_shapes(*state, given_shapes);
+  return without_gil(state->failure.get(), [&] { return state->graph.memory_needed(inputs); });
+}
+
+void trim(const GraphObject& self) {
+  const auto state = self.state();
+  without_gil(nullptr, [&] { state->graph.trim(); });
+}
+
 nb::dict all_outputs(Run& run, const GraphState& state) {
   nb::dict outputs;
   for (std::size_t i = 0; i < state.ports.outputs.size(); ++i)
@@ -70,29 +83,35 @@ nb::dict all_outputs(Run& run, const GraphState& state) {
   return outputs;
 }
 
-nb::dict run(Call& call, GraphState& state, nb::handle inputs, nb::handle out) {
+nb::dict run(Call& call, GraphState& state, nb::handle inputs, nb::handle out,
+             const RunOptions& options) {
   Run own(call, state);
   own.give(inputs);
   own.bind(out);
-  own.go();
+  own.go(options);
   return all_outputs(own, state);
 }
 
-nb::dict run_graph(const GraphObject& self, nb::handle inputs, nb::handle out) {
+nb::dict run_graph(const GraphObject& self, nb::handle inputs, nb::handle out, nb::handle timeout,
+                   nb::handle cancellation) {
+  const RunOptions options = to_run_options(timeout, cancellation);
   const auto state = self.state();
   Call call(state->graph);
-  return run(call, *state, inputs, out);
+  return run(call, *state, inputs, out, options);
 }
 
-nb::dict run_session(const SessionObject& self, nb::handle inputs, nb::handle out) {
+nb::dict run_session(const SessionObject& self, nb::handle inputs, nb::handle out,
+                     nb::handle timeout, nb::handle cancellation) {
+  const RunOptions options = to_run_options(timeout, cancellation);
   const auto session = self.session();
   Call call(*session);
-  return run(call, *self.graph(), inputs, out);
+  return run(call, *self.graph(), inputs, out, options);
 }
 
 /// For InferenceSession: outputs as a list, arrays or (for `tensors`) dyn.Tensors.
 nb::list run_list(const GraphObject& self, nb::handle names, nb::handle inputs, nb::handle out,
-                  bool tensors) {
+                  bool tensors, nb::handle cancellation) {
+  const RunOptions options = to_run_options(nb::none(), cancellation);
   const auto state = self.state();
   Call call(state->graph);
   Run own(call, *state);
@@ -104,7 +123,7 @@ nb::list run_list(const GraphObject& self, nb::handle names, nb::handle inputs, 
       wanted.push_back(port_index(state->ports.outputs, name, "output"));
   if (wanted.empty())
     for (std::size_t i = 0; i < state->ports.outputs.size(); ++i) wanted.push_back(i);
-  own.go();
+  own.go(options);
   nb::list outputs;
   for (const std::size_t i : wanted) outputs.append(tensors ? own.output_tensor(i) : own.output(i));
   return outputs;
@@ -128,6 +147,25 @@ nb::object session_repr(const SessionObject& self) {
                    std::to_string(self.session()->length()) + " positions, " +
                    std::to_string(self.session()->bytes()) + " bytes of state>");
 }
+
+void register_memory_needed(nb::module_& module) {
+  nb::class_<MemoryNeeded>(module, "MemoryNeeded", "Bytes of the host's memory for one run.")
+      .def_ro("weights", &MemoryNeeded::weights, "Of the graph, for all its runs.")
+      .def_ro("intermediates", &MemoryNeeded::intermediates,
+              "Tensors between kernels, threads' scratch memory, partial sums.")
+      .def_ro("outputs", &MemoryNeeded::outputs, "Those on the host, as if none were bound.")
+      .def_prop_ro("total", &MemoryNeeded::total)
+      .def("__repr__", [](const MemoryNeeded& self) {
+        return "<dyn.MemoryNeeded: " + std::to_string(self.total()) + " bytes, " +
+               std::to_string(self.weights) + " of weights, " + std::to_string(self.intermediates) +
+               " of intermediates, " + std::to_string(self.outputs) + " of outputs>";
+      });
+}
+
+const nb::sig run_signature(
+    "def run(self, inputs: collections.abc.Mapping[str, object], out: "
+    "collections.abc.Mapping[str, object] | None = None, *, timeout: float | None = None, "
+    "cancellation: Cancellation | None = None) -> dict[str, typing.Any]");
 
 void register_load_report(nb::module_& module) {
   nb::class_<LoadReport>(module, "LoadReport",
@@ -174,6 +212,8 @@ std::shared_ptr<Session> SessionObject::session() const {
 
 void register_graph(nb::module_& module) {
   register_load_report(module);
+  register_memory_needed(module);
+  register_cancellation(module);
   register_info(module);
   nb::class_<GraphObject> own(
       module, "Graph",
@@ -225,17 +265,36 @@ void register_graph(nb::module_& module) {
           },
           "On the CPU 0, by design.")
       .def(
-          "run", run_graph, nb::arg("inputs").none(), nb::arg("out") = nb::none(),
-          nb::sig("def run(self, inputs: collections.abc.Mapping[str, object], out: "
-                  "collections.abc.Mapping[str, object] | None = None) -> dict[str, typing.Any]"),
+          "run", run_graph, nb::arg("inputs").none(), nb::arg("out") = nb::none(), nb::kw_only(),
+          nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(), run_signature,
           "Runs once. Inputs are arrays of NumPy, tensors of torch, or whatever speaks DLPack or\n"
           "the buffer protocol; what is dense is not copied. The outputs, by name, are new arrays\n"
-          "(a dyn.Tensor where NumPy has no such dtype), or what `out` gives for them.")
+          "(a dyn.Tensor where NumPy has no such dtype), or what `out` gives for them.\n"
+          "CancelledError where the run was not over `timeout` seconds after this call, or where\n"
+          "somebody cancelled `cancellation`; then the outputs' contents are unknown.")
+      .def("run_async", run_async, nb::arg("inputs").none(), nb::arg("callback") = nb::none(),
+           nb::kw_only(), nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(),
+           nb::sig("def run_async(self, inputs: collections.abc.Mapping[str, object], callback: "
+                   "collections.abc.Callable[[dyn.run_future.RunFuture], object] | None = None, *, "
+                   "timeout: float | None = None, cancellation: Cancellation | None = None) -> "
+                   "dyn.run_future.RunFuture"),
+           "Runs beside the caller: in the executor of the load, else in a thread of its own. The\n"
+           "memory of the inputs is read until the run is over. `callback` is called with the\n"
+           "future then, in the thread of the run.")
+      .def("memory_needed", memory_needed, nb::arg("shapes"),
+           nb::sig("def memory_needed(self, shapes: dict[str, collections.abc.Sequence[int]]) -> "
+                   "MemoryNeeded"),
+           "The memory that a run at these input shapes takes, by its plan; nothing is allocated.")
+      .def("trim", trim,
+           "Gives memory back to the system that is kept for runs to come. Runs in flight and\n"
+           "their results stay as they are.")
       .def("_run_list", run_list, nb::arg("names").none(), nb::arg("inputs").none(),
            nb::arg("out") = nb::none(), nb::arg("tensors") = false,
+           nb::arg("cancellation") = nb::none(),
            nb::sig("def _run_list(self, names: collections.abc.Sequence[str] | None, inputs: "
                    "collections.abc.Mapping[str, object], out: collections.abc.Mapping[str, "
-                   "object] | None = None, tensors: bool = False) -> list[typing.Any]"))
+                   "object] | None = None, tensors: bool = False, cancellation: Cancellation | "
+                   "None = None) -> list[typing.Any]"))
       .def("infer_shapes", infer_shapes, nb::arg("shapes"),
            nb::sig("def infer_shapes(self, shapes: dict[str, collections.abc.Sequence[int]]) -> "
                    "dict[str, tuple[int, ...]]"),
@@ -257,9 +316,8 @@ void register_session(nb::module_& module) {
           nb::sig("def __init__(self, graph: Graph, dims: dict[str, int] = {}) -> None"),
           "dims: sizes of the states by the names of their dims. One left out has the model's\n"
           "hint.")
-      .def("run", run_session, nb::arg("inputs").none(), nb::arg("out") = nb::none(),
-           nb::sig("def run(self, inputs: collections.abc.Mapping[str, object], out: "
-                   "collections.abc.Mapping[str, object] | None = None) -> dict[str, typing.Any]"),
+      .def("run", run_session, nb::arg("inputs").none(), nb::arg("out") = nb::none(), nb::kw_only(),
+           nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(), run_signature,
            "Runs once, as Graph.run() does, and appends to the state.")
       .def_prop_ro(
           "length", [](const SessionObject& self) { return self.session()->length(); },

@@ -16,7 +16,7 @@ const char* name_of_kind(DimInfo::Kind kind) {
 }
 
 /// "S in 1..512, a multiple of 8, hint 128"
-std::string summary(const DimInfo& dim) {
+std::string line_of(const DimInfo& dim) {
   std::string text = dim.text;
   if (dim.kind == DimInfo::Kind::constant || dim.kind == DimInfo::Kind::open) return text;
   text += " in " + std::to_string(dim.low) + "..";
@@ -27,7 +27,7 @@ std::string summary(const DimInfo& dim) {
 }
 
 /// "encoder/matmul.3: matmul (matmul, add, gelu) on cpu/avx512"
-std::string summary(const KernelInfo& kernel) {
+std::string line_of(const KernelInfo& kernel) {
   std::string operators;
   for (const std::string& own : kernel.operators)
     operators += (operators.empty() ? "" : ", ") + own;
@@ -74,11 +74,11 @@ void register_dim(nb::module_& module) {
           "__str__", [](const DimInfo& self) { return to_python(self.text); },
           nb::sig("def __str__(self) -> str"))
       .def(
-          "__repr__", [](const DimInfo& self) { return repr_of("Dim", summary(self)); },
+          "__repr__", [](const DimInfo& self) { return repr_of("Dim", line_of(self)); },
           nb::sig("def __repr__(self) -> str"));
 }
 
-std::string summary(const StateInfo& state) {
+std::string line_of(const StateInfo& state) {
   return state.name + ": " + std::string(name_of(state.dtype)) + state.shape +
          ", appended along axis " + std::to_string(state.axis);
 }
@@ -95,11 +95,11 @@ void register_state(nb::module_& module) {
           nb::sig("def dims(self) -> tuple[Dim, ...]"))
       .def_ro("axis", &StateInfo::axis, "The one along which runs append positions.")
       .def(
-          "__repr__", [](const StateInfo& self) { return repr_of("State", summary(self)); },
+          "__repr__", [](const StateInfo& self) { return repr_of("State", line_of(self)); },
           nb::sig("def __repr__(self) -> str"));
 }
 
-std::string summary(const ModelMetadata& metadata) {
+std::string line_of(const ModelMetadata& metadata) {
   std::string text = metadata.format + " of " + metadata.source + ": graph " + metadata.graph;
   if (!metadata.producer.empty())
     text += ", by " + metadata.producer + (metadata.producer_version.empty() ? "" : " ") +
@@ -145,12 +145,12 @@ void register_metadata(nb::module_& module) {
           },
           nb::sig("def properties(self) -> dict[str, str]"), "ONNX's metadata_props.")
       .def(
-          "__repr__", [](const M& self) { return repr_of("Metadata", summary(self)); },
+          "__repr__", [](const M& self) { return repr_of("Metadata", line_of(self)); },
           nb::sig("def __repr__(self) -> str"));
 }
 
-std::string summary(const KernelChoice& choice) {
-  std::string text = summary(choice.kernel);
+std::string line_of(const KernelChoice& choice) {
+  std::string text = line_of(choice.kernel);
   if (!choice.program.empty())
     text += ": " + choice.program + ", of " + std::to_string(choice.candidates) + " candidates";
   return text;
@@ -170,7 +170,7 @@ void register_kernels(nb::module_& module) {
           "operators", [](const KernelInfo& self) { return to_list(self.operators); },
           nb::sig("def operators(self) -> list[str]"))
       .def(
-          "__repr__", [](const KernelInfo& self) { return repr_of("Kernel", summary(self)); },
+          "__repr__", [](const KernelInfo& self) { return repr_of("Kernel", line_of(self)); },
           nb::sig("def __repr__(self) -> str"));
 
   nb::class_<KernelChoice> choice(module, "KernelChoice",
@@ -186,7 +186,7 @@ void register_kernels(nb::module_& module) {
       .def_ro("bytes", &KernelChoice::bytes, "Of operands, each read or written once.")
       .def(
           "__repr__",
-          [](const KernelChoice& self) { return repr_of("KernelChoice", summary(self)); },
+          [](const KernelChoice& self) { return repr_of("KernelChoice", line_of(self)); },
           nb::sig("def __repr__(self) -> str"));
 }
 

@@ -8,18 +8,20 @@
 #include <vector>
 
 #include "src/python/bindings/bytes.hpp"
+#include "src/python/bindings/host/reader.hpp"
 #include "src/python/bindings/options.hpp"
-#include "src/python/bindings/reader.hpp"
 
 namespace dyn::python {
 namespace {
 
 /// The graph that `load` gives, made without the GIL.
 template <class Load>
-GraphObject loaded(const std::string& source, const Load& load,
+GraphObject loaded(const std::string& source, const Options& options, const Load& load,
                    const std::shared_ptr<ReaderFailure>& failure = nullptr) {
-  return GraphObject(without_gil(
-      failure.get(), [&] { return std::make_shared<GraphState>(load(), source, failure); }));
+  const bool on_executor = options.executor != nullptr;
+  return GraphObject(without_gil(failure.get(), [&] {
+    return std::make_shared<GraphState>(load(), source, on_executor, failure);
+  }));
 }
 
 nb::dict dict_of_files(nb::handle files) {
@@ -38,7 +40,7 @@ GraphObject from_bytes(std::string_view model, nb::handle files, const Options& 
     kept.push_back(std::make_unique<Bytes>(bytes, "the file '" + file + "' is"));
     views.emplace(file, kept.back()->text());
   }
-  return loaded("memory", [&] { return Graph::from_memory(model, views, options); });
+  return loaded("memory", options, [&] { return Graph::from_memory(model, views, options); });
 }
 
 /// `what` a model is.
@@ -54,7 +56,7 @@ GraphObject from_memory(nb::handle model, nb::handle files, const Options& optio
 GraphObject load(nb::handle model, const nb::kwargs& keywords) {
   const Options options = to_options(keywords);
   if (const auto path = path_of(model))
-    return loaded(*path, [&] { return Graph::load(*path, options); });
+    return loaded(*path, options, [&] { return Graph::load(*path, options); });
   return from_memory(model, nb::none(), options, "a path, or the bytes of a model");
 }
 
@@ -64,7 +66,7 @@ GraphObject from_text(nb::handle text, nb::handle weight_directory, const nb::kw
   const auto directory = path_of(weight_directory);
   if (!directory) user_error("a folder is a path, not " + described(weight_directory));
   const Options options = to_options(keywords);
-  return loaded("text", [&] { return Graph::from_text(own, options, *directory); });
+  return loaded("text", options, [&] { return Graph::from_text(own, options, *directory); });
 }
 
 GraphObject from_reader(nb::handle name, nb::handle reader, const nb::kwargs& keywords) {
@@ -73,7 +75,7 @@ GraphObject from_reader(nb::handle name, nb::handle reader, const nb::kwargs& ke
   const Options options = to_options(keywords);
   const auto failure = std::make_shared<ReaderFailure>();
   const std::shared_ptr<Reader> files = make_reader(reader, failure);
-  return loaded(*own, [&] { return Graph::from_reader(*own, files, options); }, failure);
+  return loaded(*own, options, [&] { return Graph::from_reader(*own, files, options); }, failure);
 }
 
 }  // namespace

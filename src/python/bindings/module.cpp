@@ -6,6 +6,8 @@
 #include "src/python/bindings/arrays/dtypes.hpp"
 #include "src/python/bindings/arrays/tensor_object.hpp"
 #include "src/python/bindings/graph_object.hpp"
+#include "src/python/bindings/host/async_run.hpp"
+#include "src/python/bindings/host/functions.hpp"
 #include "src/python/bindings/options.hpp"
 
 NB_MODULE(_dyn, module) {
@@ -15,6 +17,7 @@ NB_MODULE(_dyn, module) {
   nb::set_leak_warnings(false);  // what a program still has at its end is its own affair
   python::register_errors();
   python::register_port(module);
+  python::register_task(module);
   python::register_tensor(module);
   python::register_graph(module);
   python::register_session(module);
@@ -28,6 +31,8 @@ NB_MODULE(_dyn, module) {
       "numpy_dtype", [](nb::handle dtype) { return python::numpy_dtype(python::to_dtype(dtype)); },
       nb::arg("dtype").none(), nb::sig("def numpy_dtype(dtype: object) -> numpy.dtype[typing.Any]"),
       "NumPy's dtype of one of dyn's names.");
+  module.def("_wait_for_runs", python::wait_for_runs, nb::sig("def _wait_for_runs() -> None"),
+             "Until no thread of dyn's own has a run of run_async left.");
   module.def("option_types", python::option_types, nb::sig("def option_types() -> dict[str, str]"),
              "The names of all options, and what each takes.");
   module.attr("version") = dyn::version();

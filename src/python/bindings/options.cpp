@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/python/bindings/arrays/given.hpp"
-#include "src/python/bindings/gil.hpp"
+#include "src/python/bindings/host/functions.hpp"
 
 namespace dyn::python {
 namespace {
@@ -77,37 +77,9 @@ std::map<std::string, std::vector<std::string>> to_free(const char* name, nb::ha
   return freed;
 }
 
-/// Called by any thread, until the last graph that has it is gone.
-class LogFunction {
- public:
-  explicit LogFunction(nb::object function) : function_(function.release().ptr()) {}
-  LogFunction(const LogFunction&) = delete;
-  LogFunction& operator=(const LogFunction&) = delete;
-  ~LogFunction() {
-    if (Py_IsInitialized() == 0) return;
-    const WithGil gil;
-    Py_DECREF(function_);
-  }
-
-  void log(LogLevel level, std::string_view line) const {
-    if (Py_IsInitialized() == 0) return;
-    const WithGil gil;
-    constexpr const char* names[] = {"debug", "info", "warning"};
-    try {
-      const nb::handle function(function_);
-      function(names[static_cast<std::size_t>(level)], to_python(line));
-    } catch (nb::python_error& error) { error.discard_as_unraisable(function_); }
-  }
-
- private:
-  PyObject* function_;
-};
-
-std::function<void(LogLevel, std::string_view)> to_log(const char* name, nb::handle value) {
-  if (PyCallable_Check(value.ptr()) == 0)
-    refuse_value(name, "a function of a level and a line", value);
-  const auto function = std::make_shared<const LogFunction>(nb::borrow(value));
-  return [function](LogLevel level, std::string_view line) { function->log(level, line); };
+nb::object to_function(const char* name, const char* wanted, nb::handle value) {
+  if (PyCallable_Check(value.ptr()) == 0) refuse_value(name, wanted, value);
+  return nb::borrow(value);
 }
 
 struct OptionRow {
@@ -169,7 +141,16 @@ constexpr OptionRow option_rows[] = {
     {"debugger", "bool", set_option<&Options::debugger>},
     {"log", "function(level, line)",
      [](Options& options, const char* name, nb::handle value) {
-       options.log = to_log(name, value);
+       options.log = log_function(to_function(name, "a function of a level and a line", value));
+     }},
+    {"progress", "function(stage, done, total)",
+     [](Options& options, const char* name, nb::handle value) {
+       options.progress =
+           progress_function(to_function(name, "a function of a stage and two numbers", value));
+     }},
+    {"executor", "executor",
+     [](Options& options, const char* /*name*/, nb::handle value) {
+       options.executor = make_executor(value);
      }},
 };
 

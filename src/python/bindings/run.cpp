@@ -70,25 +70,8 @@ Run::Run(Call& call, GraphState& state) : call_(call), state_(state), coder_(sta
   loans_.reserve(state.ports.inputs.size());
 }
 
-/// The mapping may change meanwhile: an array's own code runs.
-template <class Take>
-void Run::each(nb::handle mapping, const char* what, const Take& take) {
-  if (PyDict_Check(mapping.ptr()) != 0) {
-    PyObject *key = nullptr, *value = nullptr;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(mapping.ptr(), &position, &key, &value) != 0)
-      take(nb::borrow(key), nb::borrow(value));
-    return;
-  }
-  if (PyMapping_Check(mapping.ptr()) == 0 || !nb::hasattr(mapping, "items"))
-    user_error(std::string(what) + " are a mapping from names to arrays, not " +
-               described(mapping));
-  for (const nb::handle item : mapping.attr("items")())
-    take(nb::object(item[0]), nb::object(item[1]));
-}
-
 void Run::give(nb::handle inputs) {
-  each(inputs, "inputs", [&](const nb::object& key, const nb::object& array) {
+  each_array(inputs, "inputs", [&](const nb::object& key, const nb::object& array) {
     const std::size_t index = port_index(state_.ports.inputs, key, "input");
     Given own = input_tensor(state_.ports.inputs[index], array, Layout::copy, coder_);
     call_.set_input(index, std::move(own.tensor));
@@ -99,7 +82,7 @@ void Run::give(nb::handle inputs) {
 void Run::bind(nb::handle outputs) {
   if (outputs.is_none()) return;
   bound_.resize(state_.ports.outputs.size());
-  each(outputs, "outputs", [&](const nb::object& key, const nb::object& array) {
+  each_array(outputs, "outputs", [&](const nb::object& key, const nb::object& array) {
     const std::size_t index = port_index(state_.ports.outputs, key, "output");
     const PortInfo& port = state_.ports.outputs[index];
     Given own = given(array, {"output", port.name}, Layout::refuse, port.dtype);
@@ -109,8 +92,8 @@ void Run::bind(nb::handle outputs) {
   });
 }
 
-void Run::go() {
-  without_gil(state_.failure.get(), [&] { call_.run(); });
+void Run::go(const RunOptions& options) {
+  without_gil(state_.failure.get(), [&] { call_.run(options); });
 }
 
 nb::object Run::output(std::size_t index) {

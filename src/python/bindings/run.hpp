@@ -8,21 +8,24 @@
 #include "dyn/session.hpp"
 #include "dyn/texts.hpp"
 #include "src/python/bindings/arrays/given.hpp"
+#include "src/python/bindings/host/reader.hpp"
 #include "src/python/bindings/port_object.hpp"
-#include "src/python/bindings/reader.hpp"
 
 namespace dyn::python {
 
 /// A loaded model as Python has it. Used by whoever holds the GIL; runs use the graph without it.
 struct GraphState {
-  GraphState(Graph own, std::string from, std::shared_ptr<ReaderFailure> of_reader)
+  GraphState(Graph own, std::string from, bool on_executor,
+             std::shared_ptr<ReaderFailure> of_reader)
       : graph(std::move(own)),
         ports(graph),
         source(std::move(from)),
+        has_executor(on_executor),
         failure(std::move(of_reader)) {}
   const Graph graph;
   const Ports ports;
   const std::string source;                      ///< for messages: a path
+  const bool has_executor;                       ///< no run is in a thread of dyn's own
   const std::shared_ptr<ReaderFailure> failure;  ///< nullptr: no Python object reads its files
   /// Coders that no run has at present.
   std::vector<std::unique_ptr<TextCoder>> idle_coders;
@@ -52,6 +55,24 @@ Given input_tensor(const PortInfo& port, nb::handle array, Layout layout, CoderL
 /// of texts.
 nb::object output_array(const PortInfo& port, const Tensor& tensor, CoderLease& coder);
 
+/// Calls `take(key, array)` for each of a mapping, which may change meanwhile: an array's own code
+/// runs.
+template <class Take>
+void each_array(nb::handle mapping, const char* what, const Take& take) {
+  if (PyDict_Check(mapping.ptr()) != 0) {
+    PyObject *key = nullptr, *value = nullptr;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(mapping.ptr(), &position, &key, &value) != 0)
+      take(nb::borrow(key), nb::borrow(value));
+    return;
+  }
+  if (PyMapping_Check(mapping.ptr()) == 0 || !nb::hasattr(mapping, "items"))
+    user_error(std::string(what) + " are a mapping from names to arrays, not " +
+               described(mapping));
+  for (const nb::handle item : mapping.attr("items")())
+    take(nb::object(item[0]), nb::object(item[1]));
+}
+
 /// One run, from Python's arrays to Python's arrays.
 class Run {
  public:
@@ -63,14 +84,12 @@ class Run {
   /// Memory for outputs, by name: a mapping, or None.
   void bind(nb::handle outputs);
   /// Without the GIL.
-  void go();
+  void go(const RunOptions& options);
   nb::object output(std::size_t index);
   /// A dyn.Tensor, or the object that was bound.
   nb::object output_tensor(std::size_t index);
 
  private:
-  template <class Take>
-  void each(nb::handle mapping, const char* what, const Take& take);
   Call& call_;
   GraphState& state_;
   CoderLease coder_;

@@ -4,17 +4,33 @@ Graph, Call and Session are the C++ classes of these names. InferenceSession and
 use: `import dyn as onnxruntime`.
 """
 
-from ._dyn import Call, Dim, Graph, Kernel, KernelChoice, LoadReport, Metadata, Port, Session, State, Tensor
+from ._dyn import (
+    Call,
+    Cancellation,
+    Dim,
+    Graph,
+    Kernel,
+    KernelChoice,
+    LoadReport,
+    MemoryNeeded,
+    Metadata,
+    Port,
+    Session,
+    State,
+    Tensor,
+)
 from ._dyn import version as __version__
 from .errors import CancelledError, DeviceError, Error, InternalError, ModelError, UnsupportedError, UserError
 from .inference_session import InferenceSession, NodeArg, get_all_providers, get_available_providers, get_device
 from .io_binding import IOBinding
 from .model_metadata import ModelMetadata
 from .ort_value import OrtValue
+from .run_future import RunFuture
 from .session_options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions, UnknownOptionError, set_default_logger_severity
 
 __all__ = [
     "Call",
+    "Cancellation",
     "CancelledError",
     "DeviceError",
     "Dim",
@@ -28,12 +44,14 @@ __all__ = [
     "Kernel",
     "KernelChoice",
     "LoadReport",
+    "MemoryNeeded",
     "Metadata",
     "ModelError",
     "ModelMetadata",
     "NodeArg",
     "OrtValue",
     "Port",
+    "RunFuture",
     "RunOptions",
     "Session",
     "SessionOptions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ._dyn import Graph, Port, option_types
@@ -14,7 +14,8 @@ from .model_files import ModelFiles
 from .model_metadata import ModelMetadata
 from .onnx_types import tensor_type
 from .ort_value import OrtValue
-from .session_options import RunOptions, SessionOptions, checked_run_options
+from .run_future import RunFuture
+from .session_options import RunOptions, SessionOptions, cancellation_of
 
 _DEVICES = {"CUDAExecutionProvider": "cuda", "CPUExecutionProvider": "cpu"}
 _cuda_is_there: bool | None = None
@@ -83,22 +84,46 @@ class InferenceSession:
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, object], run_options: RunOptions | None = None) -> list[Any]:
         """The outputs, or those of output_names, as new arrays."""
-        if run_options is not None:
-            checked_run_options(run_options)
-        return self._graph._run_list(output_names, input_feed)
+        if run_options is None:
+            return self._graph._run_list(output_names, input_feed)
+        return self._graph._run_list(output_names, input_feed, None, False, cancellation_of(run_options))
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, object],
+        callback: Callable[[list[Any], Any, str], object],
+        user_data: Any,
+        run_options: RunOptions | None = None,
+    ) -> None:
+        """Runs beside the caller. callback(outputs, user_data, "") or callback([], user_data, error) is called in the thread of the run."""
+        known = [port.name for port in self._ports[1]]
+        names = list(output_names or known)
+        for name in names:
+            if name not in known:
+                raise UserError(f"the model has no output '{name}'")
+        if not callable(callback):
+            raise UserError(f"the callback of run_async is a function of outputs, user_data and an error, not {callback!r}")
+
+        def done(future: RunFuture) -> None:
+            error = future.exception()
+            outputs = [] if error is not None else [future.result()[name] for name in names]
+            callback(outputs, user_data, "" if error is None else str(error) or type(error).__name__)
+
+        self._graph.run_async(input_feed, done, cancellation=cancellation_of(run_options))
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
     ) -> list[OrtValue]:
-        checked_run_options(run_options)
-        return [OrtValue(tensor) for tensor in self._graph._run_list(output_names, input_dict_ort_values, None, True)]
+        tensors = self._graph._run_list(output_names, input_dict_ort_values, None, True, cancellation_of(run_options))
+        return [OrtValue(tensor) for tensor in tensors]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
         """Runs with what is bound; iobinding.get_outputs() has the outputs."""
-        checked_run_options(run_options)
+        cancellation = cancellation_of(run_options)
         if not isinstance(iobinding, IOBinding) or iobinding._graph is not self._graph:
             raise UserError("run_with_iobinding takes an IOBinding of this InferenceSession")
-        iobinding._run()
+        iobinding._run(cancellation)
 
     def io_binding(self) -> IOBinding:
         return IOBinding(self._graph)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ._dyn import Cancellation
 from .errors import UnsupportedError, UserError
 from .model_files import checked_files
 
@@ -187,7 +188,7 @@ def _log_function(least: int) -> Callable[[str, str], None] | None:
 
 
 class RunOptions(_Fields):
-    """All without effect, but `terminate`, which is refused."""
+    """`terminate` = True ends the runs that these options were given to, and those that begin with them. The others have no effect."""
 
     _types = {
         "log_severity_level": (int, -1),
@@ -202,13 +203,28 @@ class RunOptions(_Fields):
     only_execute_path_to_fetches: bool
     terminate: bool
 
-    def _refused(self) -> frozenset[str]:
-        return frozenset({"terminate"})
+    def __init__(self) -> None:
+        super().__init__()
+        object.__setattr__(self, "_cancellation", Cancellation())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "terminate" and value:
+            self._own_cancellation().cancel()
+        elif name == "terminate" and self._own_cancellation().cancelled:
+            object.__setattr__(self, "_cancellation", Cancellation())
+
+    def _own_cancellation(self) -> Cancellation:
+        own: Cancellation = object.__getattribute__(self, "_cancellation")
+        return own
 
     def __getattr__(self, name: str) -> object:
         raise UnknownOptionError(f"RunOptions.{name} is nothing that dyn understands")
 
 
-def checked_run_options(options: object) -> None:
-    if options is not None and not isinstance(options, RunOptions):
+def cancellation_of(options: object) -> Cancellation | None:
+    if options is None:
+        return None
+    if not isinstance(options, RunOptions):
         raise UserError(f"run_options are a dyn.RunOptions, not {options!r}")
+    return options._own_cancellation()

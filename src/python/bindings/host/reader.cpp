@@ -1,4 +1,4 @@
-#include "src/python/bindings/reader.hpp"
+#include "src/python/bindings/host/reader.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -10,15 +10,10 @@
 namespace dyn::python {
 namespace {
 
-/// "KeyError: 'w'"
-std::string words_of(nb::python_error& error) {
-  return text_of(error.type().attr("__name__")) + ": " + message_of(error);
-}
-
 ErrorKind kind_of(nb::handle exception) {
   const std::string name = text_of(exception.attr("kind"));
   for (const ErrorKind kind : {ErrorKind::user, ErrorKind::model, ErrorKind::unsupported,
-                               ErrorKind::device, ErrorKind::internal})
+                               ErrorKind::device, ErrorKind::internal, ErrorKind::cancelled})
     if (name == name_of(kind)) return kind;
   return ErrorKind::device;
 }
