@@ -30,6 +30,14 @@ def model():
 WORDS = [["red", "unknown"], ["grün", ""], ["tail\0", "red"]]
 
 
+def test_texts_of_runs_beside_their_caller(model):
+    graph = dyn.Graph(model, threads=1)
+    words = [[["red", f"tail {n}"], ["", f"grün {n}"]] for n in range(6)]
+    for future, own in zip([graph.run_async({"colour": own}) for own in words], words, strict=True):
+        outputs = future.result(60)
+        assert outputs["same"].tolist() == own and outputs["number"].tolist() == [[3, -1], [8, -1]]
+
+
 def test_runs_beside_onnx_runtime(model):
     mine, theirs = dyn.InferenceSession(model), ort.InferenceSession(model)
     assert [own.type for own in mine.get_inputs() + mine.get_outputs()] == ["tensor(string)", "tensor(int64)", "tensor(string)"]
