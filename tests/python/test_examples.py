@@ -1,5 +1,6 @@
 """The numbered examples in Python."""
 
+import asyncio
 import importlib.util
 import pathlib
 import sys
@@ -30,6 +31,12 @@ def loaded(name, **modules):
 def test_python(capsys):
     loaded("09_python").main()
     assert "user error: input 'x' is f64, but the model's is f32[N, 24]" in capsys.readouterr().out
+
+
+def test_service(capsys):
+    asyncio.run(loaded("16_service").main())
+    printed = capsys.readouterr().out
+    assert printed.count("rows: class") == 4 and "There is no item named 'm/other.dyn' in the archive" in printed
 
 
 def test_embedding(rng, tmp_path, capsys):
