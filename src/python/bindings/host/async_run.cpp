@@ -1,5 +1,7 @@
 #include "src/python/bindings/host/async_run.hpp"
 
+#include <unistd.h>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -56,13 +58,16 @@ class OwnThreads {
   }
   void enter() {
     const std::lock_guard lock(mutex_);
+    process_ = ::getpid();
     ++count_;
   }
   void leave() {
     const std::lock_guard lock(mutex_);
     if (--count_ == 0) nobody_.notify_all();
   }
+  /// A process that was forked has none of the threads of its parent.
   void wait() {
+    if (process_ != ::getpid()) return;
     std::unique_lock lock(mutex_);
     nobody_.wait(lock, [&] { return count_ == 0; });
   }
@@ -71,6 +76,7 @@ class OwnThreads {
   std::mutex mutex_;
   std::condition_variable nobody_;
   int count_ = 0;
+  std::atomic<pid_t> process_ = 0;  ///< that has them
 };
 
 /// Gives the run's end to Python, once, in whatever thread it comes.
