@@ -85,12 +85,12 @@ def test_outputs_own_their_memory(scale, rng):
     x = rng.normal(size=5).astype(numpy.float32)
     first = scale.run({"x": x, "y": x})["z"]
     second = scale.run({"x": x + 1, "y": x})["z"]
-    numpy.testing.assert_allclose(first, 3 * x, rtol=1e-6)
-    numpy.testing.assert_allclose(second, 3 * x + 2, rtol=1e-6)
+    numpy.testing.assert_allclose(first, 3 * x, rtol=1e-6, atol=1e-6)
+    numpy.testing.assert_allclose(second, 3 * x + 2, rtol=1e-6, atol=1e-6)
     del second
     gc.collect()
     first += 1  # writable
-    numpy.testing.assert_allclose(first, 3 * x + 1, rtol=1e-6)
+    numpy.testing.assert_allclose(first, 3 * x + 1, rtol=1e-6, atol=1e-6)
 
 
 def test_outputs_into_given_memory(rng):
