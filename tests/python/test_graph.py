@@ -5,6 +5,7 @@ import os
 import pathlib
 import pickle
 import re
+import subprocess
 import types
 
 import dyn
@@ -125,6 +126,9 @@ def test_loads_from_files_and_memory(tmp_path, rng):
         (lambda: dyn.Graph.from_text(SCALE, precision="f33"), dyn.UserError, "f33"),
         (lambda: dyn.Graph.from_text(SCALE, cache_dir=3), dyn.UserError, "'cache_dir' takes a path"),
         (lambda: dyn.Graph.from_text(SCALE, log=3), dyn.UserError, "'log' takes a function"),
+        (lambda: dyn.Graph.from_text(SCALE, plugins="scale.so"), dyn.UserError, "'plugins' takes a list of paths, not 'scale.so'"),
+        (lambda: dyn.Graph.from_text(SCALE, plugins=[3]), dyn.UserError, "'plugins' takes a path, not 3"),
+        (lambda: dyn.Graph.from_text(SCALE, plugins=["/nowhere.so"]), dyn.Error, "/nowhere.so"),
         (lambda: dyn.Graph.from_text(SCALE, progress=3), dyn.UserError, "'progress' takes a function of a stage and two numbers, not 3"),
         (lambda: dyn.Graph.from_text(SCALE, executor=3), dyn.UserError, "an executor has submit(function) and concurrency, an int, as a ThreadPoolExecutor does; an int lacks submit"),
         (lambda: dyn.Graph.from_text(SCALE, executor=None), dyn.UserError, "None lacks submit"),
@@ -269,15 +273,27 @@ def test_options_have_an_effect(rng, tmp_path):
     numpy.testing.assert_allclose(reference.run({"a": a, "b": b})["c"], a @ b, rtol=2e-5, atol=2e-5)
 
 
+def test_operators_of_a_plug_in(rng, tmp_path):
+    root = pathlib.Path(__file__).parents[2]
+    library = tmp_path / "scale.so"
+    subprocess.run(["cc", "-std=c11", "-shared", "-fPIC", f"-I{root / 'include'}", root / "tests/plugins/scale.c", "-o", library], check=True)
+    text = "dyn 1\ndim N in 1..64\ngraph own(x: f32[N, 4]) -> (y: f32[N, 2]) {\n  y = own::pairs(own::swish(x))\n  return y\n}\n"
+    x = floats(rng, 7, 4)
+    swish = x / (1 + numpy.exp(-x))
+    graph = dyn.Graph.from_text(text, threads=1, plugins=[library])
+    numpy.testing.assert_allclose(graph.run({"x": x})["y"], swish[:, ::2] + swish[:, 1::2], rtol=1e-5, atol=1e-6)
+    with pytest.raises(dyn.ModelError, match="own::pairs"):
+        dyn.Graph.from_text(text)
+
+
 def test_every_option_of_the_headers_has_a_name_here():
     header = pathlib.Path(__file__).parents[2] / "include/dyn/options.hpp"
     options = header.read_text().split("struct Options {")[1]
     members = re.findall(r"^  [A-Za-z:_0-9<>, ()&]+[ >](\w+)(?: = [^;]*)?;$", options, re.MULTILINE)
     assert len(members) > 20
-    members.remove("allocator")  # of C++ alone
     from dyn._dyn import option_types
 
-    of_cpp_alone = {"operators", "plugins"}
+    of_cpp_alone = {"allocator", "operators"}
     assert sorted(set(members) - of_cpp_alone) == sorted(option_types())
 
 

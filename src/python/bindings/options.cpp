@@ -137,6 +137,12 @@ constexpr OptionRow option_rows[] = {
      [](Options& options, const char* name, nb::handle value) {
        options.free_dims = to_free(name, value);
      }},
+    {"plugins", "list[path]",
+     [](Options& options, const char* name, nb::handle value) {
+       if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0)
+         refuse_value(name, "a list of paths", value);
+       for (const nb::handle path : value) options.plugins.push_back(to_path(name, path));
+     }},
     {"perf_map", "bool", set_option<&Options::perf_map>},
     {"debugger", "bool", set_option<&Options::debugger>},
     {"log", "function(level, line)",
