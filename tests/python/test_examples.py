@@ -34,7 +34,7 @@ def test_python(capsys):
 
 
 def test_service(capsys):
-    asyncio.run(loaded("16_service").main())
+    asyncio.run(loaded("17_service").main())
     printed = capsys.readouterr().out
     assert printed.count("rows: class") == 4 and "There is no item named 'm/other.dyn' in the archive" in printed
 
