@@ -13,7 +13,7 @@ namespace dyn {
 class DYN_API Allocator {
  public:
   Allocator() = default;
-  virtual ~Allocator() = default;
+  virtual ~Allocator();
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 

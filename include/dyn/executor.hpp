@@ -16,7 +16,7 @@ namespace dyn {
 class DYN_API Executor {
  public:
   Executor() = default;
-  virtual ~Executor() = default;
+  virtual ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
