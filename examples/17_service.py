@@ -66,7 +66,7 @@ async def main() -> None:
         for answer in await asyncio.gather(*(serve(graph, rows) for rows in (1, 3, 50, 2000))):
             print(answer)
 
-    # What a reader raises is the cause of the error.
+    # An exception of a reader is the cause of the error.
     try:
         dyn.Graph.from_reader("m/other.dyn", ArchiveReader(archive(w)))
     except dyn.DeviceError as error:

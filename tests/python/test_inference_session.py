@@ -134,7 +134,7 @@ def spread(rng, tmp_path):
 
 
 def test_external_data_from_memory(spread, rng):
-    """Of files that are not there, and of one of two beside the model."""
+    """Two files that are not there, and one of two that are beside the model."""
     path, files = spread
     x = rows(rng, 4)
     expected = ort.InferenceSession(path).run(None, {"x": x})

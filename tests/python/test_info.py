@@ -1,4 +1,4 @@
-"""What a loaded graph tells of itself."""
+"""A loaded graph described."""
 
 import dyn
 import pytest

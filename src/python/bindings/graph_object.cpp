@@ -150,7 +150,7 @@ nb::object session_repr(const SessionObject& self) {
 
 void register_memory_needed(nb::module_& module) {
   nb::class_<MemoryNeeded>(module, "MemoryNeeded", "Bytes of the host's memory for one run.")
-      .def_ro("weights", &MemoryNeeded::weights, "Of the graph, for all its runs.")
+      .def_ro("weights", &MemoryNeeded::weights, "The graph's, for all its runs.")
       .def_ro("intermediates", &MemoryNeeded::intermediates,
               "Tensors between kernels, threads' scratch memory, partial sums.")
       .def_ro("outputs", &MemoryNeeded::outputs, "Those on the host, as if none were bound.")
@@ -234,7 +234,7 @@ void register_graph(nb::module_& module) {
       .def_prop_ro(
           "states", [](const GraphObject& self) { return to_list(self.state()->graph.states()); },
           nb::sig("def states(self) -> list[State]"),
-          "What a Session keeps. None: runs need no Session.")
+          "Kept by a Session. None: runs need no Session.")
       .def_prop_ro(
           "metadata", [](const GraphObject& self) { return self.state()->graph.metadata(); },
           nb::sig("def metadata(self) -> Metadata"), "The model's description of itself.")

@@ -182,8 +182,8 @@ void register_kernels(nb::module_& module) {
               "Programs that the policy considers; 0: there is one way to run it.")
       .def_ro("threads", &KernelChoice::threads, "For which there is work.")
       .def_ro("predicted_seconds", &KernelChoice::predicted_seconds)
-      .def_ro("flops", &KernelChoice::flops, "Of products; a multiply-add counts as two.")
-      .def_ro("bytes", &KernelChoice::bytes, "Of operands, each read or written once.")
+      .def_ro("flops", &KernelChoice::flops, "Those of products; a multiply-add counts as two.")
+      .def_ro("bytes", &KernelChoice::bytes, "Those of operands, each read or written once.")
       .def(
           "__repr__",
           [](const KernelChoice& self) { return repr_of("KernelChoice", line_of(self)); },

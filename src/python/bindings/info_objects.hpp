@@ -1,5 +1,5 @@
 #pragma once
-// What a loaded graph tells of itself: dyn.Dim, State, Metadata, Kernel, KernelChoice.
+// A loaded graph described: dyn.Dim, State, Metadata, Kernel, KernelChoice.
 
 #include <string>
 #include <vector>

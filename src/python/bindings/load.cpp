@@ -127,7 +127,7 @@ void define_loads(nb::class_<GraphObject>& own) {
           "with one, prepacked weights are kept in the cache directory, in the clear.\n"
           "`name` is the model's; other files are asked for by names beside it. Called\n"
           "from any thread, by one at a time for each graph, also by runs that import an\n"
-          "ONNX model again. What it raises is the cause of the error of the load or run.");
+          "ONNX model again. Its exception is the cause of the error of the load or run.");
 }
 
 }  // namespace dyn::python

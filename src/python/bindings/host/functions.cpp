@@ -107,7 +107,7 @@ std::shared_ptr<Executor> make_executor(nb::handle executor) {
 }
 
 void register_task(nb::module_& module) {
-  nb::class_<Task>(module, "_Task", "What dyn gives to an executor.").def("__call__", &Task::run);
+  nb::class_<Task>(module, "_Task", "A task for an executor.").def("__call__", &Task::run);
 }
 
 }  // namespace dyn::python

@@ -1,5 +1,5 @@
 #pragma once
-// What Python does for dyn when it is asked: a log, progress, an executor.
+// Functions and objects of Python that dyn calls: a log, progress, an executor.
 
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace dyn::python {
 
-/// What `function(level, line)` raises is Python's `unraisable`.
+/// An exception of `function(level, line)` is Python's `unraisable`.
 std::function<void(LogLevel, std::string_view)> log_function(nb::object function);
 
 /// `function(stage, done, total)`: False ends the load, and what it raises comes out of it.

@@ -37,7 +37,7 @@ class ReaderFailure {
 std::shared_ptr<Reader> make_reader(nb::handle reader,
                                     const std::shared_ptr<ReaderFailure>& failure);
 
-/// Gives what `work` gives, which is done without the GIL. What a reader has raised meanwhile
+/// Gives what `work` gives, which is done without the GIL. An exception of a reader meanwhile
 /// becomes the cause of the error; `failure` nullptr: there is no reader.
 template <class Work>
 auto without_gil(ReaderFailure* failure, const Work& work) {
