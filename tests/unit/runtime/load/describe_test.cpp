@@ -51,7 +51,7 @@ TEST_CASE("dims that a text declares have its bounds, divisor and hint") {
   CHECK(dims[1].text == "C");
   CHECK(dims[1].high == unbounded);
   CHECK_FALSE(dims[1].hint.has_value());
-  const DimInfo& first = graph.inputs()[0].dims[0];
+  const DimInfo first = graph.inputs()[0].dims[0];
   CHECK(first.low == 2);
   CHECK(first.hint == 8);
   CHECK(graph.outputs()[0].dims[1].kind == DimInfo::Kind::constant);
