@@ -387,6 +387,12 @@ def test_options_that_it_understands(rng):
     assert set(dyn.get_available_providers()) <= set(dyn.get_all_providers())
 
 
+def plug_in(path):
+    options = dyn.SessionOptions()
+    options.register_custom_ops_library(path)
+    return options
+
+
 @pytest.mark.parametrize(
     ("use", "error", "words"),
     [
@@ -402,7 +408,8 @@ def test_options_that_it_understands(rng):
         (lambda model: dyn.InferenceSession(model[:-9]), dyn.ModelError, ""),
         (lambda model: dyn.InferenceSession("/nowhere"), dyn.DeviceError, "cannot read '/nowhere'"),
         (lambda model: dyn.InferenceSession(model).run(None, {}, ort.RunOptions()), dyn.UserError, "a dyn.RunOptions"),
-        (lambda model: dyn.SessionOptions().register_custom_ops_library("x.so"), dyn.UnknownOptionError, "register_custom_ops_library"),
+        (lambda model: dyn.InferenceSession(model, plug_in("/nowhere.so")), dyn.Error, "/nowhere.so"),
+        (lambda model: dyn.InferenceSession(model, operators=[3]), dyn.UserError, "'operators' takes a list of dyn.Operator, not 3"),
         (lambda model: dyn.SessionOptions().add_session_config_entry("ep.stop", "1"), dyn.UnsupportedError, "'ep.stop'"),
         (lambda model: dyn.SessionOptions().get_session_config_entry("ep.stop"), dyn.UserError, "'ep.stop'"),
         (lambda model: setattr(dyn.SessionOptions(), "threads", 2), dyn.UnknownOptionError, r"SessionOptions\.threads is no option"),

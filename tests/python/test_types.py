@@ -28,6 +28,11 @@ graph.run({"x": [1]}, timeout="soon")  # error
 graph.run_async({"x": [1]}, lambda future: future.result()["y"], timeout=2)
 graph.run_async({"x": [1]}, print, dyn.Cancellation())  # error
 dyn.Session(graph, {"B": "two"})  # error
+own = dyn.Operator("my", "op", ["x"], shape=lambda inputs, attributes: inputs[0], kernel=lambda inputs, outputs, attributes: None)
+dyn.Operator("my", "op", ["x"], attributes={"alpha": 1.0}, expression="alpha * x")
+dyn.Operator("my", "op", ["x"], shape=lambda inputs, attributes: 3, kernel=print)  # error
+dyn.TensorType("f32", ["N"])  # error
+dyn.InferenceSession("model.onnx", operators=[own])
 dyn.SessionOptions().intra_op_num_threads = "2"  # error
 session = dyn.InferenceSession("model.onnx", providers="CPUExecutionProvider", threads=2)  # error
 text: int = dyn.UserError("no").message  # error

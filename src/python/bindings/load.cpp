@@ -16,11 +16,10 @@ namespace {
 
 /// The graph that `load` gives, made without the GIL.
 template <class Load>
-GraphObject loaded(const std::string& source, const Options& options, const Load& load,
-                   const std::shared_ptr<ReaderFailure>& failure = nullptr) {
+GraphObject loaded(const std::string& source, const LoadOptions& options, const Load& load) {
   const bool on_executor = options.executor != nullptr;
-  return GraphObject(without_gil(failure.get(), [&] {
-    return std::make_shared<GraphState>(load(), source, on_executor, failure);
+  return GraphObject(without_gil(options.failure.get(), [&] {
+    return std::make_shared<GraphState>(load(), source, on_executor, options.failure);
   }));
 }
 
@@ -32,7 +31,7 @@ nb::dict dict_of_files(nb::handle files) {
   user_error("files are a mapping from names to bytes, not " + described(files));
 }
 
-GraphObject from_bytes(std::string_view model, nb::handle files, const Options& options) {
+GraphObject from_bytes(std::string_view model, nb::handle files, const LoadOptions& options) {
   std::vector<std::unique_ptr<Bytes>> kept;
   std::map<std::string, std::string_view> views;
   for (const auto& [name, bytes] : dict_of_files(files)) {
@@ -44,7 +43,7 @@ GraphObject from_bytes(std::string_view model, nb::handle files, const Options& 
 }
 
 /// `what` a model is.
-GraphObject from_memory(nb::handle model, nb::handle files, const Options& options,
+GraphObject from_memory(nb::handle model, nb::handle files, const LoadOptions& options,
                         const char* what) {
   if (PyUnicode_Check(model.ptr()) != 0) return from_bytes(to_utf8(model), files, options);
   if (model.is_none() || PyObject_CheckBuffer(model.ptr()) == 0)
@@ -54,7 +53,7 @@ GraphObject from_memory(nb::handle model, nb::handle files, const Options& optio
 }
 
 GraphObject load(nb::handle model, const nb::kwargs& keywords) {
-  const Options options = to_options(keywords);
+  const LoadOptions options = to_options(keywords);
   if (const auto path = path_of(model))
     return loaded(*path, options, [&] { return Graph::load(*path, options); });
   return from_memory(model, nb::none(), options, "a path, or the bytes of a model");
@@ -65,17 +64,16 @@ GraphObject from_text(nb::handle text, nb::handle weight_directory, const nb::kw
   const std::string own = to_utf8(text);
   const auto directory = path_of(weight_directory);
   if (!directory) user_error("a folder is a path, not " + described(weight_directory));
-  const Options options = to_options(keywords);
+  const LoadOptions options = to_options(keywords);
   return loaded("text", options, [&] { return Graph::from_text(own, options, *directory); });
 }
 
 GraphObject from_reader(nb::handle name, nb::handle reader, const nb::kwargs& keywords) {
   const auto own = path_of(name);
   if (!own) user_error("a reader's name of a model is a str, not " + described(name));
-  const Options options = to_options(keywords);
-  const auto failure = std::make_shared<ReaderFailure>();
-  const std::shared_ptr<Reader> files = make_reader(reader, failure);
-  return loaded(*own, options, [&] { return Graph::from_reader(*own, files, options); }, failure);
+  const LoadOptions options = to_options(keywords);
+  const std::shared_ptr<Reader> files = make_reader(reader, options.failure);
+  return loaded(*own, options, [&] { return Graph::from_reader(*own, files, options); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "src/python/bindings/graph_object.hpp"
 #include "src/python/bindings/host/async_run.hpp"
 #include "src/python/bindings/host/functions.hpp"
+#include "src/python/bindings/operators/operator_object.hpp"
 #include "src/python/bindings/options.hpp"
 
 NB_MODULE(_dyn, module) {
@@ -19,6 +20,7 @@ NB_MODULE(_dyn, module) {
   python::register_port(module);
   python::register_task(module);
   python::register_tensor(module);
+  python::register_operator(module);
   python::register_graph(module);
   python::register_session(module);
   python::register_call(module);

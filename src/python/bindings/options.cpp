@@ -10,6 +10,7 @@
 
 #include "src/python/bindings/arrays/given.hpp"
 #include "src/python/bindings/host/functions.hpp"
+#include "src/python/bindings/operators/operator_object.hpp"
 
 namespace dyn::python {
 namespace {
@@ -85,11 +86,11 @@ nb::object to_function(const char* name, const char* wanted, nb::handle value) {
 struct OptionRow {
   const char* name;
   const char* type;  ///< for the stub of whoever calls
-  void (*set)(Options& options, const char* name, nb::handle value);
+  void (*set)(LoadOptions& options, const char* name, nb::handle value);
 };
 
 template <auto member>
-void set_option(Options& options, const char* name, nb::handle value) {
+void set_option(LoadOptions& options, const char* name, nb::handle value) {
   auto& own = options.*member;
   using T = std::remove_reference_t<decltype(own)>;
   if constexpr (std::is_same_v<T, bool>) {
@@ -103,7 +104,7 @@ void set_option(Options& options, const char* name, nb::handle value) {
 }
 
 template <auto member>
-void set_path(Options& options, const char* name, nb::handle value) {
+void set_path(LoadOptions& options, const char* name, nb::handle value) {
   options.*member = to_path(name, value);
 }
 
@@ -123,7 +124,7 @@ constexpr OptionRow option_rows[] = {
     {"vendor", "bool", set_option<&Options::vendor>},
     {"tuning", "path", set_path<&Options::tuning>},
     {"known_inputs", "dict[str, array]",
-     [](Options& options, const char* name, nb::handle value) {
+     [](LoadOptions& options, const char* name, nb::handle value) {
        options.known_inputs = to_known(name, value);
      }},
     {"structures", "int", set_option<&Options::structures>},
@@ -134,28 +135,32 @@ constexpr OptionRow option_rows[] = {
     {"random_weights", "bool", set_option<&Options::random_weights>},
     {"seed", "int", set_option<&Options::seed>},
     {"free_dims", "dict[str, list[str]]",
-     [](Options& options, const char* name, nb::handle value) {
+     [](LoadOptions& options, const char* name, nb::handle value) {
        options.free_dims = to_free(name, value);
      }},
     {"plugins", "list[path]",
-     [](Options& options, const char* name, nb::handle value) {
+     [](LoadOptions& options, const char* name, nb::handle value) {
        if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0)
          refuse_value(name, "a list of paths", value);
        for (const nb::handle path : value) options.plugins.push_back(to_path(name, path));
      }},
+    {"operators", "list[Operator]",
+     [](LoadOptions& options, const char* name, nb::handle value) {
+       options.operators = to_operators(name, value, options.failure);
+     }},
     {"perf_map", "bool", set_option<&Options::perf_map>},
     {"debugger", "bool", set_option<&Options::debugger>},
     {"log", "function(level, line)",
-     [](Options& options, const char* name, nb::handle value) {
+     [](LoadOptions& options, const char* name, nb::handle value) {
        options.log = log_function(to_function(name, "a function of a level and a line", value));
      }},
     {"progress", "function(stage, done, total)",
-     [](Options& options, const char* name, nb::handle value) {
+     [](LoadOptions& options, const char* name, nb::handle value) {
        options.progress =
            progress_function(to_function(name, "a function of a stage and two numbers", value));
      }},
     {"executor", "executor",
-     [](Options& options, const char* /*name*/, nb::handle value) {
+     [](LoadOptions& options, const char* /*name*/, nb::handle value) {
        options.executor = make_executor(value);
      }},
 };
@@ -169,8 +174,8 @@ constexpr OptionRow option_rows[] = {
 
 }  // namespace
 
-Options to_options(const nb::dict& keywords) {
-  Options options;
+LoadOptions to_options(const nb::dict& keywords) {
+  LoadOptions options;
   for (const auto& [key, value] : keywords) {
     const std::string name = to_utf8(key);
     const OptionRow* found = nullptr;

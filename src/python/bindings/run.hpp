@@ -8,7 +8,7 @@
 #include "dyn/session.hpp"
 #include "dyn/texts.hpp"
 #include "src/python/bindings/arrays/given.hpp"
-#include "src/python/bindings/host/reader.hpp"
+#include "src/python/bindings/host/failure.hpp"
 #include "src/python/bindings/port_object.hpp"
 
 namespace dyn::python {
@@ -16,17 +16,17 @@ namespace dyn::python {
 /// A loaded model as Python has it. Used by whoever holds the GIL; runs use the graph without it.
 struct GraphState {
   GraphState(Graph own, std::string from, bool on_executor,
-             std::shared_ptr<ReaderFailure> of_reader)
+             std::shared_ptr<PythonFailure> of_objects)
       : graph(std::move(own)),
         ports(graph),
         source(std::move(from)),
         has_executor(on_executor),
-        failure(std::move(of_reader)) {}
+        failure(std::move(of_objects)) {}
   const Graph graph;
   const Ports ports;
   const std::string source;                      ///< for messages: a path
   const bool has_executor;                       ///< no run is in a thread of dyn's own
-  const std::shared_ptr<ReaderFailure> failure;  ///< nullptr: no Python object reads its files
+  const std::shared_ptr<PythonFailure> failure;  ///< of readers and operators
   /// Coders that no run has at present.
   std::vector<std::unique_ptr<TextCoder>> idle_coders;
 };

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ._dyn import Graph, Port, option_types
+from ._dyn import Graph, Operator, Port, option_types
 from .errors import Error, UnsupportedError, UserError
 from .io_binding import IOBinding
 from .model_files import ModelFiles
@@ -64,7 +64,8 @@ class InferenceSession:
     """A model that any number of threads may run at once.
 
     providers: names, or pairs of a name and options, the first of which that this machine has is taken: 'CPUExecutionProvider',
-    'CUDAExecutionProvider'. A provider's options are dyn's own, by name ({"precision": "bf16"}), and `device_id` of a GPU.
+    'CUDAExecutionProvider'. A provider's options are dyn's own, by name ({"precision": "bf16"}), and `device_id` of a GPU. operators: the program's
+    own, for nodes of their domains.
     """
 
     def __init__(
@@ -73,12 +74,16 @@ class InferenceSession:
         sess_options: SessionOptions | None = None,
         providers: Sequence[str | tuple[str, Mapping[str, object]]] | None = None,
         provider_options: Sequence[Mapping[str, object]] | None = None,
+        *,
+        operators: Sequence[Operator] = (),
     ) -> None:
         if sess_options is not None and not isinstance(sess_options, SessionOptions):
             raise UserError(f"sess_options are a dyn.SessionOptions, not {sess_options!r}")
         self._session_options = sess_options if sess_options is not None else SessionOptions()
         self._provider, self._provider_options = _chosen_provider(providers, provider_options)
         options = self._session_options._dyn_options() | _dyn_options(self._provider, self._provider_options)
+        if operators:
+            options["operators"] = operators
         self._graph = _load(path_or_bytes, self._session_options._external_files(), options)
         self._ports = self._graph.inputs, self._graph.outputs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,6 +136,7 @@ class SessionOptions(_Fields):
         super().__init__()
         object.__setattr__(self, "_entries", {})
         object.__setattr__(self, "_files", {})
+        object.__setattr__(self, "_plugins", [])
 
     def _refused(self) -> frozenset[str]:
         return frozenset({"enable_profiling", "optimized_model_filepath"})
@@ -159,6 +161,11 @@ class SessionOptions(_Fields):
         """The contents of a model's files of external data, by the names that the model has for them. Needed until the session is made."""
         self._external_files().update(checked_files(names, buffers, lengths))
 
+    def register_custom_ops_library(self, path: str | os.PathLike[str]) -> None:
+        """Operators of a plug-in of dyn's (dyn/plugin.h), a shared object. One that was made for ONNX Runtime's own interface is refused by the load."""
+        plugins: list[str] = object.__getattribute__(self, "_plugins")
+        plugins.append(os.fsdecode(path))
+
     def _external_files(self) -> dict[str, memoryview]:
         files: dict[str, memoryview] = object.__getattribute__(self, "_files")
         return files
@@ -169,6 +176,9 @@ class SessionOptions(_Fields):
             options["threads"] = self.intra_op_num_threads
         if self.use_deterministic_compute:
             options["deterministic"] = True
+        plugins: list[str] = object.__getattribute__(self, "_plugins")
+        if plugins:
+            options["plugins"] = list(plugins)
         severity = _default_severity if self.log_severity_level == -1 else _checked_severity(self.log_severity_level)
         log = _log_function(_SEVERITIES[severity])
         if log is not None:

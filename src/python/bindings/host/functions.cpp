@@ -4,27 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "src/python/bindings/gil.hpp"
+#include "src/python/bindings/host/shared_object.hpp"
 
 namespace dyn::python {
 namespace {
-
-/// An object that any thread may let go of.
-class Shared {
- public:
-  explicit Shared(nb::object own) : object_(own.release().ptr()) {}
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  ~Shared() {
-    if (Py_IsInitialized() == 0) return;
-    const WithGil gil;
-    Py_DECREF(object_);
-  }
-  nb::handle get() const { return {object_}; }
-
- private:
-  PyObject* object_;
-};
 
 /// dyn._dyn._Task
 class Task {
@@ -59,14 +42,14 @@ class PythonExecutor final : public Executor {
   }
 
  private:
-  Shared executor_;
+  SharedObject executor_;
   int concurrency_;
 };
 
 }  // namespace
 
 std::function<void(LogLevel, std::string_view)> log_function(nb::object function) {
-  const auto shared = std::make_shared<const Shared>(std::move(function));
+  const auto shared = std::make_shared<const SharedObject>(std::move(function));
   return [shared](LogLevel level, std::string_view line) {
     if (Py_IsInitialized() == 0) return;
     const WithGil gil;
@@ -78,7 +61,7 @@ std::function<void(LogLevel, std::string_view)> log_function(nb::object function
 }
 
 std::function<bool(const LoadProgress&)> progress_function(nb::object function) {
-  const auto shared = std::make_shared<const Shared>(std::move(function));
+  const auto shared = std::make_shared<const SharedObject>(std::move(function));
   return [shared](const LoadProgress& progress) {
     if (Py_IsInitialized() == 0) return true;
     const WithGil gil;

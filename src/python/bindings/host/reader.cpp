@@ -6,28 +6,17 @@
 #include <vector>
 
 #include "src/python/bindings/bytes.hpp"
+#include "src/python/bindings/host/shared_object.hpp"
 
 namespace dyn::python {
 namespace {
 
-ErrorKind kind_of(nb::handle exception) {
-  const std::string name = text_of(exception.attr("kind"));
-  for (const ErrorKind kind : {ErrorKind::user, ErrorKind::model, ErrorKind::unsupported,
-                               ErrorKind::device, ErrorKind::internal, ErrorKind::cancelled})
-    if (name == name_of(kind)) return kind;
-  return ErrorKind::device;
-}
-
 class PythonReader final : public Reader {
-  nb::handle own() const { return {reader_}; }
+  nb::handle own() const { return reader_.get(); }
 
   template <class Ask>
   auto asked(const Ask& ask) {
-    if (Py_IsInitialized() == 0) throw Error(ErrorKind::device, "Python has come to its end");
-    const WithGil gil;
-    try {
-      return ask();
-    } catch (nb::python_error& error) { failure_->note(error); }
+    return with_gil(*failure_, ErrorKind::device, ask);
   }
 
   static std::uint64_t number(nb::handle object, const char* what) {
@@ -59,8 +48,8 @@ class PythonReader final : public Reader {
   }
 
  public:
-  PythonReader(nb::handle reader, std::shared_ptr<ReaderFailure> failure)
-      : reader_(nb::borrow(reader).release().ptr()), failure_(std::move(failure)) {}
+  PythonReader(nb::handle reader, std::shared_ptr<PythonFailure> failure)
+      : reader_(nb::borrow(reader)), failure_(std::move(failure)) {}
 
   ~PythonReader() override {
     if (Py_IsInitialized() == 0) {
@@ -70,7 +59,6 @@ class PythonReader final : public Reader {
     const WithGil gil;
     const nb::error_scope own_error;
     lent_.clear();
-    Py_DECREF(reader_);
   }
 
   std::uint64_t size(const std::string& name) override {
@@ -113,49 +101,15 @@ class PythonReader final : public Reader {
   }
 
  private:
-  PyObject* reader_;
-  std::shared_ptr<ReaderFailure> failure_;
+  SharedObject reader_;
+  std::shared_ptr<PythonFailure> failure_;
   std::vector<std::unique_ptr<Bytes>> lent_;
 };
 
 }  // namespace
 
-ReaderFailure::~ReaderFailure() {
-  if (exception_ == nullptr || Py_IsInitialized() == 0) return;
-  const WithGil gil;
-  const nb::error_scope own_error;
-  Py_DECREF(exception_);
-}
-
-void ReaderFailure::note(nb::python_error& error) {
-  std::vector<std::string> where;
-  ErrorKind kind = ErrorKind::device;
-  PyObject* const before = std::exchange(exception_, nb::borrow(error.value()).release().ptr());
-  Py_XDECREF(before);
-  if (PyObject_IsInstance(exception_, nb::module_::import_("dyn.errors").attr("Error").ptr()) ==
-      1) {
-    const nb::handle own(exception_);
-    kind = kind_of(own);
-    words_ = text_of(own.attr("message"));
-    for (const nb::handle place : own.attr("where")) where.push_back(text_of(place));
-  } else {
-    words_ = words_of(error);
-  }
-  throw Error(kind, words_, std::move(where));
-}
-
-void ReaderFailure::raise(const Error& error) {
-  if (exception_ == nullptr || error.message().find(words_) == std::string::npos) return;
-  const nb::object exception = nb::steal(std::exchange(exception_, nullptr));
-  if (PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) == 0)
-    PyErr_SetObject(nb::handle(exception.type()).ptr(), exception.ptr());
-  else
-    raise_python(error, exception);
-  throw nb::python_error();
-}
-
 std::shared_ptr<Reader> make_reader(nb::handle reader,
-                                    const std::shared_ptr<ReaderFailure>& failure) {
+                                    const std::shared_ptr<PythonFailure>& failure) {
   for (const char* name : {"size", "read"}) {
     const nb::object function = nb::getattr(reader, name, nb::none());
     if (PyCallable_Check(function.ptr()) == 0)
