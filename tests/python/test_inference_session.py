@@ -415,7 +415,6 @@ def plug_in(path):
         (lambda model: setattr(dyn.SessionOptions(), "threads", 2), dyn.UnknownOptionError, r"SessionOptions\.threads is no option"),
         (lambda model: setattr(dyn.SessionOptions(), "intra_op_num_threads", "2"), dyn.UserError, "takes int, not '2'"),
         (lambda model: setattr(dyn.SessionOptions(), "intra_op_num_threads", True), dyn.UserError, "takes int, not True"),
-        (lambda model: setattr(dyn.SessionOptions(), "enable_profiling", True), dyn.UnsupportedError, "enable_profiling = True"),
         (lambda model: setattr(dyn.SessionOptions(), "optimized_model_filepath", "x"), dyn.UnsupportedError, "optimized_model_filepath"),
         (lambda model: dyn.InferenceSession(model).run_async(["q"], {}, print, None), dyn.UserError, "no output 'q'"),
         (lambda model: dyn.InferenceSession(model).run_async(None, {}, 3, None), dyn.UserError, "is a function of outputs, user_data and an error, not 3"),

@@ -33,6 +33,10 @@ dyn.Operator("my", "op", ["x"], attributes={"alpha": 1.0}, expression="alpha * x
 dyn.Operator("my", "op", ["x"], shape=lambda inputs, attributes: 3, kernel=print)  # error
 dyn.TensorType("f32", ["N"])  # error
 dyn.InferenceSession("model.onnx", operators=[own])
+graph.run({"x": [1]}, profile="label")  # error
+kernel: str = dyn.Profile("label").groups[0].kernel
+trace: str = dyn.chrome_trace([dyn.Profile()])
+dyn.chrome_trace(dyn.Profile())  # error
 dyn.SessionOptions().intra_op_num_threads = "2"  # error
 session = dyn.InferenceSession("model.onnx", providers="CPUExecutionProvider", threads=2)  # error
 text: int = dyn.UserError("no").message  # error

@@ -6,6 +6,7 @@
 
 #include "src/python/bindings/graph_object.hpp"
 #include "src/python/bindings/host/control.hpp"
+#include "src/python/bindings/profile_object.hpp"
 #include "src/python/bindings/with_block.hpp"
 
 namespace dyn::python {
@@ -37,11 +38,11 @@ class CallObject {
     own->outputs[index].swap(lent.loan);
   }
 
-  void run(nb::handle timeout, nb::handle cancellation) {
+  void run(nb::handle timeout, nb::handle cancellation, nb::handle profile) {
     const RunOptions options = to_run_options(timeout, cancellation);
     const std::shared_ptr<Parts> own = shared_parts();
     const Busy busy(*own);
-    without_gil(own->graph->failure.get(), [&] { own->call->run(options); });
+    run_call(*own->call, own->graph->failure.get(), options, profile);
   }
 
   nb::object output(nb::handle key) {
@@ -128,9 +129,9 @@ void register_call(nb::module_& module) {
            nb::sig("def set_output(self, output: str | int, array: object) -> None"),
            "Binds memory that runs write, of the output's dtype and shape.")
       .def("run", &CallObject::run, nb::kw_only(), nb::arg("timeout") = nb::none(),
-           nb::arg("cancellation") = nb::none(),
+           nb::arg("cancellation") = nb::none(), nb::arg("profile") = nb::none(),
            nb::sig("def run(self, *, timeout: float | None = None, cancellation: Cancellation | "
-                   "None = None) -> None"))
+                   "None = None, profile: Profile | None = None) -> None"))
       .def("output", &CallObject::output, nb::arg("output"),
            nb::sig("def output(self, output: str | int) -> typing.Any"),
            "The output of the last run. One that is not bound lies in memory of the call, which\n"

@@ -84,33 +84,33 @@ nb::dict all_outputs(Run& run, const GraphState& state) {
 }
 
 nb::dict run(Call& call, GraphState& state, nb::handle inputs, nb::handle out,
-             const RunOptions& options) {
+             const RunOptions& options, nb::handle profile) {
   Run own(call, state);
   own.give(inputs);
   own.bind(out);
-  own.go(options);
+  own.go(options, profile);
   return all_outputs(own, state);
 }
 
 nb::dict run_graph(const GraphObject& self, nb::handle inputs, nb::handle out, nb::handle timeout,
-                   nb::handle cancellation) {
+                   nb::handle cancellation, nb::handle profile) {
   const RunOptions options = to_run_options(timeout, cancellation);
   const auto state = self.state();
   Call call(state->graph);
-  return run(call, *state, inputs, out, options);
+  return run(call, *state, inputs, out, options, profile);
 }
 
 nb::dict run_session(const SessionObject& self, nb::handle inputs, nb::handle out,
-                     nb::handle timeout, nb::handle cancellation) {
+                     nb::handle timeout, nb::handle cancellation, nb::handle profile) {
   const RunOptions options = to_run_options(timeout, cancellation);
   const auto session = self.session();
   Call call(*session);
-  return run(call, *self.graph(), inputs, out, options);
+  return run(call, *self.graph(), inputs, out, options, profile);
 }
 
 /// For InferenceSession: outputs as a list, arrays or (for `tensors`) dyn.Tensors.
 nb::list run_list(const GraphObject& self, nb::handle names, nb::handle inputs, nb::handle out,
-                  bool tensors, nb::handle cancellation) {
+                  bool tensors, nb::handle cancellation, nb::handle profile) {
   const RunOptions options = to_run_options(nb::none(), cancellation);
   const auto state = self.state();
   Call call(state->graph);
@@ -123,7 +123,7 @@ nb::list run_list(const GraphObject& self, nb::handle names, nb::handle inputs, 
       wanted.push_back(port_index(state->ports.outputs, name, "output"));
   if (wanted.empty())
     for (std::size_t i = 0; i < state->ports.outputs.size(); ++i) wanted.push_back(i);
-  own.go(options);
+  own.go(options, profile);
   nb::list outputs;
   for (const std::size_t i : wanted) outputs.append(tensors ? own.output_tensor(i) : own.output(i));
   return outputs;
@@ -165,7 +165,8 @@ void register_memory_needed(nb::module_& module) {
 const nb::sig run_signature(
     "def run(self, inputs: collections.abc.Mapping[str, object], out: "
     "collections.abc.Mapping[str, object] | None = None, *, timeout: float | None = None, "
-    "cancellation: Cancellation | None = None) -> dict[str, typing.Any]");
+    "cancellation: Cancellation | None = None, profile: Profile | None = None) -> dict[str, "
+    "typing.Any]");
 
 void register_load_report(nb::module_& module) {
   nb::class_<LoadReport>(module, "LoadReport",
@@ -266,7 +267,8 @@ void register_graph(nb::module_& module) {
           "On the CPU 0, by design.")
       .def(
           "run", run_graph, nb::arg("inputs").none(), nb::arg("out") = nb::none(), nb::kw_only(),
-          nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(), run_signature,
+          nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(),
+          nb::arg("profile") = nb::none(), run_signature,
           "Runs once. Inputs are arrays of NumPy, tensors of torch, or whatever speaks DLPack or\n"
           "the buffer protocol; what is dense is not copied. The outputs, by name, are new arrays\n"
           "(a dyn.Tensor where NumPy has no such dtype), or what `out` gives for them.\n"
@@ -290,11 +292,11 @@ void register_graph(nb::module_& module) {
            "their results stay as they are.")
       .def("_run_list", run_list, nb::arg("names").none(), nb::arg("inputs").none(),
            nb::arg("out") = nb::none(), nb::arg("tensors") = false,
-           nb::arg("cancellation") = nb::none(),
+           nb::arg("cancellation") = nb::none(), nb::arg("profile") = nb::none(),
            nb::sig("def _run_list(self, names: collections.abc.Sequence[str] | None, inputs: "
                    "collections.abc.Mapping[str, object], out: collections.abc.Mapping[str, "
                    "object] | None = None, tensors: bool = False, cancellation: Cancellation | "
-                   "None = None) -> list[typing.Any]"))
+                   "None = None, profile: Profile | None = None) -> list[typing.Any]"))
       .def("infer_shapes", infer_shapes, nb::arg("shapes"),
            nb::sig("def infer_shapes(self, shapes: dict[str, collections.abc.Sequence[int]]) -> "
                    "dict[str, tuple[int, ...]]"),
@@ -317,7 +319,8 @@ void register_session(nb::module_& module) {
           "dims: sizes of the states by the names of their dims. One left out has the model's\n"
           "hint.")
       .def("run", run_session, nb::arg("inputs").none(), nb::arg("out") = nb::none(), nb::kw_only(),
-           nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(), run_signature,
+           nb::arg("timeout") = nb::none(), nb::arg("cancellation") = nb::none(),
+           nb::arg("profile") = nb::none(), run_signature,
            "Runs once, as Graph.run() does, and appends to the state.")
       .def_prop_ro(
           "length", [](const SessionObject& self) { return self.session()->length(); },

@@ -5,6 +5,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include "src/python/bindings/text_property.hpp"
+
 namespace dyn::python {
 namespace {
 
@@ -32,18 +34,6 @@ std::string line_of(const KernelInfo& kernel) {
   for (const std::string& own : kernel.operators)
     operators += (operators.empty() ? "" : ", ") + own;
   return kernel.name + ": " + kernel.backbone + " (" + operators + ") on " + kernel.device;
-}
-
-nb::object repr_of(const char* type, const std::string& text) {
-  return to_python("<dyn." + std::string(type) + " " + text + ">");
-}
-
-/// A property with a text of the model.
-template <auto member, class Object>
-void define_text(nb::class_<Object>& own, const char* name, const char* signature,
-                 const char* doc = "") {
-  own.def_prop_ro(
-      name, [](const Object& self) { return to_python(self.*member); }, nb::sig(signature), doc);
 }
 
 void register_dim(nb::module_& module) {

@@ -10,6 +10,7 @@
 #include "src/python/bindings/host/functions.hpp"
 #include "src/python/bindings/operators/operator_object.hpp"
 #include "src/python/bindings/options.hpp"
+#include "src/python/bindings/profile_object.hpp"
 
 NB_MODULE(_dyn, module) {
   namespace python = dyn::python;
@@ -21,6 +22,7 @@ NB_MODULE(_dyn, module) {
   python::register_task(module);
   python::register_tensor(module);
   python::register_operator(module);
+  python::register_profile(module);
   python::register_graph(module);
   python::register_session(module);
   python::register_call(module);

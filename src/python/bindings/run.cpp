@@ -5,6 +5,7 @@
 
 #include "src/python/bindings/arrays/dtypes.hpp"
 #include "src/python/bindings/arrays/tensor_object.hpp"
+#include "src/python/bindings/profile_object.hpp"
 #include "src/python/bindings/texts.hpp"
 
 namespace dyn::python {
@@ -92,8 +93,8 @@ void Run::bind(nb::handle outputs) {
   });
 }
 
-void Run::go(const RunOptions& options) {
-  without_gil(state_.failure.get(), [&] { call_.run(options); });
+void Run::go(const RunOptions& options, nb::handle profile) {
+  run_call(call_, state_.failure.get(), options, profile);
 }
 
 nb::object Run::output(std::size_t index) {

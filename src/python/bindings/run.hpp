@@ -83,8 +83,8 @@ class Run {
   void give(nb::handle inputs);
   /// Memory for outputs, by name: a mapping, or None.
   void bind(nb::handle outputs);
-  /// Without the GIL.
-  void go(const RunOptions& options);
+  /// Without the GIL. `profile`: a dyn.Profile, or None.
+  void go(const RunOptions& options, nb::handle profile);
   nb::object output(std::size_t index);
   /// A dyn.Tensor, or the object that was bound.
   nb::object output_tensor(std::size_t index);

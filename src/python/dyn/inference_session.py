@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ._dyn import Graph, Operator, Port, option_types
+from ._dyn import Graph, Operator, Port, Profile, option_types
 from .errors import Error, UnsupportedError, UserError
 from .io_binding import IOBinding
 from .model_files import ModelFiles
 from .model_metadata import ModelMetadata
 from .onnx_types import tensor_type
 from .ort_value import OrtValue
+from .profiling import Profiling
 from .run_future import RunFuture
 from .session_options import RunOptions, SessionOptions, cancellation_of
 
@@ -86,12 +87,13 @@ class InferenceSession:
             options["operators"] = operators
         self._graph = _load(path_or_bytes, self._session_options._external_files(), options)
         self._ports = self._graph.inputs, self._graph.outputs
+        self._profiling = Profiling(self._session_options.profile_file_prefix) if self._session_options.enable_profiling else None
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, object], run_options: RunOptions | None = None) -> list[Any]:
         """The outputs, or those of output_names, as new arrays."""
-        if run_options is None:
+        if run_options is None and self._profiling is None:
             return self._graph._run_list(output_names, input_feed)
-        return self._graph._run_list(output_names, input_feed, None, False, cancellation_of(run_options))
+        return self._graph._run_list(output_names, input_feed, None, False, cancellation_of(run_options), self._profile())
 
     def run_async(
         self,
@@ -120,7 +122,7 @@ class InferenceSession:
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: RunOptions | None = None
     ) -> list[OrtValue]:
-        tensors = self._graph._run_list(output_names, input_dict_ort_values, None, True, cancellation_of(run_options))
+        tensors = self._graph._run_list(output_names, input_dict_ort_values, None, True, cancellation_of(run_options), self._profile())
         return [OrtValue(tensor) for tensor in tensors]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
@@ -128,7 +130,7 @@ class InferenceSession:
         cancellation = cancellation_of(run_options)
         if not isinstance(iobinding, IOBinding) or iobinding._graph is not self._graph:
             raise UserError("run_with_iobinding takes an IOBinding of this InferenceSession")
-        iobinding._run(cancellation)
+        iobinding._run(cancellation, self._profile())
 
     def io_binding(self) -> IOBinding:
         return IOBinding(self._graph)
@@ -156,6 +158,20 @@ class InferenceSession:
 
     def get_session_options(self) -> SessionOptions:
         return self._session_options
+
+    def end_profiling(self) -> str:
+        """Writes a file with what runs have done since the session began, and gives its name: for https://ui.perfetto.dev and chrome://tracing. "": nothing
+        is recorded, as enable_profiling of the options was False, or this was called before."""
+        profiling, self._profiling = self._profiling, None
+        return "" if profiling is None else profiling.written()
+
+    def get_profiling_start_time_ns(self) -> int:
+        """By time.monotonic_ns(); 0: nothing is recorded."""
+        return 0 if self._profiling is None else self._profiling.start_ns
+
+    def _profile(self) -> Profile | None:
+        profiling = self._profiling
+        return None if profiling is None else profiling.of_a_run()
 
     def __repr__(self) -> str:
         return f"<dyn.InferenceSession on {self._provider} of {self._graph!r}>"

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ._dyn import Cancellation, Graph, Tensor
+from ._dyn import Cancellation, Graph, Profile, Tensor
 from .errors import UserError
 from .onnx_types import dtype_of
 from .ort_value import OrtValue, check_device
@@ -101,11 +101,11 @@ class IOBinding:
             raise UserError(f"the model has no output '{name}'")
         self._outputs[name] = value
 
-    def _run(self, cancellation: Cancellation | None) -> None:
+    def _run(self, cancellation: Cancellation | None, profile: Profile | None) -> None:
         if not self._outputs:
             raise UserError("no output is bound; bind_output() asks for one")
         memory = {name: value for name, value in self._outputs.items() if value is not None}
-        made = self._graph._run_list(list(self._outputs), self._inputs, memory, True, cancellation)
+        made = self._graph._run_list(list(self._outputs), self._inputs, memory, True, cancellation, profile)
         self._results = [OrtValue(value) for value in made]
 
     def __repr__(self) -> str:

@@ -80,13 +80,15 @@ class _Fields:
 
 
 class SessionOptions(_Fields):
-    """intra_op_num_threads (0: all that the process may use), use_deterministic_compute and log_severity_level (lines go to logging's logger
-    "dyn") have an effect. Options of ONNX Runtime's own ways are accepted and have none."""
+    """intra_op_num_threads (0: all that the process may use), use_deterministic_compute, log_severity_level (lines go to logging's logger "dyn"),
+    enable_profiling and profile_file_prefix (InferenceSession.end_profiling) have an effect. Options of ONNX Runtime's own ways are accepted and have none."""
 
     _types = {
         "intra_op_num_threads": (int, 0),
         "use_deterministic_compute": (bool, False),
         "log_severity_level": (int, -1),
+        "enable_profiling": (bool, False),
+        "profile_file_prefix": (str, "onnxruntime_profile_"),
         # Without effect.
         "inter_op_num_threads": (int, 0),
         "execution_mode": (int, ExecutionMode.ORT_SEQUENTIAL),
@@ -98,14 +100,14 @@ class SessionOptions(_Fields):
         "use_per_session_threads": (bool, True),
         "log_verbosity_level": (int, 0),
         "logid": (str, ""),
-        "profile_file_prefix": (str, "onnxruntime_profile_"),
-        # Refused but for their defaults.
-        "enable_profiling": (bool, False),
+        # Refused but for its default.
         "optimized_model_filepath": (str, ""),
     }
     intra_op_num_threads: int
     use_deterministic_compute: bool
     log_severity_level: int
+    enable_profiling: bool
+    profile_file_prefix: str
     inter_op_num_threads: int
     execution_mode: int
     execution_order: int
@@ -116,8 +118,6 @@ class SessionOptions(_Fields):
     use_per_session_threads: bool
     log_verbosity_level: int
     logid: str
-    profile_file_prefix: str
-    enable_profiling: bool
     optimized_model_filepath: str
 
     #: Entries that change nothing in dyn, whatever their values.
@@ -139,7 +139,7 @@ class SessionOptions(_Fields):
         object.__setattr__(self, "_plugins", [])
 
     def _refused(self) -> frozenset[str]:
-        return frozenset({"enable_profiling", "optimized_model_filepath"})
+        return frozenset({"optimized_model_filepath"})
 
     def __getattr__(self, name: str) -> object:
         raise UnknownOptionError(f"SessionOptions.{name} is nothing that dyn understands")

@@ -1,4 +1,4 @@
 # A run keeps the GIL.
-# file: src/python/bindings/run.cpp
+# file: src/python/bindings/profile_object.cpp
 # test: test_runs_and_loads_leave_the_gil
-s/without_gil(state_.failure.get(), \[&\] { call_.run(options); });/call_.run(options);/
+s/return without_gil(failure, \[&\] { call.run(options); });/return call.run(options);/
