@@ -37,6 +37,28 @@ print("done")
     )
 
 
+def test_a_program_ends_while_a_thread_is_in_a_kernel(tmp_path):
+    run_program(
+        tmp_path,
+        """
+import threading, time, numpy, dyn
+inside = threading.Semaphore(0)
+def kernel(inputs, outputs, attributes):
+    inside.release()
+    time.sleep(0.0005)
+    outputs[0][...] = inputs[0]
+own = dyn.Operator("my", "op", ["x"], shape=lambda inputs, attributes: inputs[0], kernel=kernel)
+text = "dyn 1\\ndim N\\ngraph own(x: f32[N]) -> (y: f32[N]) {\\n  y = my::op(x)\\n  return y\\n}\\n"
+graph = dyn.Graph.from_text(text, operators=[own])
+def forever():
+    while True: graph.run({"x": numpy.ones(5, numpy.float32)})
+for _ in range(4): threading.Thread(target=forever, daemon=True).start()
+for _ in range(8): inside.acquire()
+print("done")
+""",
+    )
+
+
 @pytest.mark.parametrize("how", ["own", "executor"])
 def test_a_program_ends_while_a_run_goes_on_beside_it(how, tmp_path):
     """Its future gets the outputs before Python has gone."""

@@ -10,6 +10,15 @@ namespace dyn::python {
 /// as in later Pythons.
 [[noreturn]] void wait_for_end_of_process();
 
+/// What a Python function gives. For threads of dyn and of the host alike, which the end of the
+/// interpreter may meet in it. Throws nb::python_error.
+nb::object call_with(nb::handle function, const nb::tuple& arguments);
+
+template <class... Arguments>
+nb::object call_python(nb::handle function, const Arguments&... arguments) {
+  return call_with(function, nb::make_tuple(arguments...));
+}
+
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}

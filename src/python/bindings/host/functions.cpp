@@ -35,7 +35,7 @@ class PythonExecutor final : public Executor {
     if (Py_IsInitialized() == 0) throw std::runtime_error("Python has come to its end");
     const WithGil gil;
     try {
-      executor_.get().attr("submit")(nb::cast(Task(std::move(task))));
+      call_python(executor_.get().attr("submit"), nb::cast(Task(std::move(task))));
     } catch (nb::python_error& error) {
       throw Error(ErrorKind::device, "the executor's submit() says: " + words_of(error));
     }
@@ -55,7 +55,7 @@ std::function<void(LogLevel, std::string_view)> log_function(nb::object function
     const WithGil gil;
     constexpr const char* names[] = {"debug", "info", "warning"};
     try {
-      shared->get()(names[static_cast<std::size_t>(level)], to_python(line));
+      call_python(shared->get(), names[static_cast<std::size_t>(level)], to_python(line));
     } catch (nb::python_error& error) { error.discard_as_unraisable(shared->get()); }
   };
 }
@@ -66,7 +66,7 @@ std::function<bool(const LoadProgress&)> progress_function(nb::object function) 
     if (Py_IsInitialized() == 0) return true;
     const WithGil gil;
     const nb::object answer =
-        shared->get()(to_python(progress.stage), progress.done, progress.total);
+        call_python(shared->get(), to_python(progress.stage), progress.done, progress.total);
     return !answer.is(Py_False);
   };
 }

@@ -63,7 +63,7 @@ class PythonReader final : public Reader {
 
   std::uint64_t size(const std::string& name) override {
     return asked([&] {
-      const nb::object size = own().attr("size")(to_python(name));
+      const nb::object size = call_python(own().attr("size"), to_python(name));
       return number(size, "size()");
     });
   }
@@ -71,7 +71,8 @@ class PythonReader final : public Reader {
   std::size_t read(const std::string& name, std::uint64_t offset,
                    std::span<std::byte> into) override {
     return asked([&] {
-      const nb::object given = own().attr("read")(to_python(name), offset, into.size());
+      const nb::object given =
+          call_python(own().attr("read"), to_python(name), offset, into.size());
       const Bytes lent(given, "read() gave");
       const std::span<const std::byte> bytes = lent.bytes();
       if (bytes.size() == into.size() && !into.empty())
@@ -83,7 +84,7 @@ class PythonReader final : public Reader {
   std::optional<std::span<const std::byte>> in_place(const std::string& name) override {
     return asked([&]() -> std::optional<std::span<const std::byte>> {
       if (!nb::hasattr(own(), "in_place")) return std::nullopt;
-      const nb::object given = own().attr("in_place")(to_python(name));
+      const nb::object given = call_python(own().attr("in_place"), to_python(name));
       if (given.is_none()) return std::nullopt;
       return kept(std::make_unique<Bytes>(given, "in_place() gave"));
     });
@@ -92,7 +93,7 @@ class PythonReader final : public Reader {
   std::string identity(const std::string& name) override {
     return asked([&]() -> std::string {
       if (!nb::hasattr(own(), "identity")) return {};
-      const nb::object text = own().attr("identity")(to_python(name));
+      const nb::object text = call_python(own().attr("identity"), to_python(name));
       if (text.is_none()) return {};
       if (PyUnicode_Check(text.ptr()) == 0)
         user_error("identity() gave " + described(text) + ", not a str");

@@ -40,8 +40,8 @@ std::vector<TensorType> call_shape(const Called& called, const ShapeContext& con
       std::shared_ptr<ShapeCall> call;
       ~Until() { call->end(); }
     } const until{std::make_shared<ShapeCall>(context)};
-    return output_types(called.function->get()(
-        input_types(until.call), attribute_values(called.attributes, context.attributes())));
+    return output_types(call_python(called.function->get(), input_types(until.call),
+                                    attribute_values(called.attributes, context.attributes())));
   });
 }
 
@@ -82,8 +82,9 @@ void call_kernel(const Called& called, const KernelContext& context) {
     const nb::list arrays = arrays_of(outputs);
     std::vector<nb::object> before;
     for (const nb::handle array : arrays) before.push_back(nb::borrow(array));
-    const nb::object result = called.function->get()(
-        arrays_of(inputs), arrays, attribute_values(called.attributes, context.attributes()));
+    const nb::object result =
+        call_python(called.function->get(), arrays_of(inputs), arrays,
+                    attribute_values(called.attributes, context.attributes()));
     check_outputs(arrays, before, result);
   });
   for (std::size_t i = 0; i < outputs.size(); ++i) copy_elements(outputs[i], context.outputs()[i]);
