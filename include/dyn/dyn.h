@@ -72,6 +72,7 @@ typedef struct dyn_texts dyn_texts;       /* texts of an output */
 typedef struct dyn_cancellation dyn_cancellation; /* ends runs */
 typedef struct dyn_async_run dyn_async_run;       /* a run beside its caller */
 typedef struct dyn_task dyn_task;                 /* work for a thread of the host */
+typedef struct dyn_profile dyn_profile;           /* what one run did, and when */
 struct dyn_plugin;                                /* a table of operators: dyn/plugin.h */
 
 /* Whose problem a status is. */
@@ -250,6 +251,43 @@ typedef struct dyn_allocator {
   /* May be NULL. Called once, from any thread, when nothing of dyn calls the others any more. */
   void (*release)(void* context);
 } dyn_allocator;
+
+/* What one run did: dyn::Profile (dyn/profile.hpp), in the parts that it has there. Times are
+ * nanoseconds of one clock for all profiles. */
+typedef struct dyn_profile_info {
+  size_t struct_size;
+  const char* label;
+  int64_t start_ns, end_ns; /* of the whole run */
+  int64_t threads;
+  uint64_t arena_bytes, device_arena_bytes, scratch_bytes;
+  size_t group_count, event_count, slice_count, buffer_count;
+} dyn_profile_info;
+typedef struct dyn_profile_group {
+  size_t struct_size;
+  const char *name, *operators, *kernel, *program, *device;
+  double flops, bytes, predicted_seconds;
+  int64_t threads, tickets, merge_tickets;
+} dyn_profile_group;
+typedef int32_t dyn_event_kind;
+enum { DYN_EVENT_GROUP = 0, DYN_EVENT_COPY = 1, DYN_EVENT_WAIT = 2 };
+typedef struct dyn_profile_event {
+  size_t struct_size;
+  size_t group; /* its number */
+  int64_t start_ns, end_ns;
+  dyn_event_kind kind;
+} dyn_profile_event;
+typedef struct dyn_profile_slice {
+  size_t struct_size;
+  size_t event; /* its number */
+  int64_t thread, stage, first, count, start_ns, end_ns;
+} dyn_profile_slice;
+typedef struct dyn_profile_buffer {
+  size_t struct_size;
+  const char* tensor;
+  uint64_t offset, bytes;
+  size_t first_event, last_event; /* their numbers */
+  bool on_device;
+} dyn_profile_buffer;
 
 /* --- Versions ------------------------------------------------------------------------------- */
 
@@ -584,6 +622,30 @@ DYN_C_API void dyn_async_run_release(dyn_async_run* run) DYN_NOEXCEPT;
 DYN_C_API dyn_status* dyn_task_run(dyn_task* task) DYN_NOEXCEPT;
 DYN_C_API void dyn_task_release(dyn_task* task) DYN_NOEXCEPT;
 
+/* --- Profiles ------------------------------------------------------------------------------- */
+
+/* Empty, until a run fills it in. `label` names the run in a trace; NULL: "". A profile has one
+ * user at a time. */
+DYN_C_API dyn_status* dyn_profile_create(const char* label, dyn_profile** profile) DYN_NOEXCEPT;
+/* Runs as dyn_call_run_with, and writes down what the run did, also where it fails. */
+DYN_C_API dyn_status* dyn_call_run_profiled(dyn_call* call, dyn_profile* profile,
+                                            const dyn_run_options* options) DYN_NOEXCEPT;
+/* What these give stays until the profile's next run. */
+DYN_C_API dyn_status* dyn_profile_get(const dyn_profile* profile,
+                                      dyn_profile_info* info) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_profile_group_get(const dyn_profile* profile, size_t index,
+                                            dyn_profile_group* group) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_profile_event_get(const dyn_profile* profile, size_t index,
+                                            dyn_profile_event* event) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_profile_slice_get(const dyn_profile* profile, size_t index,
+                                            dyn_profile_slice* slice) DYN_NOEXCEPT;
+DYN_C_API dyn_status* dyn_profile_buffer_get(const dyn_profile* profile, size_t index,
+                                             dyn_profile_buffer* buffer) DYN_NOEXCEPT;
+/* Runs in the trace event format, for Perfetto: one text (dyn::chrome_trace). */
+DYN_C_API dyn_status* dyn_profile_trace(size_t count, const dyn_profile* const* profiles,
+                                        dyn_texts** trace) DYN_NOEXCEPT;
+DYN_C_API void dyn_profile_release(dyn_profile* profile) DYN_NOEXCEPT;
+
 /* --- Devices -------------------------------------------------------------------------------- */
 
 /* DYN_ERROR_USER: no kernel of the graph runs on a device. */
@@ -662,6 +724,9 @@ DYN_C_API void dyn_texts_release(dyn_texts* texts) DYN_NOEXCEPT;
   X(call_create) X(call_create_in_session) X(call_set_input) X(call_set_output)                   \
   X(call_input_index) X(call_output_index) X(call_set_output_device) X(call_set_stream)           \
   X(call_run) X(call_wait) X(call_output) X(call_release)                                         \
+  X(profile_create) X(call_run_profiled) X(profile_get) X(profile_group_get)                      \
+  X(profile_event_get) X(profile_slice_get) X(profile_buffer_get) X(profile_trace)                \
+  X(profile_release)                                                                              \
   X(call_run_with) X(session_run_with)                                                            \
   X(cancellation_create) X(cancellation_cancel) X(cancellation_is_cancelled)                      \
   X(cancellation_release) X(async_run_is_over) X(async_run_wait) X(async_run_cancel)              \

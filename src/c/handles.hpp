@@ -28,7 +28,8 @@ enum class Kind : std::uint8_t {
   kernels,
   cancellation,
   async_run,
-  task
+  task,
+  profile
 };
 /// "graph"
 std::string_view name_of(Kind kind) noexcept;

@@ -44,6 +44,7 @@ using KernelsHandle = Handled<Kind::kernels, std::vector<NamedKernel>, Users::ma
 using CancellationHandle = Handled<Kind::cancellation, Cancellation, Users::many>;
 using AsyncRunHandle = Handled<Kind::async_run, AsyncRun, Users::many>;
 using TaskHandle = Handled<Kind::task, std::function<void()>, Users::one>;
+using ProfileHandle = Handled<Kind::profile, Profile, Users::one>;
 using TextsHandle = Handled<Kind::texts, std::vector<std::string>, Users::many>;
 
 /// A copy, or every default: a load may take long, and the caller may change its options meanwhile.

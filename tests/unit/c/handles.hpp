@@ -36,6 +36,7 @@ using CMetadata = Owned<dyn_metadata, dyn_metadata_release>;
 using CKernels = Owned<dyn_kernels, dyn_kernels_release>;
 using CCancellation = Owned<dyn_cancellation, dyn_cancellation_release>;
 using CAsyncRun = Owned<dyn_async_run, dyn_async_run_release>;
+using CProfile = Owned<dyn_profile, dyn_profile_release>;
 using CTexts = Owned<dyn_texts, dyn_texts_release>;
 
 /// Where a function puts a handle that `owner` then owns.
