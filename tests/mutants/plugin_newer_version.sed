@@ -2,4 +2,4 @@
 # file: src/runtime/build/plugins.cpp
 # target: test_runtime
 # test: files that are no plug-ins are refused by name
-s/plugin.version >> 16 != DYN_PLUGIN_MAJOR/plugin->version == 0/
+s/plugin.version >> 16 != DYN_PLUGIN_MAJOR/plugin.version == 0/
