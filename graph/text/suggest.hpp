@@ -23,7 +23,7 @@ std::string join(const std::vector<std::string_view>& names, std::string_view la
 /// "`a`, `b` and `c`"; "none" for an empty list.
 std::string list_of_names(const std::vector<std::string_view>& names);
 
-/// What is wrong with the name of an operator, or of an attribute of `op`, that does not exist;
+/// The message for a name of an operator, or of an attribute of `op`, that does not exist;
 /// `shown` is the name as messages write it.
 /// `custom`: the program's operators; may be nullptr.
 std::string unknown_operator(std::string_view name, const std::string& shown,

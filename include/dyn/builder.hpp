@@ -24,7 +24,7 @@ namespace runtime {
 class BuilderState;
 }
 
-/// What an attribute is given; the operator's table says of which kind it must be. An integer is a
+/// The value of an attribute; the operator's table says of which kind it must be. An integer is a
 /// number where one is asked for.
 class DYN_API AttributeValue {
  public:

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/c/lent.hpp"
 #include "src/c/objects.hpp"
 
 using dyn::c::guarded;
@@ -19,27 +20,6 @@ using dyn::c::Used;
 
 namespace dyn::c {
 namespace {
-
-/// The host's functions, whose release is called at the end, unless the host has not heard that
-/// they were taken.
-template <class Functions>
-class Lent {
- public:
-  explicit Lent(const Functions& functions) : functions_(functions) {}
-  ~Lent() {
-    if (taken_ && functions_.release != nullptr) functions_.release(functions_.context);
-  }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-
-  const Functions& operator*() const noexcept { return functions_; }
-  const Functions* operator->() const noexcept { return &functions_; }
-  void take() noexcept { taken_ = true; }
-
- private:
-  Functions functions_;
-  bool taken_ = false;
-};
 
 class FunctionExecutor final : public Executor {
  public:

@@ -71,6 +71,15 @@ dyn_profile_buffer c_buffer(const Profile::Buffer& buffer) {
   return all;
 }
 
+/// A part of the profile, by its number, in the form that C has for it.
+template <class Part, class C>
+dyn_status* give_part(const dyn_profile* profile, std::vector<Part> Profile::* parts, size_t index,
+                      C* place, const char* name, C (*c_part)(const Part&)) noexcept {
+  return fills(place, name, [&] {
+    return c_part(element_at((*Used<ProfileHandle>(profile)).*parts, index, name));
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -98,30 +107,22 @@ dyn_status* dyn_profile_get(const dyn_profile* profile, dyn_profile_info* info) 
 
 dyn_status* dyn_profile_group_get(const dyn_profile* profile, size_t index,
                                   dyn_profile_group* group) noexcept {
-  return fills(group, "group", [&] {
-    return c_group(element_at(Used<ProfileHandle>(profile)->groups, index, "group"));
-  });
+  return give_part(profile, &Profile::groups, index, group, "group", c_group);
 }
 
 dyn_status* dyn_profile_event_get(const dyn_profile* profile, size_t index,
                                   dyn_profile_event* event) noexcept {
-  return fills(event, "event", [&] {
-    return c_event(element_at(Used<ProfileHandle>(profile)->events, index, "event"));
-  });
+  return give_part(profile, &Profile::events, index, event, "event", c_event);
 }
 
 dyn_status* dyn_profile_slice_get(const dyn_profile* profile, size_t index,
                                   dyn_profile_slice* slice) noexcept {
-  return fills(slice, "slice", [&] {
-    return c_slice(element_at(Used<ProfileHandle>(profile)->slices, index, "slice"));
-  });
+  return give_part(profile, &Profile::slices, index, slice, "slice", c_slice);
 }
 
 dyn_status* dyn_profile_buffer_get(const dyn_profile* profile, size_t index,
                                    dyn_profile_buffer* buffer) noexcept {
-  return fills(buffer, "buffer", [&] {
-    return c_buffer(element_at(Used<ProfileHandle>(profile)->buffers, index, "buffer"));
-  });
+  return give_part(profile, &Profile::buffers, index, buffer, "buffer", c_buffer);
 }
 
 dyn_status* dyn_profile_trace(size_t count, const dyn_profile* const* profiles,

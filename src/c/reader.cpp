@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/c/lent.hpp"
 #include "src/c/objects.hpp"
 
 namespace dyn::c {
@@ -17,52 +18,42 @@ namespace {
 
 class FunctionReader final : public Reader {
  public:
-  explicit FunctionReader(const dyn_reader& functions) : functions_(functions) {
-    check_function(functions_.size, "reader->size");
-    check_function(functions_.read, "reader->read");
+  explicit FunctionReader(const dyn_reader& functions) : lent(functions) {
+    check_function(functions.size, "reader->size");
+    check_function(functions.read, "reader->read");
   }
-  ~FunctionReader() override {
-    if (kept_ && functions_.release != nullptr) functions_.release(functions_.context);
-  }
-
-  /// The load has come to its end: the host hears of the reader's.
-  void keep() noexcept { kept_ = true; }
 
   std::uint64_t size(const std::string& name) override {
     std::uint64_t bytes = 0;
-    check_host(functions_.size(functions_.context, name.c_str(), &bytes), "reader->size");
+    check_host(lent->size(lent->context, name.c_str(), &bytes), "reader->size");
     return bytes;
   }
 
   std::size_t read(const std::string& name, std::uint64_t offset,
                    std::span<std::byte> into) override {
     std::size_t count = 0;
-    check_host(
-        functions_.read(functions_.context, name.c_str(), offset, into.data(), into.size(), &count),
-        "reader->read");
+    check_host(lent->read(lent->context, name.c_str(), offset, into.data(), into.size(), &count),
+               "reader->read");
     return count;
   }
 
   std::optional<std::span<const std::byte>> in_place(const std::string& name) override {
-    if (functions_.in_place == nullptr) return std::nullopt;
+    if (lent->in_place == nullptr) return std::nullopt;
     const void* data = nullptr;
     std::size_t bytes = 0;
-    check_host(functions_.in_place(functions_.context, name.c_str(), &data, &bytes),
-               "reader->in_place");
+    check_host(lent->in_place(lent->context, name.c_str(), &data, &bytes), "reader->in_place");
     if (data == nullptr) return std::nullopt;
     return std::span(static_cast<const std::byte*>(data), bytes);
   }
 
   std::string identity(const std::string& name) override {
-    if (functions_.identity == nullptr) return {};
+    if (lent->identity == nullptr) return {};
     const char* text = nullptr;
-    check_host(functions_.identity(functions_.context, name.c_str(), &text), "reader->identity");
+    check_host(lent->identity(lent->context, name.c_str(), &text), "reader->identity");
     return text == nullptr ? std::string() : std::string(text);
   }
 
- private:
-  dyn_reader functions_;
-  bool kept_ = false;
+  Lent<dyn_reader> lent;
 };
 
 }  // namespace
@@ -81,7 +72,7 @@ dyn_status* dyn_graph_from_reader(const char* name, const dyn_reader* reader,
         std::make_shared<dyn::c::FunctionReader>(dyn::c::struct_of(reader, "reader"));
     dyn::c::make_handle<GraphHandle>(
         place, dyn::Graph::from_reader(std::string(named), functions, dyn::c::options_of(options)));
-    functions->keep();
+    functions->lent.take();
   });
 }
 

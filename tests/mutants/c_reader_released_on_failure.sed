@@ -2,4 +2,4 @@
 # file: src/c/reader.cpp
 # target: test_runtime
 # test: C: what a reader does wrong is an error*
-s/bool kept_ = false;/bool kept_ = true;/
+s/ : lent(functions) {/ : lent(functions) {\n    lent.take();/

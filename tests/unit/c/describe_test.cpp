@@ -80,22 +80,11 @@ void check_kernels(const CKernels& kernels, const std::vector<KernelChoice>& exp
   fails(DYN_ERROR_USER, dyn_kernels_get(kernels.get(), count, &kernel), "kernel number");
 }
 
-CGraph loaded(const char* text) {
-  CGraph graph;
-  COptions options;
-  succeeds(dyn_options_create(Into(options)));
-  succeeds(dyn_options_set_text(options.get(), "cache_dir", "none"));
-  succeeds(dyn_options_set_integer(options.get(), "threads", 1));
-  succeeds(
-      dyn_graph_from_text(text, std::string(text).size(), options.get(), nullptr, Into(graph)));
-  return graph;
-}
-
 }  // namespace
 
 TEST_CASE("C: dims and kernels of a graph are those of C++") {
   const Graph graph = Graph::from_text(halves, uncached(1));
-  const CGraph same = loaded(halves);
+  const CGraph same = c_graph(halves, c_options(1).get());
   CDims dims;
   succeeds(dyn_graph_dims(same.get(), Into(dims)));
   size_t count = 0;
@@ -140,7 +129,7 @@ graph g(x: f32[B, 2, S]) -> (y: f32[B, 2, P + S]) {
 }
 )";
   const Graph graph = Graph::from_text(text, uncached(1));
-  const CGraph same = loaded(text);
+  const CGraph same = c_graph(text, c_options(1).get());
   size_t count = 0, axis = 7;
   succeeds(dyn_graph_state_count(same.get(), &count));
   REQUIRE(count == 1);

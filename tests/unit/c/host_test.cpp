@@ -29,19 +29,6 @@ graph layer(x: f32[N, 24]) -> (y: f32[N, 16]) {
 }
 )";
 
-COptions new_options() {
-  COptions options;
-  succeeds(dyn_options_create(Into(options)));
-  succeeds(dyn_options_set_text(options.get(), "cache_dir", "none"));
-  return options;
-}
-
-CGraph loaded(const char* text, const dyn_options* options) {
-  CGraph graph;
-  succeeds(dyn_graph_from_text(text, std::strlen(text), options, nullptr, Into(graph)));
-  return graph;
-}
-
 /// One input of `rows` rows, and the result that C++ computes.
 struct Rows {
   explicit Rows(std::int64_t rows, const char* text = host_layer)
@@ -87,8 +74,8 @@ dyn_run_options within(int64_t timeout_ns) {
 }  // namespace
 
 TEST_CASE("C: a timeout ends a run, and the next one is right") {
-  const COptions options = new_options();
-  const CGraph graph = loaded(host_layer, options.get());
+  const COptions options = c_options();
+  const CGraph graph = c_graph(host_layer, options.get());
   const Rows rows(33);
   CTensor output;
   for (const int64_t timeout : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
@@ -118,8 +105,8 @@ TEST_CASE("C: a timeout ends a run, and the next one is right") {
 }
 
 TEST_CASE("C: a cancellation ends runs, also of sessions") {
-  const COptions options = new_options();
-  const CGraph graph = loaded(host_layer, options.get());
+  const COptions options = c_options();
+  const CGraph graph = c_graph(host_layer, options.get());
   const Rows rows(5);
   CCancellation cancellation;
   succeeds(dyn_cancellation_create(Into(cancellation)));
@@ -146,8 +133,8 @@ TEST_CASE("C: a cancellation ends runs, also of sessions") {
 }
 
 TEST_CASE("C: runs beside their caller") {
-  const COptions options = new_options();
-  const CGraph graph = loaded(host_layer, options.get());
+  const COptions options = c_options();
+  const CGraph graph = c_graph(host_layer, options.get());
   const Rows rows(40);
   CAsyncRun run;
   succeeds(dyn_graph_run_async(graph.get(), 1, &rows.input, nullptr, Into(run)));
@@ -190,8 +177,8 @@ void hear(void* context, dyn_status* failure, size_t count, dyn_tensor* const* o
 }  // namespace
 
 TEST_CASE("C: a function hears of the end of a run") {
-  const COptions options = new_options();
-  const CGraph graph = loaded(host_layer, options.get());
+  const COptions options = c_options();
+  const CGraph graph = c_graph(host_layer, options.get());
   const Rows rows(9);
   Heard right, ended;
   const dyn_run_options past = within(0);
@@ -268,10 +255,10 @@ TEST_CASE("C: the host's threads run tasks, refuse them or drop them, and result
     Threads threads;
     threads.does = does;
     {
-      const COptions options = new_options();
+      const COptions options = c_options(0);
       const dyn_executor executor = executor_of(threads);
       succeeds(dyn_options_set_executor(options.get(), &executor));
-      const CGraph graph = loaded(host_layer, options.get());
+      const CGraph graph = c_graph(host_layer, options.get());
       for (int i = 0; i < 5; ++i) rows.check_run(graph.get());
       CHECK(threads.tasks > 0);
       CHECK(threads.released == 0);
@@ -281,7 +268,7 @@ TEST_CASE("C: the host's threads run tasks, refuse them or drop them, and result
     CHECK(threads.released == 1);
   }
   Threads threads;
-  const COptions options = new_options();
+  const COptions options = c_options(0);
   dyn_executor executor = executor_of(threads);
   executor.submit = nullptr;
   fails(DYN_ERROR_USER, dyn_options_set_executor(options.get(), &executor), "executor->submit");
@@ -318,11 +305,11 @@ TEST_CASE("C: the host's memory is given back") {
   Memory memory;
   const Rows rows(300);
   {
-    const COptions options = new_options();
+    const COptions options = c_options();
     dyn_allocator allocator{sizeof(dyn_allocator), &memory, allocate, deallocate,
                             [](void* context) { ++static_cast<Memory*>(context)->released; }};
     succeeds(dyn_options_set_allocator(options.get(), &allocator));
-    const CGraph graph = loaded(host_layer, options.get());
+    const CGraph graph = c_graph(host_layer, options.get());
     rows.check_run(graph.get());
     CHECK(memory.given > 0);
     CHECK(memory.live > 0);
@@ -341,9 +328,9 @@ TEST_CASE("C: the host's memory is given back") {
 }
 
 TEST_CASE("C: memory needed, a budget, and trim") {
-  const COptions options = new_options();
+  const COptions options = c_options();
   succeeds(dyn_options_set_integer(options.get(), "threads", 1));
-  const CGraph graph = loaded(host_layer, options.get());
+  const CGraph graph = c_graph(host_layer, options.get());
   const dyn::Graph same = dyn::Graph::from_text(host_layer, uncached(1));
   const int64_t sizes[] = {1000, 24};
   const dyn_named_shape shape{"x", 2, sizes};
@@ -359,7 +346,7 @@ TEST_CASE("C: memory needed, a budget, and trim") {
   const uint64_t total = needed.weights + needed.intermediates + needed.outputs;
   succeeds(
       dyn_options_set_integer(options.get(), "memory_budget", static_cast<int64_t>(total - 1)));
-  const CGraph bounded = loaded(host_layer, options.get());
+  const CGraph bounded = c_graph(host_layer, options.get());
   const Rows rows(1000), few(2);
   CTensor output;
   fails(DYN_ERROR_DEVICE, dyn_graph_run(bounded.get(), 1, &rows.input, 1, Into(output)),
@@ -383,21 +370,21 @@ graph layer(x: f32[N, 23]) -> (y: f32[N, 19]) {
     std::set<std::string> heard;
     bool go_on = true;
   } stages;
-  const COptions options = new_options();
+  const COptions options = c_options();
   const auto hear_stage = [](void* context, const char* stage, int64_t done, int64_t total) {
     CHECK(done <= total);
     static_cast<Stages*>(context)->heard.insert(stage);
     return static_cast<Stages*>(context)->go_on;
   };
   succeeds(dyn_options_set_progress(options.get(), hear_stage, &stages));
-  loaded(layer.c_str(), options.get());
+  c_graph(layer.c_str(), options.get());
   CHECK(stages.heard == std::set<std::string>{"parse", "compile", "weights"});
   stages.go_on = false;
   CGraph graph;
   fails(DYN_ERROR_CANCELLED,
         dyn_graph_from_text(layer.data(), layer.size(), options.get(), nullptr, Into(graph)), "");
   succeeds(dyn_options_set_progress(options.get(), nullptr, nullptr));
-  loaded(layer.c_str(), options.get());
+  c_graph(layer.c_str(), options.get());
 }
 
 namespace {
@@ -449,19 +436,19 @@ TEST_CASE("C: the program's own operators") {
   dyn_plugin table{sizeof(dyn_plugin), DYN_PLUGIN_VERSION, 2, operators};
   const auto release = [](void* context) { ++*static_cast<int*>(context); };
   {
-    const COptions options = new_options();
+    const COptions options = c_options();
     succeeds(dyn_options_add_operators(options.get(), &table, release, &released));
     fails(DYN_ERROR_USER, dyn_options_add_operators(options.get(), &table, release, &released),
           "my::");
     CHECK(released == 0);
-    const CGraph graph = loaded(R"(dyn 1
+    const CGraph graph = c_graph(R"(dyn 1
 dim N in 1..64
 graph g(x: f32[N]) -> (y: f32[N]) {
   y = my::running_sum(my::swish(x))
   return y
 }
 )",
-                                options.get());
+                                 options.get());
     for (const int64_t n : {3, 17}) {
       std::vector<float> x;
       for (int64_t i = 0; i < n; ++i) x.push_back(0.3F * static_cast<float>(i) - 0.7F);
@@ -479,7 +466,7 @@ graph g(x: f32[N]) -> (y: f32[N]) {
     }
   }
   CHECK(released == 1);
-  const COptions options = new_options();
+  const COptions options = c_options();
   table.version = 2 << 16;
   fails(DYN_ERROR_UNSUPPORTED, dyn_options_add_operators(options.get(), &table, release, &released),
         "version 2.0");

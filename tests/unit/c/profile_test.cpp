@@ -35,13 +35,7 @@ T sized() {
 }  // namespace
 
 TEST_CASE("C: a profile says of a run what C++ says of the same run") {
-  COptions options;
-  succeeds(dyn_options_create(Into(options)));
-  succeeds(dyn_options_set_text(options.get(), "cache_dir", "none"));
-  succeeds(dyn_options_set_integer(options.get(), "threads", 1));
-  const std::string text = two_layers;
-  CGraph graph;
-  succeeds(dyn_graph_from_text(text.data(), text.size(), options.get(), nullptr, Into(graph)));
+  const CGraph graph = c_graph(two_layers, c_options(1).get());
   CCall call;
   CTensor input;
   CProfile profile;
