@@ -6,7 +6,7 @@ set(sanitized_build ${PROJECT_SOURCE_DIR}/build/asan-ubsan)
 # The stages of a part depend on the part and on what it may include (tests/structure.sh).
 set(inputs_graph include graph src/base)
 set(inputs_kernels ${inputs_graph} src/rkernel src/choice targets/llvm)
-set(inputs_engine ${inputs_graph} src/rkernel src/choice src/runtime targets)
+set(inputs_engine ${inputs_graph} src/rkernel src/choice src/runtime src/c targets)
 set(inputs_converter ${inputs_engine} src/import)
 set(inputs_product include graph src targets)
 # Tests of every part use what the runtime's own share.

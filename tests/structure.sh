@@ -67,6 +67,7 @@ namespace_of() {
   case $1 in
     base) echo dyn ;;
     runtime) echo 'dyn(::runtime)?' ;;  # the public handles are there
+    c) echo 'dyn(::c)?' ;;              # and plug-ins here
     llvm) echo dyn::codegen ;;
     import) echo dyn::onnx ;;
     *) echo "dyn::$1" ;;
@@ -92,7 +93,7 @@ report "unit tests stand in the product's tree" "$strange"
 full=$(find graph include src targets tests/unit tests/support tests/kernels -type f | xargs -n1 dirname | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 " files" }')
 report "no folder of more than 30 files" "$full"
 
-long_files=$(find include graph src targets examples -name '*.[ch]pp' -size +0 -exec wc -l {} + | awk '$2 != "total" && $1 > 600')
+long_files=$(find include graph src targets examples \( -name '*.[ch]pp' -o -name '*.[ch]' \) -size +0 -exec wc -l {} + | awk '$2 != "total" && $1 > 600')
 report "no file over 600 lines" "$long_files"
 
 idle=

@@ -34,6 +34,8 @@ class Parser {
   void run();
   /// Reads an expression over scalars alone.
   void run_scalar(const std::vector<ScalarName>& names);
+  /// Reads a list of dims alone.
+  std::vector<Dim> run_dims(bool may_add);
 
   /// Characters that the lexer looked at.
   std::size_t steps() const noexcept { return lexer_.steps(); }

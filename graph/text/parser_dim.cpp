@@ -64,6 +64,35 @@ DType Parser::parse_dtype_name() {
                              did_you_mean(name, known), list_of_names(known)));
 }
 
+std::vector<Dim> Parser::run_dims(bool may_add) {
+  std::vector<std::string> names;
+  for (int i = 0; i < module_.dims->symbol_count(); ++i)
+    names.push_back(module_.dims->info(i).name);
+  dim_names_.assign(names.begin(), names.end());
+  std::vector<Dim> dims;
+  if (!accept("[")) fail_expected("a list of dims, such as `[N, 24]`");
+  if (!token_.is("]")) {
+    do {
+      const bool is_new = may_add && token_.is_word("_");
+      if (is_new) take();
+      dims.push_back(is_new ? module_.dims->symbol({}) : parse_dim());
+    } while (accept(","));
+  }
+  expect("]", "a dim");
+  skip_newlines();
+  if (token_.kind != TokenKind::End) fail_expected("the end of the list of dims");
+  return dims;
+}
+
+std::vector<Dim> parse_dims(std::string_view text, const std::shared_ptr<DimTable>& table,
+                            bool may_add) {
+  Module module;
+  module.dims = table;
+  module.source_name = "dims";
+  module.source_text = std::make_shared<const SourceText>(std::string(text));
+  return Parser(module).run_dims(may_add);
+}
+
 void Parser::count_dim_operator(SourceLocation location) {
   if (++dim_operators_ > max_dim_operators) {
     fail(location,

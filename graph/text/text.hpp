@@ -33,6 +33,11 @@ struct ScalarName {
 Module parse_scalar(std::string_view expression, const std::string& source_name,
                     const std::vector<ScalarName>& names);
 
+/// The dims of a list over this table's: "[B, floordiv(S, 2)]". With `may_add`, `_` in it is a new
+/// dim without a name. Throws Error(model) with the place in the text.
+std::vector<Dim> parse_dims(std::string_view text, const std::shared_ptr<DimTable>& table,
+                            bool may_add);
+
 /// parse(print(m)) prints the same text again.
 std::string print(const Module& module);
 

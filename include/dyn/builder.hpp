@@ -15,6 +15,7 @@
 #include "dyn/dtype.hpp"
 #include "dyn/export.hpp"
 #include "dyn/graph.hpp"
+#include "dyn/info.hpp"
 #include "dyn/options.hpp"
 #include "dyn/tensor.hpp"
 
@@ -85,6 +86,8 @@ class DYN_API Value {
   Dims dims() const;
   std::size_t rank() const { return dims().size(); }
   std::string name() const;
+  /// The same as loaded models have it of their ports.
+  PortInfo info() const;
   /// Renames the result of an operator; messages, the text and `dynrun inspect` say so. Throws
   /// Error(model) where another value has the name.
   const Value& named(const std::string& name) const;
@@ -130,6 +133,9 @@ class DYN_API Builder {
   Dim dim(const std::string& name, std::int64_t low, std::int64_t high);
   /// A dim without a name.
   Dim dim();
+  /// Sizes as the text writes them: "[N, floordiv(N, 2), _]", where _ is a dim without a name.
+  /// Throws Error(model) for what is no such list, with the place in it.
+  Dims dims(std::string_view text);
 
   Value input(const std::string& name, DType dtype, Dims dims);
   /// A weight with these elements. The memory must stay as it is until the last load.
@@ -160,8 +166,8 @@ class DYN_API Builder {
   /// "weights.safetensors"; empty without such. Graph::from_memory(to_text(),
   /// {{"weights.safetensors", weights()}}) is load().
   std::string weights();
-  /// The model keeps the builder's operators; Options::operators is not looked at. Throws as
-  /// Graph::load does.
+  /// The model keeps the builder's operators; Options::operators and Options::plugins are not
+  /// looked at. Throws as Graph::load does.
   Graph load(const Options& options = {}, const std::string& weight_directory = ".");
 
  private:

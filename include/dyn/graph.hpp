@@ -110,6 +110,10 @@ class DYN_API Graph {
 
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
+  /// How many inputs(), outputs() and states() there are.
+  std::size_t input_count() const;
+  std::size_t output_count() const;
+  std::size_t state_count() const;
   /// The dims that the model names, in its order. Sizes without a name are in the ports alone,
   /// where dyn calls them "_0" and so on.
   std::vector<DimInfo> dims() const;

@@ -7,7 +7,7 @@
  * C++). Its functions may be called from any thread, several at once, and must depend on their
  * arguments alone. They return 0, or anything else where they have failed; host->fail says why. An
  * exception of C++ that leaves one is an error of the model's load or run, as is what is no valid
- * answer. Pointers that a function gets are valid until it returns.
+ * answer. Pointers that a function gets are valid until it returns. Definitions use dyn/dyn.h too.
  *
  * Versions. Structures begin with their size, as the side that made them was built: members behind
  * it are not there. Later versions of the same DYN_PLUGIN_MAJOR only append members; dyn refuses a
@@ -26,6 +26,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Declared by dyn/dyn.h. */
+struct dyn_status;
+struct dyn_api;
+struct dyn_builder;
+struct dyn_value;
 
 #define DYN_PLUGIN_MAJOR 1
 #define DYN_PLUGIN_MINOR 0
@@ -112,6 +118,19 @@ typedef struct dyn_plugin_kernel_call {
   const dyn_plugin_tensor* outputs; /* their elements are to be filled */
 } dyn_plugin_kernel_call;
 
+/* A definition adds dyn's operators, and others of the program, to the model: by functions of
+ * dyn/dyn.h, or by `api`, the table of them, in a plug-in that is not linked to dyn. */
+typedef struct dyn_plugin_definition_call {
+  uint32_t struct_size;
+  uint32_t input_count; /* that the node has */
+  const dyn_plugin_host* host;
+  dyn_plugin_node* node;
+  const struct dyn_api* api;
+  struct dyn_builder* builder; /* for nodes, and for weights that need no file */
+  struct dyn_value* const* inputs;
+  struct dyn_value** outputs; /* to be filled with values of the builder */
+} dyn_plugin_definition_call;
+
 /* The kinds of attributes. */
 enum {
   DYN_PLUGIN_BOOLEAN = 0,
@@ -146,11 +165,14 @@ typedef struct dyn_plugin_operator {
   const char* const* input_names;
   size_t attribute_count;
   const dyn_plugin_attribute* const* attributes;
-  /* With a kernel; NULL with an expression. `data` is this structure's. */
+  /* With a kernel; NULL with an expression or a definition. `data` is this structure's. */
   int (*shape)(const dyn_plugin_shape_call* call, void* data);
   int (*kernel)(const dyn_plugin_kernel_call* call, void* data);
   const char* expression; /* or NULL */
   void* data;
+  /* Or NULL. Gives NULL where it has not failed, else why: a status of the builder's, or one of
+   * dyn_status_create. An error of the builder that it does not give is its own as well. */
+  struct dyn_status* (*definition)(const dyn_plugin_definition_call* call, void* data);
 } dyn_plugin_operator;
 
 typedef struct dyn_plugin {

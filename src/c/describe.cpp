@@ -102,7 +102,7 @@ const auto& entry_number(const std::map<std::string, Value>& entries, std::size_
 extern "C" {
 
 dyn_status* dyn_graph_state_count(const dyn_graph* graph, size_t* count) noexcept {
-  return gives(count, "count", [&] { return Used<GraphHandle>(graph)->states().size(); });
+  return gives(count, "count", [&] { return Used<GraphHandle>(graph)->state_count(); });
 }
 
 dyn_status* dyn_graph_state(const dyn_graph* graph, size_t index, size_t* axis,

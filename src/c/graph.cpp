@@ -88,11 +88,11 @@ dyn_status* dyn_graph_from_memory(const void* model, size_t bytes, size_t file_c
 }
 
 dyn_status* dyn_graph_input_count(const dyn_graph* graph, size_t* count) noexcept {
-  return gives(count, "count", [&] { return Used<GraphHandle>(graph)->inputs().size(); });
+  return gives(count, "count", [&] { return Used<GraphHandle>(graph)->input_count(); });
 }
 
 dyn_status* dyn_graph_output_count(const dyn_graph* graph, size_t* count) noexcept {
-  return gives(count, "count", [&] { return Used<GraphHandle>(graph)->outputs().size(); });
+  return gives(count, "count", [&] { return Used<GraphHandle>(graph)->output_count(); });
 }
 
 dyn_status* dyn_graph_input(const dyn_graph* graph, size_t index, dyn_port** port) noexcept {

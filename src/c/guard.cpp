@@ -8,17 +8,13 @@
 #include "dyn/error.hpp"
 
 namespace dyn::c {
-namespace {
 
-[[noreturn]] void user_error(const std::string& message) { throw Error(ErrorKind::user, message); }
-
-}  // namespace
+void user_error(const std::string& message) { throw Error(ErrorKind::user, message); }
 
 void check_struct_size(std::size_t size, const char* argument) {
   constexpr std::size_t largest = std::size_t{1} << 16;  // beyond it nobody has set the member
   if (size < sizeof size || size > largest)
-    throw Error(ErrorKind::user,
-                fmt::format("{0}->struct_size is {1}; set it to sizeof *{0}", argument, size));
+    user_error(fmt::format("{0}->struct_size is {1}; set it to sizeof *{0}", argument, size));
 }
 
 void check_pointer(const void* pointer, std::size_t alignment, const char* argument) {

@@ -19,6 +19,8 @@
 
 namespace dyn::c {
 
+[[noreturn]] void user_error(const std::string& message);
+
 /// The status of the exception that is being handled.
 dyn_status* status_of_exception() noexcept;
 

@@ -134,10 +134,10 @@ Slot* find_live(Kind kind, const Name& name, std::uint64_t& word) noexcept {
 }  // namespace
 
 std::string_view name_of(Kind kind) noexcept {
-  constexpr std::array<std::string_view, 19> names{
-      "status",  "options",      "tensor", "graph", "port",   "shapes", "call",
-      "session", "device",       "stream", "coder", "texts",  "dims",   "metadata",
-      "kernels", "cancellation", "run",    "task",  "profile"};
+  constexpr std::array<std::string_view, 21> names{
+      "status",  "options",      "tensor", "graph", "port",    "shapes",  "call",
+      "session", "device",       "stream", "coder", "texts",   "dims",    "metadata",
+      "kernels", "cancellation", "run",    "task",  "profile", "builder", "value"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -29,7 +29,9 @@ enum class Kind : std::uint8_t {
   cancellation,
   async_run,
   task,
-  profile
+  profile,
+  builder,
+  value
 };
 /// "graph"
 std::string_view name_of(Kind kind) noexcept;

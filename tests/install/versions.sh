@@ -21,9 +21,9 @@ only_the_api_is_shown() {
 
 internals_are_hidden() { ! shown "$library" | c++filt | grep -E 'dyn::(base|graph|rkernel|choice|codegen|vendor|host|cpu|ptx|reference|onnx|runtime)::'; }
 
-# Each function that the header declares, and no other one.
+# Each function that the header and its parts declare, and no other one.
 c_api_is_the_header() {
-  diff <(grep -oE '\bdyn_[a-z_0-9]+\(' <(sed 's,/\*.*\*/,,' "$c_header" | awk '/DYN_C_API/,/;/') | tr -d '(' | sort -u) \
+  diff <(grep -oE '\bdyn_[a-z_0-9]+\(' <(sed 's,/\*.*\*/,,' "$c_header" "${c_header%/*}"/c/*.h | awk '/DYN_C_API/,/;/') | tr -d '(' | sort -u) \
     <(shown "$library" | sed -nE 's/^(dyn_[a-z_0-9]+)@@.*/\1/p' | sort -u)
 }
 

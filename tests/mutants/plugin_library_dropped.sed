@@ -1,5 +1,5 @@
 # Functions of a plug-in do not keep its library.
-# file: src/runtime/build/plugins.cpp
+# file: src/c/plugins.cpp
 # target: test_runtime
 # test: operators of a plug-in run at two sizes? and keep their library
 s/return \[library, place,/return [place,/

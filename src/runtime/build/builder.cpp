@@ -24,6 +24,7 @@ Value Value::number(DType dtype, std::int64_t value) {
 DType Value::dtype() const { return BuilderState::of(*this).type(id_).dtype; }
 Dims Value::dims() const { return BuilderState::of(*this).dims(id_); }
 std::string Value::name() const { return BuilderState::of(*this).name_of(id_); }
+PortInfo Value::info() const { return BuilderState::of(*this).info(id_); }
 const Value& Value::named(const std::string& name) const {
   BuilderState::of(*this).rename(id_, name);
   return *this;
@@ -54,6 +55,7 @@ Dim Builder::dim(const std::string& name, std::int64_t low, std::int64_t high) {
   return state_->dim(name, {low, high});
 }
 Dim Builder::dim() { return state_->dim("", {}); }
+Dims Builder::dims(std::string_view text) { return state_->read_dims(text); }
 
 Value Builder::input(const std::string& name, DType dtype, Dims dims) {
   return state_->input(name, dtype, dims);

@@ -8,11 +8,13 @@
 
 #include "dyn/error.hpp"
 #include "graph/dims/checked.hpp"
+#include "graph/dims/dim_info.hpp"
 #include "graph/ir/custom_op.hpp"
 #include "graph/ir/verify.hpp"
 #include "graph/text/lexer.hpp"
 #include "graph/text/literals.hpp"
 #include "graph/text/suggest.hpp"
+#include "graph/text/text.hpp"
 #include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
@@ -66,6 +68,14 @@ Dim BuilderState::dim(const std::string& name, const DimRange& range) {
   if (const std::string wrong = wrong_symbol(info, shown); !wrong.empty()) model_error(wrong);
   if (name.empty()) return {table(), table()->symbol(std::move(info))};
   return {table(), nodes().symbol(std::move(info))};
+}
+
+Dims BuilderState::read_dims(std::string_view text) {
+  require_open();
+  Dims dims;
+  for (const graph::Dim dim : graph::parse_dims(text, table(), !is_definition_))
+    dims.emplace_back(table(), dim);
+  return dims;
 }
 
 graph::TensorType BuilderState::port_type(const std::string& name, DType dtype, const Dims& dims,
@@ -161,6 +171,12 @@ Dims BuilderState::dims(graph::ValueId id) const {
   Dims dims;
   for (const graph::Dim dim : type(id).dims) dims.emplace_back(table(), dim);
   return dims;
+}
+
+PortInfo BuilderState::info(graph::ValueId id) const {
+  const graph::Value& value = module().value(id);
+  return {value.name, value.type.dtype, to_string(value.type.dims), nullptr,
+          graph::infos_of(value.type.dims)};
 }
 
 std::vector<std::string> BuilderState::result_names(std::string_view op, std::size_t results,

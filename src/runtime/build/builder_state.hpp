@@ -26,6 +26,7 @@ class BuilderState : public std::enable_shared_from_this<BuilderState> {
   Value value(graph::ValueId id) { return Value(shared_from_this(), id); }
 
   Dim dim(const std::string& name, const DimRange& range);
+  Dims read_dims(std::string_view text);
   Value input(const std::string& name, DType dtype, const Dims& dims);
   Value state(const std::string& name, DType dtype, const Dims& dims);
   Value weight(const std::string& name, const Tensor& elements);
@@ -42,6 +43,10 @@ class BuilderState : public std::enable_shared_from_this<BuilderState> {
   graph::ValueId id_in(const Value& value);
   void rename(graph::ValueId id, const std::string& name);
   Dims dims(graph::ValueId id) const;
+  PortInfo info(graph::ValueId id) const;
+  /// Throws Error(user) where nothing can be added any more, and after an error, which the program
+  /// may have caught.
+  void require_open() const;
 
   const std::string& text();
   std::string weights();
@@ -55,7 +60,6 @@ class BuilderState : public std::enable_shared_from_this<BuilderState> {
   static BuilderState& of(const Value& value);
 
  private:
-  void require_open() const;
   void check_new_name(const char* what, const std::string& name) const;
   graph::TensorType port_type(const std::string& name, DType dtype, const Dims& dims,
                               bool is_state) const;

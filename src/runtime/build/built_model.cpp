@@ -92,6 +92,7 @@ std::shared_ptr<const Model> BuilderState::load(const Options& options,
   }
   Options with_own = options;
   with_own.operators = operators_;  // the module's nodes point to them
+  with_own.plugins.clear();
   return Model::load(request, with_own);
 }
 

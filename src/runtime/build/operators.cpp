@@ -275,8 +275,9 @@ class GivenOperator final : public graph::CustomOp {
       for (const graph::ValueId id : node.inputs) inputs.push_back(state->value(id));
       Builder handle = runtime::BuilderState::handle(state);
       std::vector<graph::ValueId> ids;
-      for (const Value& value : given_.definition(handle, inputs, NodeAttributes(node)))
-        ids.push_back(state->id_in(value));
+      const Values results = given_.definition(handle, inputs, NodeAttributes(node));
+      state->require_open();
+      for (const Value& value : results) ids.push_back(state->id_in(value));
       return ids;
     });
   }

@@ -371,6 +371,9 @@ const std::shared_ptr<const Model>& Graph::model() const {
 
 std::vector<PortInfo> Graph::inputs() const { return model()->inputs(); }
 std::vector<PortInfo> Graph::outputs() const { return model()->outputs(); }
+std::size_t Graph::input_count() const { return model()->inputs().size(); }
+std::size_t Graph::output_count() const { return model()->outputs().size(); }
+std::size_t Graph::state_count() const { return model()->executable().info().states.size(); }
 std::vector<DimInfo> Graph::dims() const { return model()->executable().info().dims; }
 std::vector<StateInfo> Graph::states() const { return model()->executable().info().states; }
 ModelMetadata Graph::metadata() const { return model()->executable().info().metadata; }

@@ -13,7 +13,7 @@
 #include "src/c/option_table.hpp"
 #include "tests/support/random_floats.hpp"
 #include "tests/support/seed.hpp"
-#include "tests/unit/c/handles.hpp"
+#include "tests/unit/c/model.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
@@ -31,26 +31,6 @@ graph layer(x: f32[N, 24], y: f32[N, 17]) -> (z: f32[N, 17], s: f32[N]) {
   return z, s
 }
 )";
-
-/// A tensor of C over the memory of one of C++.
-CTensor shared(const Tensor& tensor) {
-  CTensor view;
-  succeeds(dyn_tensor_view_const(static_cast<dyn_dtype>(tensor.dtype()), tensor.raw(),
-                                 tensor.shape().size(), tensor.shape().data(), Into(view)));
-  return view;
-}
-
-void check_equal(const dyn_tensor* tensor, const Tensor& expected) {
-  size_t rank = 0, bytes = 0;
-  const int64_t* sizes = nullptr;
-  const void* data = nullptr;
-  succeeds(dyn_tensor_shape(tensor, &rank, &sizes));
-  CHECK(Shape(sizes, sizes + rank) == expected.shape());
-  succeeds(dyn_tensor_bytes(tensor, &bytes));
-  REQUIRE(bytes == expected.bytes());
-  succeeds(dyn_tensor_data(tensor, static_cast<dyn_dtype>(expected.dtype()), &data));
-  CHECK(std::memcmp(data, expected.raw(), bytes) == 0);
-}
 
 /// Both fail, with one text and one chain of places.
 void fail_alike(dyn_status* status, const std::function<void()>& body) {

@@ -37,6 +37,7 @@ using CKernels = Owned<dyn_kernels, dyn_kernels_release>;
 using CCancellation = Owned<dyn_cancellation, dyn_cancellation_release>;
 using CAsyncRun = Owned<dyn_async_run, dyn_async_run_release>;
 using CProfile = Owned<dyn_profile, dyn_profile_release>;
+using CBuilder = Owned<dyn_builder, dyn_builder_release>;
 using CTexts = Owned<dyn_texts, dyn_texts_release>;
 
 /// Where a function puts a handle that `owner` then owns.

@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "dyn/error.hpp"
-#include "src/runtime/build/plugin_node.hpp"
+#include "src/c/guard.hpp"
+#include "src/c/plugin_node.hpp"
 
-namespace dyn::runtime {
+namespace dyn::c {
 namespace {
 
 using Node = dyn_plugin_node;
@@ -23,7 +24,7 @@ Result shielded_for(Node* node, Result otherwise, const Work& work) {
 }
 
 [[noreturn]] void wrong_argument(const char* what) {
-  throw Error(ErrorKind::user, std::string("a function of the host got ") + what);
+  user_error(std::string("a function of the host got ") + what);
 }
 
 void fail(Node* node, const char* message) {
@@ -96,7 +97,7 @@ void require_equal(Node* node, const Size* a, const Size* b, const char* what) {
   if (node == nullptr) return;
   shielded_for(node, 0, [&] {
     if (a == nullptr || b == nullptr) wrong_argument("no size (NULL)");
-    if (node->shape == nullptr) wrong_argument("a condition on sizes from a kernel");
+    if (node->shape == nullptr) wrong_argument("a condition on sizes outside a shape function");
     node->shape->require_equal(a->dim, b->dim, what == nullptr ? "two sizes" : what);
     return 0;
   });
@@ -126,4 +127,4 @@ const dyn_plugin_host& plugin_host() {
   return host;
 }
 
-}  // namespace dyn::runtime
+}  // namespace dyn::c

@@ -15,7 +15,7 @@ struct dyn_plugin_dim {
 
 struct dyn_plugin_node {
   const dyn::NodeAttributes* attributes = nullptr;
-  const dyn::ShapeContext* shape = nullptr;  ///< nullptr: a kernel runs
+  const dyn::ShapeContext* shape = nullptr;  ///< nullptr: no shape function runs
   std::string message;                       ///< of fail()
   std::exception_ptr error;                  ///< the first that a function of the host has met
   std::deque<dyn_plugin_dim> dims;           ///< their addresses stay
@@ -27,9 +27,9 @@ struct dyn_plugin_node {
   }
 };
 
-namespace dyn::runtime {
+namespace dyn::c {
 
 /// What every function of a plug-in gets.
 const dyn_plugin_host& plugin_host();
 
-}  // namespace dyn::runtime
+}  // namespace dyn::c
