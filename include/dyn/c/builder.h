@@ -125,9 +125,10 @@ DYN_C_API dyn_status* dyn_builder_port(dyn_builder* builder, const dyn_value* va
 DYN_C_API dyn_status* dyn_builder_output(dyn_builder* builder, const char* name,
                                          dyn_value* value) DYN_NOEXCEPT;
 
-/* These end the building: the model is whole then. The text is one that dyn_graph_from_text reads;
- * the safetensors file holds the weights that were given with their elements, which the text calls
- * "weights.safetensors". One text each; the file's may hold 0 bytes, or nothing. */
+/* These end the building: the model is whole then. The first gives one text, which
+ * dyn_graph_from_text reads; the second the bytes of the file that this text calls
+ * "weights.safetensors", with the weights that were given with their elements: none without such.
+ */
 DYN_C_API dyn_status* dyn_builder_to_text(dyn_builder* builder, dyn_texts** text) DYN_NOEXCEPT;
 DYN_C_API dyn_status* dyn_builder_weights(dyn_builder* builder, dyn_texts** file) DYN_NOEXCEPT;
 /* Any number of times. The model keeps the builder's operators; those of the options are not looked

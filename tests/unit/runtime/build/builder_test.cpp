@@ -131,6 +131,33 @@ TEST_CASE("random graphs, built node by node, print as they are read and compute
   }
 }
 
+TEST_CASE("sizes are read from a text, and a value tells what is known of it") {
+  Builder b, other;
+  const Dim n = b.dim("N", 2, 9);
+  other.dim("M", 1, 3);
+  const Dims dims = b.dims(" [N * 2 - 1, floordiv(N, 2), _, 7]");
+  REQUIRE(dims.size() == 4);
+  CHECK(dims[0] == n * 2 - 1);
+  CHECK(dims[1] == floordiv(n, 2));
+  CHECK(to_string(dims) == "[N * 2 - 1, floordiv(N, 2), _0, 7]");
+  CHECK(b.dims(to_string(dims)) == dims);
+  CHECK(b.dims("[]").empty());
+  const PortInfo info = relu(b.input("x", DType::f16, dims)).info();
+  CHECK(info.name == "relu");
+  CHECK(info.dtype == DType::f16);
+  CHECK(info.shape == "[N * 2 - 1, floordiv(N, 2), _0, 7]");
+  REQUIRE(info.dims.size() == 4);
+  CHECK(info.dims[0].low == 3);
+  CHECK(info.dims[0].high == 17);
+  check_says(error_text([&] { b.dims("[M]"); }), {"dims:1:2: unknown dim `M`"});
+  check_says(error_text([&] { other.dims("[N]"); }), {"unknown dim `N`; did you mean `M`?"});
+  check_says(error_text([&] { b.dims("[N / 2]"); }), {"floordiv(a, b)"});
+  check_says(error_text([&] { b.dims("N"); }), {"expected a list of dims"});
+  check_says(error_text([&] { b.dims("[N] ]"); }), {"the end of the list of dims"});
+  check_says(error_text([&] { b.dims(std::string(100000, '[')); }), {"expected a dim"});
+  check_says(error_text([&] { b.dims("[" + std::string(100000, '(')); }), {"levels deep"});
+}
+
 TEST_CASE("a number takes the dtype of the tensor beside it") {
   Builder b;
   const Value x = b.input("x", DType::i32, {4}), h = b.input("h", DType::f64, {4});

@@ -369,6 +369,11 @@ TEST_CASE("shape functions and definitions that answer wrongly name the node") {
     return Values{b.input("z", DType::f32, {1})};
   };
   check_says(load(op), {"adds an input to the model", "my::scale (line 4)"});
+  op.definition = [](Builder& b, const Values& x, const NodeAttributes&) {
+    check_says(error_text([&] { b.op("relu", {x[0], x[0]}); }), {"relu"});  // and goes on
+    return x;
+  };
+  check_says(load(op), {"the model cannot be used after an error", "my::scale (line 4)"});
   Values kept;
   op.definition = [&](Builder&, const Values& x, const NodeAttributes&) { return kept = x; };
   CHECK(load(op).empty());
