@@ -138,7 +138,7 @@ inline Value det(const Value& a) {
 inline Value div(const Value& a, const Value& b) {
   return op("div", {a, b});
 }
-/// Whether a == b; false where either is NaN.
+/// True where a == b; false where either is NaN.
 inline Value equal(const Value& a, const Value& b) {
   return op("equal", {a, b});
 }
@@ -167,11 +167,11 @@ inline Value gather(const Value& a, const Value& b, const Attributes& attributes
 inline Value gelu(const Value& a, const Attributes& attributes = {}) {
   return op("gelu", {a}, attributes);
 }
-/// Whether a > b; false where either is NaN.
+/// True where a > b; false where either is NaN.
 inline Value greater(const Value& a, const Value& b) {
   return op("greater", {a, b});
 }
-/// Whether a >= b; false where either is NaN.
+/// True where a >= b; false where either is NaN.
 inline Value greater_equal(const Value& a, const Value& b) {
   return op("greater_equal", {a, b});
 }
@@ -187,7 +187,7 @@ inline Value if_(const Value& a, const Value& b, const Value& c,
     const Attributes& attributes = {}) {
   return op("if", {a, b, c}, attributes);
 }
-/// Whether x is not a number.
+/// True where x is not a number.
 inline Value isnan(const Value& a) {
   return op("isnan", {a});
 }
@@ -197,11 +197,11 @@ inline Value layer_norm(const Value& a, const Value& b, const Value& c,
     const Attributes& attributes = {}) {
   return op("layer_norm", {a, b, c}, attributes);
 }
-/// Whether a < b; false where either is NaN.
+/// True where a < b; false where either is NaN.
 inline Value less(const Value& a, const Value& b) {
   return op("less", {a, b});
 }
-/// Whether a <= b; false where either is NaN.
+/// True where a <= b; false where either is NaN.
 inline Value less_equal(const Value& a, const Value& b) {
   return op("less_equal", {a, b});
 }
@@ -216,15 +216,15 @@ inline Values linear_attention(const Values& inputs, const Attributes& attribute
 inline Value log(const Value& a) {
   return op("log", {a});
 }
-/// Whether both are true.
+/// True where both are.
 inline Value logical_and(const Value& a, const Value& b) {
   return op("logical_and", {a, b});
 }
-/// Whether x is false.
+/// True where x is false.
 inline Value logical_not(const Value& a) {
   return op("logical_not", {a});
 }
-/// Whether either is true.
+/// True where either is.
 inline Value logical_or(const Value& a, const Value& b) {
   return op("logical_or", {a, b});
 }
@@ -283,7 +283,7 @@ inline Value nms(const Values& inputs, const Attributes& attributes) {
 inline Value nonzero(const Value& a, const Attributes& attributes) {
   return op("nonzero", {a}, attributes);
 }
-/// Whether a != b; true where either is NaN.
+/// True where a != b, or either is NaN.
 inline Value not_equal(const Value& a, const Value& b) {
   return op("not_equal", {a, b});
 }
