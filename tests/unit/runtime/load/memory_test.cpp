@@ -180,7 +180,9 @@ TEST_CASE("a trimmed graph is as small as after its first run, and as right") {
   CHECK(testing::resident_bytes() > first + 150 * MiB);
   graph.trim();
   CHECK(run_rows(graph, 64) == expected);
+#ifndef DYN_SANITIZED  // the address sanitizer keeps blocks that were freed
   CHECK(testing::resident_bytes() < first + first / 20);
+#endif
   Call call(graph);
   call.set_input(0, Tensor(DType::f32, {64, 256}));
   call.run();
