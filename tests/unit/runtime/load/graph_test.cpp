@@ -216,13 +216,15 @@ TEST_CASE("code of graphs that are gone leaves memory while another graph lives"
   };
   const Graph stays = load(1);
   for (int i = 2; i < 5; ++i) load(i);
-  const std::size_t mappings = lines_of("/proc/self/maps");
+  [[maybe_unused]] const std::size_t mappings = lines_of("/proc/self/maps");
   for (int i = 10; i < 60; ++i) {
     const Graph goes = load(i);
     REQUIRE(goes.load_report().kernels_compiled > 0);
     CHECK(value(goes) == doctest::Approx(std::tanh(2.0) * (i + 0.5)));
   }
+#ifndef DYN_SANITIZED  // the address sanitizer maps memory of its own all along
   CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+#endif
   CHECK(value(stays) == doctest::Approx(std::tanh(2.0) * 1.5));
   CHECK(load(10).load_report().kernels_compiled > 0);
 }
