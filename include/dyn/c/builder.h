@@ -6,9 +6,8 @@
  *
  *   dyn_builder_dim(b, "N", 1, 4096);
  *   dyn_builder_input(b, "x", DYN_F32, "[N, 24]", &x);
- *   dyn_builder_op(b, "reshape", DYN_VALUES(x),
- *                  DYN_ATTRIBUTES({"shape", DYN_ATTRIBUTE_SIZES, .text = "[N * 2, 12]"}), NULL,
- * &y);
+ *   dyn_builder_op(b, "softmax", DYN_VALUES(x),
+ *                  DYN_ATTRIBUTES({"axis", DYN_ATTRIBUTE_INTEGER, .integer = -1}), NULL, &y);
  *
  * Values belong to their builder: their handles go with it, and nobody releases them. A builder has
  * one user at a time, its values included.
