@@ -39,6 +39,12 @@ def test_service(capsys):
     assert printed.count("rows: class") == 4 and "There is no item named 'm/other.dyn' in the archive" in printed
 
 
+def test_builder(capsys):
+    loaded("18_builder").main()
+    printed = capsys.readouterr().out
+    assert "gated = split * sigmoid" in printed and "graph: matmul needs input 1 to have 2 dims or more" in printed
+
+
 def test_embedding(rng, tmp_path, capsys):
     """A small tokenizer and a small model of the same form; swapping the import back changes nothing."""
     onnx = pytest.importorskip("onnx", reason="python.onnxruntime: onnx is not installed")

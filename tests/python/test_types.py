@@ -32,6 +32,21 @@ own = dyn.Operator("my", "op", ["x"], shape=lambda inputs, attributes: inputs[0]
 dyn.Operator("my", "op", ["x"], attributes={"alpha": 1.0}, expression="alpha * x")
 dyn.Operator("my", "op", ["x"], shape=lambda inputs, attributes: 3, kernel=print)  # error
 dyn.TensorType("f32", ["N"])  # error
+dyn.Operator("my", "op", ["x"], definition=lambda b, inputs, attributes: b.op("relu", inputs[0]) * 2)
+dyn.Operator("my", "op", ["x"], definition=lambda b, inputs, attributes: inputs[0].name)  # error
+b = dyn.Builder("net", [own])
+x = b.input("x", "f32", (b.dim("N", 1, 64) * 2 + 1, 24))
+b.output("y", dyn.functions.softmax(2 * x - x @ b.weight("w", [[0.5]]), axis=-1))
+parts: tuple[dyn.Value, ...] = dyn.functions.split(x, results=2, axis=1, sizes=[10, 14])
+b.output("z", "y")  # error
+b.dim("M", 1.5)  # error
+x + "y"  # error
+dyn.functions.softmax(x, axis="last")  # error
+dyn.functions.softmax(x, axs=1)  # error
+dyn.functions.reshape(x)  # error
+dyn.functions.reshape(x, shape=["N"])  # error
+size: int = x.dims[0]  # error
+built: dyn.Graph = b.load(threads=2)
 dyn.InferenceSession("model.onnx", operators=[own])
 graph.run({"x": [1]}, profile="label")  # error
 kernel: str = dyn.Profile("label").groups[0].kernel
@@ -66,7 +81,7 @@ def checked(arguments, cache):
 
 def test_programs_are_checked_with_them(tmp_path):
     pytest.importorskip("mypy", reason="python.mypy: mypy is not installed")
-    for arguments in (["-p", "dyn"], *([str(ROOT / f"examples/{name}.py")] for name in ("09_python", "10_embedding", "17_service"))):
+    for arguments in (["-p", "dyn"], *([str(ROOT / f"examples/{name}.py")] for name in ("09_python", "10_embedding", "17_service", "18_builder"))):
         ended = checked(arguments, tmp_path / "cache")
         assert ended.returncode == 0, ended.stdout + ended.stderr
     wrong = tmp_path / "wrong.py"

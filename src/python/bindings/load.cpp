@@ -9,19 +9,9 @@
 
 #include "src/python/bindings/bytes.hpp"
 #include "src/python/bindings/host/reader.hpp"
-#include "src/python/bindings/options.hpp"
 
 namespace dyn::python {
 namespace {
-
-/// The graph that `load` gives, made without the GIL.
-template <class Load>
-GraphObject loaded(const std::string& source, const LoadOptions& options, const Load& load) {
-  const bool on_executor = options.executor != nullptr;
-  return GraphObject(without_gil(options.failure.get(), [&] {
-    return std::make_shared<GraphState>(load(), source, on_executor, options.failure);
-  }));
-}
 
 nb::dict dict_of_files(nb::handle files) {
   nb::dict own;
@@ -77,6 +67,14 @@ GraphObject from_reader(nb::handle name, nb::handle reader, const nb::kwargs& ke
 }
 
 }  // namespace
+
+GraphObject loaded(const std::string& source, const LoadOptions& options,
+                   const std::function<Graph()>& load) {
+  const bool on_executor = options.executor != nullptr;
+  return GraphObject(without_gil(options.failure.get(), [&] {
+    return std::make_shared<GraphState>(load(), source, on_executor, options.failure);
+  }));
+}
 
 void define_loads(nb::class_<GraphObject>& own) {
   own.def(

@@ -5,6 +5,7 @@
 #include "dyn/version.hpp"
 #include "src/python/bindings/arrays/dtypes.hpp"
 #include "src/python/bindings/arrays/tensor_object.hpp"
+#include "src/python/bindings/build/builder_object.hpp"
 #include "src/python/bindings/graph_object.hpp"
 #include "src/python/bindings/host/async_run.hpp"
 #include "src/python/bindings/host/functions.hpp"
@@ -21,6 +22,7 @@ NB_MODULE(_dyn, module) {
   python::register_port(module);
   python::register_task(module);
   python::register_tensor(module);
+  python::register_builder(module);
   python::register_operator(module);
   python::register_profile(module);
   python::register_graph(module);

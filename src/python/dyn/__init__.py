@@ -4,7 +4,9 @@ Graph, Call and Session are the C++ classes of these names. InferenceSession and
 use: `import dyn as onnxruntime`.
 """
 
+from . import functions
 from ._dyn import (
+    Builder,
     Call,
     Cancellation,
     Dim,
@@ -26,6 +28,7 @@ from ._dyn import (
     State,
     Tensor,
     TensorType,
+    Value,
     chrome_trace,
     require_equal,
 )
@@ -39,6 +42,7 @@ from .run_future import RunFuture
 from .session_options import ExecutionMode, GraphOptimizationLevel, RunOptions, SessionOptions, UnknownOptionError, set_default_logger_severity
 
 __all__ = [
+    "Builder",
     "Call",
     "Cancellation",
     "CancelledError",
@@ -78,8 +82,10 @@ __all__ = [
     "UnknownOptionError",
     "UnsupportedError",
     "UserError",
+    "Value",
     "__version__",
     "chrome_trace",
+    "functions",
     "get_all_providers",
     "get_available_providers",
     "get_device",

@@ -1,4 +1,4 @@
 # An int before the operator is taken as if it stood behind it.
-# file: src/python/bindings/operators/shape_types.cpp
+# file: src/python/bindings/build/dim_expr.cpp
 # test: test_sizes_of_all_operations
 s/swapped ? combine(\*dim, own) : combine(own, \*dim)/combine(own, *dim)/

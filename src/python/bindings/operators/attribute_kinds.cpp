@@ -17,7 +17,7 @@ std::int64_t integer_of(const std::string& name, nb::handle value) {
   return number;
 }
 
-AttributeValue value_of(const std::string& name, nb::handle value) {
+AttributeValue default_of(const std::string& name, nb::handle value) {
   if (PyBool_Check(value.ptr()) != 0) return value.is(Py_True);
   if (PyFloat_Check(value.ptr()) != 0) return PyFloat_AsDouble(value.ptr());
   if (PyLong_Check(value.ptr()) != 0) return integer_of(name, value);
@@ -54,7 +54,7 @@ OperatorAttribute to_attribute(const std::string& name, nb::handle value) {
   if (value.is(&PyLong_Type)) return {name, 0, true};
   if (value.is(&PyUnicode_Type)) return {name, "none", true};
   if (value.is(&PyList_Type)) return {name, std::vector<std::int64_t>(), true};
-  return {name, value_of(name, value), false};
+  return {name, default_of(name, value), false};
 }
 
 nb::dict attribute_values(std::span<const OperatorAttribute> attributes,

@@ -1,11 +1,14 @@
 #include "src/python/bindings/operators/operator_object.hpp"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/python/bindings/arrays/tensor_object.hpp"
+#include "src/python/bindings/build/builder_object.hpp"
+#include "src/python/bindings/build/value_object.hpp"
 #include "src/python/bindings/host/shared_object.hpp"
 #include "src/python/bindings/operators/attribute_kinds.hpp"
 #include "src/python/bindings/operators/shape_types.hpp"
@@ -18,8 +21,8 @@ using Function = std::shared_ptr<const SharedObject>;
 /// The operator without its functions, which note in a load what they raise.
 struct OperatorObject {
   Operator own;
-  Function shape, kernel;       ///< nullptr: none
-  std::string attributes = {};  ///< for repr: " alpha=1.0 axis=int"
+  Function shape, kernel, definition;  ///< nullptr: none
+  std::string attributes = {};         ///< for repr: " alpha=1.0 axis=int"
 };
 
 /// An operator's Python function and what it needs, for any thread.
@@ -90,6 +93,35 @@ void call_kernel(const Called& called, const KernelContext& context) {
   for (std::size_t i = 0; i < outputs.size(); ++i) copy_elements(outputs[i], context.outputs()[i]);
 }
 
+Values results_of_definition(nb::handle given) {
+  const auto add = [](Values& values, nb::handle object) {
+    const std::optional<Value> value = value_of(object);
+    if (!value) user_error("it gives " + described(object) + " in place of a dyn.Value");
+    values.push_back(*value);
+  };
+  Values values;
+  if (PyList_Check(given.ptr()) != 0 || PyTuple_Check(given.ptr()) != 0)
+    for (const nb::handle each : given) add(values, each);
+  else
+    add(values, given);
+  return values;
+}
+
+Values call_definition(const Called& called, const Builder& builder, const Values& inputs,
+                       const NodeAttributes& attributes) {
+  return called.with_python([&] {
+    struct Until {
+      std::shared_ptr<Building> building;
+      ~Until() { building->end(); }
+    } const until{std::make_shared<Building>(builder, called.failure)};
+    const std::shared_ptr<Building>& building = until.building;
+    nb::list values;
+    for (const Value& input : inputs) values.append(to_python(input, building));
+    return results_of_definition(call_python(called.function->get(), to_python(building), values,
+                                             attribute_values(called.attributes, attributes)));
+  });
+}
+
 Operator with_functions(const OperatorObject& object,
                         const std::shared_ptr<PythonFailure>& failure) {
   Operator full = object.own;
@@ -99,6 +131,12 @@ Operator with_functions(const OperatorObject& object,
   if (object.kernel != nullptr)
     full.kernel = [called = Called{object.kernel, full.attributes, failure}](
                       const KernelContext& context) { call_kernel(called, context); };
+  if (object.definition != nullptr)
+    full.definition = [called = Called{object.definition, full.attributes, failure}](
+                          Builder& builder, const Values& inputs,
+                          const NodeAttributes& attributes) {
+      return call_definition(called, builder, inputs, attributes);
+    };
   return full;
 }
 
@@ -127,7 +165,8 @@ Function function_for(const char* what, nb::handle value) {
 
 void make_operator(OperatorObject* self, nb::handle domain, nb::handle name, nb::handle inputs,
                    nb::handle optional_inputs, nb::handle outputs, nb::handle attributes,
-                   nb::handle shape, nb::handle kernel, nb::handle expression) {
+                   nb::handle shape, nb::handle kernel, nb::handle definition,
+                   nb::handle expression) {
   OperatorObject made{};
   made.own.domain = text_for("domain", domain);
   made.own.name = text_for("name", name);
@@ -150,6 +189,7 @@ void make_operator(OperatorObject* self, nb::handle domain, nb::handle name, nb:
   }
   made.shape = function_for("shape", shape);
   made.kernel = function_for("kernel", kernel);
+  made.definition = function_for("definition", definition);
   if (!expression.is_none()) made.own.expression = text_for("expression", expression);
   static_cast<void>(Operators({with_functions(made, nullptr)}));  // throws what is wrong with it
   new (self) OperatorObject(std::move(made));
@@ -161,7 +201,10 @@ nb::object operator_repr(const OperatorObject& self) {
   for (std::size_t i = 0; i < own.inputs.size(); ++i)
     text += (i == 0 ? "" : ", ") + own.inputs[i] +
             (i + own.optional_inputs >= own.inputs.size() ? "?" : "");
-  text += ")" + self.attributes + ": " + (own.expression.empty() ? "a kernel" : own.expression);
+  text += ")" + self.attributes + ": " +
+          (self.definition != nullptr ? "a definition"
+           : own.expression.empty()   ? "a kernel"
+                                      : own.expression);
   if (own.outputs != 1) text += ", " + std::to_string(own.outputs) + " outputs";
   return to_python("<dyn.Operator " + text + ">");
 }
@@ -193,23 +236,31 @@ void register_operator(nb::module_& module) {
       .def("__init__", make_operator, nb::arg("domain").none(), nb::arg("name").none(),
            nb::arg("inputs") = nb::tuple(), nb::arg("optional_inputs") = 0, nb::arg("outputs") = 1,
            nb::kw_only(), nb::arg("attributes") = nb::none(), nb::arg("shape") = nb::none(),
-           nb::arg("kernel") = nb::none(), nb::arg("expression") = nb::none(),
+           nb::arg("kernel") = nb::none(), nb::arg("definition") = nb::none(),
+           nb::arg("expression") = nb::none(),
            nb::sig("def __init__(self, domain: str, name: str, inputs: "
                    "collections.abc.Sequence[str] = (), optional_inputs: int = 0, outputs: int = "
                    "1, *, attributes: dict[str, object] | None = None, shape: "
                    "collections.abc.Callable[[list[TensorType], dict[str, typing.Any]], "
                    "TensorType | collections.abc.Sequence[TensorType]] | None = None, kernel: "
                    "collections.abc.Callable[[list[typing.Any], list[typing.Any], dict[str, "
-                   "typing.Any]], object] | None = None, expression: str | None = None) -> None"),
+                   "typing.Any]], object] | None = None, definition: "
+                   "collections.abc.Callable[[Builder, list[Value], dict[str, typing.Any]], Value "
+                   "| float | collections.abc.Sequence[Value | float]] | None = None, expression: "
+                   "str | None = None) -> None"),
            "attributes: defaults by name, which say the kind (1.0, 1, True, \"mean\", [1, 2]);\n"
            "float, int, bool, str and list are kinds without a default, which nodes must have.\n"
            "\n"
            "expression: one element of the result from one of each input, as the text writes it:\n"
            "\"x * sigmoid(alpha * x)\". dyn fuses and compiles it.\n"
            "\n"
+           "definition(builder, inputs, attributes) adds dyn's operators, and others of the\n"
+           "program, to the model, and gives the results: a Value, or a list of them. dyn fuses\n"
+           "and compiles these too. What it gets and makes is of use until it returns.\n"
+           "\n"
            "kernel(inputs, outputs, attributes) fills the arrays of `outputs`, which have the\n"
            "types that shape(inputs, attributes) gave: a TensorType for each output, made from\n"
-           "those of the inputs. All arrays are the kernel's own. Both functions may be called\n"
+           "those of the inputs. All arrays are the kernel's own. The functions may be called\n"
            "from any thread, any number of times; results depend on what they get alone. An\n"
            "exception is the cause of the error of the load or run, which names the node.")
       .def("__repr__", operator_repr, nb::sig("def __repr__(self) -> str"));

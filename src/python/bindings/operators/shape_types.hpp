@@ -1,22 +1,22 @@
 #pragma once
-// What shape functions compute with: dyn.DimExpr and dyn.TensorType.
+// What shape functions compute with, beside dyn.DimExpr: dyn.TensorType.
 
 #include <memory>
 #include <vector>
 
-#include "dyn/operator.hpp"
-#include "src/python/bindings/errors.hpp"
+#include "src/python/bindings/build/dim_expr.hpp"
 
 namespace dyn::python {
 
-/// A shape function's call. Its dims are of use until it is over, as the model's table of dims is
-/// not for several threads. Used by whoever holds the GIL.
-class ShapeCall {
+/// A shape function's call. Its dims are of use until it is over.
+class ShapeCall final : public DimScope {
  public:
   explicit ShapeCall(const ShapeContext& context) : context_(&context) {}
   void end() { context_ = nullptr; }
   /// Throws Error(user) after the end.
   const ShapeContext& context() const;
+  void check() const override { static_cast<void>(context()); }
+  const ShapeContext* shape_context() const override { return &context(); }
 
  private:
   const ShapeContext* context_;
