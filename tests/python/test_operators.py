@@ -11,6 +11,7 @@ import weakref
 import dyn
 import numpy
 import pytest
+from models import TOTALS
 
 ROOT = pathlib.Path(__file__).parents[2]
 SWISH = dyn.Operator("my", "swish", ["x"], attributes={"alpha": 1.0}, expression="x * sigmoid(alpha * x)")
@@ -285,6 +286,38 @@ def test_exceptions_of_kernels(rng):
             run()
         run()
     numpy.testing.assert_array_equal(graph.run({"x": x})["y"], 2 * x)
+
+
+@pytest.mark.parametrize("place", ["before what is appended", "behind it"])
+def test_exceptions_within_a_session(rng, place):
+    """The run did not happen: the state is as it was, and the next run is right."""
+    raises = []
+
+    def kernel(inputs, outputs, attributes):
+        if raises:
+            raise raises.pop()
+        doubling(inputs, outputs, attributes)
+
+    if place == "behind it":
+        text, name = TOTALS.replace("total = reduce_sum(all) axes=[1]", "sum = reduce_sum(all) axes=[1]\n  total = my::op(sum)"), "total"
+    else:
+        text, name = TOTALS.replace("  all = slice(append(past, x)", "  twice = my::op(x)\n  all = slice(append(past, twice)"), "twice"
+    graph = dyn.Graph.from_text(text, operators=[kernel_of(kernel)], threads=2)
+    session = dyn.Session(graph, {"B": 2, "C": 64})
+    call = dyn.Call(session)
+    steps = [floats(rng, 2, rows, 3) for rows in (3, 5, 2)]
+    for number, step in enumerate(steps):
+        call.set_input("x", step)
+        for run in (lambda: session.run({"x": step}), call.run):  # noqa: B023
+            raises.append(trouble := Trouble(f"step {number}"))
+            with pytest.raises(dyn.UserError, match=f"(?s)Trouble: step {number}.*kernel of my::op.*'{name}' \\(line") as caught:
+                run()
+            assert caught.value.__cause__ is trouble
+            assert session.length == sum(own.shape[1] for own in steps[:number])
+        expected = 2 * numpy.concatenate(steps[: number + 1], axis=1).sum(axis=1, keepdims=True)
+        numpy.testing.assert_allclose(session.run({"x": step})["total"], expected, rtol=1e-5, atol=1e-5)
+    session.reset()
+    numpy.testing.assert_allclose(session.run({"x": steps[1]})["total"], 2 * steps[1].sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
 
 
 def test_exceptions_of_several_threads(rng):
