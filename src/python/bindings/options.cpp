@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/python/bindings/arrays/given.hpp"
+#include "src/python/bindings/host/allocator.hpp"
 #include "src/python/bindings/host/functions.hpp"
 #include "src/python/bindings/operators/operator_object.hpp"
 
@@ -163,6 +164,10 @@ constexpr OptionRow option_rows[] = {
      [](LoadOptions& options, const char* /*name*/, nb::handle value) {
        options.executor = make_executor(value);
      }},
+    {"allocator", "allocator",
+     [](LoadOptions& options, const char* /*name*/, nb::handle value) {
+       options.allocator = make_allocator(value, options.failure);
+     }},
 };
 
 [[noreturn]] void refuse_name(const std::string& name) {
@@ -174,8 +179,9 @@ constexpr OptionRow option_rows[] = {
 
 }  // namespace
 
-LoadOptions to_options(const nb::dict& keywords) {
+LoadOptions to_options(const nb::dict& keywords, std::shared_ptr<PythonFailure> failure) {
   LoadOptions options;
+  options.failure = std::move(failure);
   for (const auto& [key, value] : keywords) {
     const std::string name = to_utf8(key);
     const OptionRow* found = nullptr;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,15 +52,17 @@ std::byte* huge_memory(std::size_t size, const char* what) {
 constexpr std::size_t allocated_alignment = 64;
 
 void* asked(Allocator& allocator, std::size_t bytes, const char* what) {
-  void* memory = nullptr;
+  std::string why;
   try {
-    memory = allocator.allocate(bytes, allocated_alignment);
-  } catch (...) {}  // the host has none
-  if (memory == nullptr) {
-    throw Error(ErrorKind::device,
-                fmt::format("Options::allocator has no memory for {} bytes of {}", bytes, what));
-  }
-  return memory;
+    if (void* const memory = allocator.allocate(bytes, allocated_alignment); memory != nullptr)
+      return memory;
+  } catch (const Error& error) {
+    why = ": " + error.message();
+  } catch (const std::exception& error) { why = fmt::format(": {}", error.what()); } catch (...) {
+  }  // without a reason
+  throw Error(
+      ErrorKind::device,
+      fmt::format("Options::allocator has no memory for {} bytes of {}{}", bytes, what, why));
 }
 
 }  // namespace

@@ -147,8 +147,7 @@ GraphObject load_built(const BuilderObject& self, nb::handle weight_directory,
     user_error("a dyn.Builder gets its operators when it is made, not when it is loaded");
   const auto directory = path_of(weight_directory);
   if (!directory) user_error("a folder is a path, not " + described(weight_directory));
-  LoadOptions options = to_options(keywords);
-  options.failure = self.building->failure();
+  const LoadOptions options = to_options(keywords, self.building->failure());
   return self.building->use([&](Builder& builder) {
     return loaded("the builder " + self.name, options,
                   [&] { return builder.load(options, *directory); });
