@@ -19,8 +19,7 @@ class DYN_API Allocator {
 
   /// At least `bytes`, which is never 0, at a multiple of `alignment`, a power of 2; of any
   /// contents. nullptr, or anything thrown: there is no memory, which is an Error(device) of the
-  /// load or the run, with what() of a std::exception. Memory that is not so aligned is given back,
-  /// and an Error(user).
+  /// load or the run, with its what(). Memory that is not so aligned is given back: Error(user).
   virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
   /// `memory`: of allocate() with the same numbers, given back once.
   virtual void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept = 0;

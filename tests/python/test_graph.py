@@ -293,8 +293,7 @@ def test_every_option_of_the_headers_has_a_name_here():
     assert len(members) > 20
     from dyn._dyn import option_types
 
-    of_cpp_alone = {"allocator"}
-    assert sorted(set(members) - of_cpp_alone) == sorted(option_types())
+    assert sorted(members) == sorted(option_types())
 
 
 def test_a_log_that_raises_ends_no_load(capsys):

@@ -59,7 +59,8 @@ void* asked(Allocator& allocator, std::size_t bytes, const char* what) {
   } catch (const Error& error) {
     why = ": " + error.message();
   } catch (const std::exception& error) { why = fmt::format(": {}", error.what()); } catch (...) {
-  }  // without a reason
+    why.clear();
+  }
   throw Error(
       ErrorKind::device,
       fmt::format("Options::allocator has no memory for {} bytes of {}{}", bytes, what, why));
