@@ -40,7 +40,7 @@ def test_service(capsys):
 
 
 def test_builder(capsys):
-    loaded("18_builder").main()
+    loaded("19_builder").main()
     printed = capsys.readouterr().out
     assert "gated = split * sigmoid" in printed and "graph: matmul needs input 1 to have 2 dims or more" in printed
 

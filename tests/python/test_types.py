@@ -81,7 +81,7 @@ def checked(arguments, cache):
 
 def test_programs_are_checked_with_them(tmp_path):
     pytest.importorskip("mypy", reason="python.mypy: mypy is not installed")
-    for arguments in (["-p", "dyn"], *([str(ROOT / f"examples/{name}.py")] for name in ("09_python", "10_embedding", "17_service", "18_builder"))):
+    for arguments in (["-p", "dyn"], *([str(ROOT / f"examples/{name}.py")] for name in ("09_python", "10_embedding", "17_service", "19_builder"))):
         ended = checked(arguments, tmp_path / "cache")
         assert ended.returncode == 0, ended.stdout + ended.stderr
     wrong = tmp_path / "wrong.py"

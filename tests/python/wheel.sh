@@ -69,7 +69,7 @@ check wheel.tag has_the_right_tag
 check wheel.symbols shows_its_start_alone
 check wheel.example in_env "$root/examples/09_python.py"
 check wheel.service in_env "$root/examples/17_service.py"
-check wheel.builder in_env "$root/examples/18_builder.py"
+check wheel.builder in_env "$root/examples/19_builder.py"
 
 # Real models beside ONNX Runtime, which comes into the environment now.
 models=$(dirname "$build")/real-models
