@@ -106,6 +106,7 @@ dyn_unit_stage(unit.cli cli)
 dyn_unit_stage(kernels kernels WEIGHT 60)
 
 dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_converter} examples tests/examples.sh)
+dyn_stage(harness KIND lines COMMAND bash tests/harness.sh)
 dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
 dyn_stage(format KIND lines COMMAND bash tests/format.sh)
 dyn_stage(tidy ALL ALONE KIND lines COMMAND bash tests/tidy.sh INPUTS ${inputs_product} .clang-tidy tests/tidy.sh)

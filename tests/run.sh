@@ -92,7 +92,10 @@ summary() {
   done < <(for name in "$@"; do echo "$(result_of "$name") $name"; done | sort -k1,1nr -s)
   for name in "$@"; do
     read -r seconds passed failed skipped state < <(result_of "$name")
-    [ "$failed" -eq 0 ] || echo "FAILED $name: see $results/$name.log"
+    if [ "$failed" -gt 0 ]; then
+      echo "FAILED $name: see $results/$name.log"
+      grep -aE -m3 '^failed |: (FATAL )?ERROR: ' "$results/$name.log" 2>/dev/null | cut -c1-200 | sed 's/^/    /'
+    fi
     sum=($((sum[0] + passed)) $((sum[1] + failed)) $((sum[2] + skipped)))
   done
   echo

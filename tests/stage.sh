@@ -70,6 +70,16 @@ count_cases() {  # exit code
   fi
 }
 
+# Each failed case. The end of the log alone has none, and is all that a program leaves that did not come to its end.
+explain_cases() {
+  local cases
+  cases=$(awk -f "$root/tests/failed_cases.awk" "$log")
+  [ -z "$cases" ] || printf '%s\n' "$cases" "the log ends:"
+  tail -n "$([ -n "$cases" ] && echo 8 || echo 60)" "$log"
+}
+
+explain_lines() { grep -aE '^failed ' "$log"; tail -n 60 "$log"; }
+
 count_lines() {  # exit code
   local bad
   passed=$(grep -cE '^ok ' "$log")
@@ -111,7 +121,7 @@ seconds=$((SECONDS - begun))
 sed -nE 's/^note: /   /p' "$log"
 if [ "$failed" -gt 0 ]; then
   keep $seconds failed
-  { grep -E '^DYN_(SWEEP_)?SEED=' "$log"; grep -E '^failed ' "$log"; tail -n 60 "$log"; } | sed 's/^/    /'
+  { grep -aE '^DYN_(SWEEP_)?SEED=' "$log" | sort -u; "explain_$kind"; } | sed 's/^/    /'
   exit 1
 fi
 keep $seconds passed
