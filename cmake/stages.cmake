@@ -137,7 +137,7 @@ dyn_stage(install.versions KIND lines COMMAND bash tests/install/versions.sh ${P
 dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})
 dyn_stage(mutants.touched KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --touched ALONE)
 dyn_stage(mutants.python ALL KIND lines COMMAND bash tests/mutants/python.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/python tests/mutants/python tests/mutants/python.sh)
-dyn_stage(mutants ALL KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} ALONE)
+dyn_stage(mutants ALL KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --oldest 8 --minutes 20 ALONE)
 
 # Sanitizers and fuzzers share one build, by clang. The default lane has what reads foreign bytes or manages memory. The suite `full`, long sweeps and
 # cases that weigh the process's own memory, is left to the build without them.

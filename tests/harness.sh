@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests of the tests' own tools: what tests/stage.sh counts, tells and remembers. Prints "ok NAME" or "failed NAME: reason".
+# Tests of the tests' own tools: what tests/stage.sh counts, tells and remembers, and which mutants are chosen. Prints "ok NAME" or "failed NAME: reason".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
@@ -101,5 +101,8 @@ echo two >"$work/input"
 stage lines "$work/ok.log" 0 --inputs "$work/input"
 counts "other inputs, another run" "1 0 0 passed"
 verdict "it ran twice in three calls" "$([ "$(wc -l <"$work/runs")" -eq 2 ] || cat "$work/runs")"
+
+: >"$work/told"
+verdict "mutants are chosen and remembered" "$(python3 tests/mutants/choose_test.py 2>&1)"
 
 exit $((failures > 0))

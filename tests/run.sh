@@ -2,7 +2,7 @@
 # Installs what is missing, builds dyn, and runs its tests: CTest's stages, as cmake/stages.cmake lists them.
 #
 #   bash tests/run.sh                  the default lane: every kind of proof, its sweeps thinned by a seed that a failure prints
-#   bash tests/run.sh --all            everything: full sweeps, sanitizers over all, exploring fuzzers, AVX-512 in an emulator, all mutants
+#   bash tests/run.sh --all            everything: full sweeps, sanitizers over all, exploring fuzzers, AVX-512 in an emulator, mutants
 #   bash tests/run.sh --stage NAME     that stage, and what it needs; again for more of them
 #   bash tests/run.sh --list           the stages, their lanes, and the seconds that each took last; how many tests there are
 #
