@@ -14,28 +14,7 @@ has "a plug-in of a newer version, its file" "newer\.so"
 expect "no such plug-in" 1 "cannot be loaded" run "$scratch/plugged.dyn" --plugin "$plugins/absent.so" --dims N=3
 expect "a plug-in twice" 1 "two operators are called own::" run "$scratch/plugged.dyn" --plugin "$plugins/scale.so" --plugin "$plugins/scale.so" --dims N=3
 
-# The ONNX file that an exporter would write: Relu(pairs(swish(scale(x)))), in protobuf's wire format.
-python3 - >"$scratch/plugged.onnx" <<'END'
-import struct, sys
-def varint(value):
-    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
-def part(number, content):  # a text, or messages
-    content = content.encode() if isinstance(content, str) else content
-    return varint(number << 3 | 2) + varint(len(content)) + content
-def integer(number, value):
-    return varint(number << 3) + varint(value)
-def node(operator, reads, writes, domain="own", attribute=b""):
-    return part(1, part(1, reads) + part(2, writes) + part(3, operator + "_node") + part(4, operator) + attribute + part(7, domain))
-def port(number, name, dims):
-    tensor = integer(1, 1) + (part(2, b"".join(part(1, dim) for dim in dims)) if dims else b"")
-    return part(number, part(1, name) + part(2, part(1, tensor)))
-def opset(domain, version):
-    return part(8, part(1, domain) + integer(2, version))
-factor = part(5, part(1, "factor") + varint(2 << 3 | 5) + struct.pack("<f", 3) + integer(20, 1))
-graph = (node("scale", "x", "scaled", attribute=factor) + node("swish", "scaled", "swished") + node("pairs", "swished", "paired") +
-         node("Relu", "paired", "y", domain="") + part(2, "plugged") + port(11, "x", [part(2, "N"), integer(1, 4)]) + port(12, "y", []))
-sys.stdout.buffer.write(integer(1, 8) + part(7, graph) + opset("", 17) + opset("own", 1))
-END
+python3 "../plugins/plugged_onnx.py" >"$scratch/plugged.onnx"
 # right ROWS: y of the last run with that many rows is what plain loops in float64 make of its x.
 right() {
   python3 - "$1" "$scratch" <<'END'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs BUILD_DIR into an empty prefix and uses it from projects elsewhere; dyn within another project. Prints "ok NAME" or
 # "failed NAME" lines.
-#   tests/install/run.sh BUILD_DIR [--all]
+#   tests/install/run.sh BUILD_DIR|PREFIX [--all]
+# In a PREFIX dyn is installed already.
 # --all compiles dyn within other projects, shared and static, and uses the static library from a prefix; else these are configured alone.
 . "$(dirname "$0")/support.sh" "$@"
 lane=${DYN_TEST_LANE:-default}
@@ -44,9 +45,14 @@ embed() {  # how, more options of CMake...
   check "$how: the embedder runs" "$folder/embedder"
 }
 
-check "cmake --install" cmake --install "$build_dir" --prefix "$scratch/prefix"
-check "installed dynrun runs" "$scratch/prefix/bin/dynrun" --version
-use_prefix shared "$scratch/prefix"
+prefix=$build_dir
+if [ -f "$build_dir/CMakeCache.txt" ]; then
+  prefix=$scratch/prefix
+  check "cmake --install" cmake --install "$build_dir" --prefix "$prefix"
+fi
+check "installed dynrun runs" "$prefix/bin/dynrun" --version
+use_prefix shared "$prefix"
+[ "$prefix" = "$build_dir" ] || bash "$source_dir/in_charge/run.sh" "$prefix" || failures=$((failures + 1))
 embed add_subdirectory
 embed FetchContent -DBUILD_SHARED_LIBS=OFF -DDYN_INSTALL=ON
 if [ "$lane" = all ]; then

@@ -1,5 +1,5 @@
-# For the scripts here: `check NAME COMMAND...` prints "ok NAME", or "failed NAME:" and the end of what the command printed. A script
-# begins with `. support.sh BUILD_DIR` and ends with `exit $((failures > 0))`.
+# For the scripts here: `check NAME COMMAND...` prints "ok NAME" and the command's "note: ..." lines, or "failed NAME:" and the end of
+# what the command printed. A script begins with `. support.sh BUILD_DIR` and ends with `exit $((failures > 0))`.
 set -uo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$source_dir/../.." && pwd)
@@ -14,6 +14,7 @@ check() {  # name, command...
   shift
   if "$@" >"$scratch/log" 2>&1; then
     echo "ok $name"
+    grep '^note: ' "$scratch/log" || true
   else
     echo "failed $name:"
     tail -20 "$scratch/log" | sed 's/^/    /'
