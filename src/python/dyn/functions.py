@@ -172,7 +172,7 @@ def div(a: Input, b: Input, /) -> Value:
 
 
 def equal(a: Input, b: Input, /) -> Value:
-    """Whether a == b; false where either is NaN."""
+    """True where a == b; false where either is NaN."""
     return op("equal", a, b)
 
 
@@ -207,12 +207,12 @@ def gelu(x: Input, /, *, approximate: str = "none") -> Value:
 
 
 def greater(a: Input, b: Input, /) -> Value:
-    """Whether a > b; false where either is NaN."""
+    """True where a > b; false where either is NaN."""
     return op("greater", a, b)
 
 
 def greater_equal(a: Input, b: Input, /) -> Value:
-    """Whether a >= b; false where either is NaN."""
+    """True where a >= b; false where either is NaN."""
     return op("greater_equal", a, b)
 
 
@@ -233,7 +233,7 @@ def if_(a: Input, b: Input, c: Input, /, *, dims: Sequence[Size] = ()) -> Value:
 
 
 def isnan(x: Input, /) -> Value:
-    """Whether x is not a number."""
+    """True where x is not a number."""
     return op("isnan", x)
 
 
@@ -243,12 +243,12 @@ def layer_norm(a: Input, b: Input, c: Input, /, *, epsilon: float = 1e-05) -> Va
 
 
 def less(a: Input, b: Input, /) -> Value:
-    """Whether a < b; false where either is NaN."""
+    """True where a < b; false where either is NaN."""
     return op("less", a, b)
 
 
 def less_equal(a: Input, b: Input, /) -> Value:
-    """Whether a <= b; false where either is NaN."""
+    """True where a <= b; false where either is NaN."""
     return op("less_equal", a, b)
 
 
@@ -265,17 +265,17 @@ def log(x: Input, /) -> Value:
 
 
 def logical_and(a: Input, b: Input, /) -> Value:
-    """Whether both are true."""
+    """True where both are."""
     return op("logical_and", a, b)
 
 
 def logical_not(x: Input, /) -> Value:
-    """Whether x is false."""
+    """True where x is false."""
     return op("logical_not", x)
 
 
 def logical_or(a: Input, b: Input, /) -> Value:
-    """Whether either is true."""
+    """True where either is."""
     return op("logical_or", a, b)
 
 
@@ -351,7 +351,7 @@ def nonzero(x: Input, /, *, count: Size) -> Value:
 
 
 def not_equal(a: Input, b: Input, /) -> Value:
-    """Whether a != b; true where either is NaN."""
+    """True where a != b, or either is NaN."""
     return op("not_equal", a, b)
 
 
