@@ -17,9 +17,9 @@
 #include "src/cli/input/imported.hpp"
 #include "src/cli/input/standard_input.hpp"
 #include "src/runtime/build/plugins.hpp"
+#include "src/runtime/load/model_format.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "src/runtime/load/target_factory.hpp"
-#include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -31,7 +31,7 @@ std::string text_of(const Arguments& arguments) {
   const bool is_onnx = is_given ? standard_input_is_onnx()
                                 : std::filesystem::path(arguments.model).extension() == ".onnx";
   if (is_onnx) return imported_model(arguments, "weights.safetensors").text;
-  return is_given ? standard_input() : runtime::read_text_file(arguments.model);
+  return is_given ? standard_input() : runtime::read_model_text(arguments.model);
 }
 
 void refuse_reference(const Arguments& arguments, const std::string& flag,

@@ -7,7 +7,7 @@
 
 #include "graph/text/text.hpp"
 #include "src/cli/input/imported.hpp"
-#include "src/runtime/system/mapped_file.hpp"
+#include "src/runtime/load/model_format.hpp"
 
 namespace dyn::cli {
 
@@ -33,7 +33,7 @@ std::shared_ptr<const runtime::Model> ModelText::load(const std::string& other_t
 
 ModelText model_text_of(const Arguments& arguments) {
   if (!arguments.model.ends_with(".onnx"))
-    return {runtime::read_text_file(arguments.model), arguments.model,
+    return {runtime::read_model_text(arguments.model), arguments.model,
             std::filesystem::path(arguments.model).parent_path().string()};
   const std::string file = "weights";
   onnx::Imported imported = imported_model(arguments, file);

@@ -32,7 +32,6 @@
 #include "src/runtime/structures/undecided_executable.hpp"
 #include "src/runtime/structures/variant_executable.hpp"
 #include "src/runtime/system/fp_state.hpp"
-#include "src/runtime/system/mapped_file.hpp"
 #include "src/runtime/system/stack.hpp"
 #include "src/runtime/weights/read_files.hpp"
 
@@ -320,7 +319,7 @@ Graph Graph::load(const std::string& path, const Options& options) {
       return load_onnx(std::make_unique<onnx::DiskModelFiles>(path), options);
     check_no_free_dims(options);
     LoadRequest request;
-    request.text = runtime::read_text_file(path);
+    request.text = runtime::read_model_text(path);
     request.source_name = path;
     request.weight_directory = std::filesystem::path(path).parent_path().string();
     return Model::load(request, options);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "src/base/foreign_file.hpp"
 #include "src/runtime/system/errors.hpp"
+#include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -20,10 +22,19 @@ ModelFormat format_of(std::string_view model, const std::string& name) {
   if (model.starts_with("dyn") || text_beginnings.find(model[0]) != model.npos)
     return ModelFormat::Text;
   if (onnx_tags.find(model[0]) != model.npos) return ModelFormat::Onnx;
+  if (const std::string_view what = foreign_file(model); !what.empty())
+    model_error(fmt::format("'{}' is no model. It is {}", name, what));
   model_error(
       fmt::format("'{}' is neither dyn's text, which begins with \"dyn 1\", nor an ONNX "
                   "model: its first bytes are {:?}",
-                  name, model.substr(0, format_bytes)));
+                  name, model.substr(0, 16)));
+}
+
+std::string read_model_text(const std::string& path) {
+  std::string text = read_text_file(path);
+  const std::string_view what = text.starts_with("dyn") ? std::string_view() : foreign_file(text);
+  if (!what.empty()) model_error(fmt::format("{}: not dyn's text. It is {}", path, what));
+  return text;
 }
 
 }  // namespace dyn::runtime

@@ -1,10 +1,13 @@
 #include "src/import/onnx/reader/model_files.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/base/foreign_file.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -21,6 +24,14 @@ std::string folder_of(const std::string& path) {
   return fs::weakly_canonical(folder.empty() ? "." : folder).string();
 }
 
+/// Why the file is no model, where its first bytes tell.
+void refuse_foreign(const std::string& path, std::uint64_t size, const ReadBytes& read) {
+  std::string head(std::min<std::uint64_t>(size, foreign_file_bytes), '\0');
+  read(0, head);
+  const std::string_view what = foreign_file(head);
+  if (!what.empty()) refuse_file(fmt::format("{}: not an ONNX model. It is {}", path, what));
+}
+
 void check_unchanged(const ReadableFile& file) {
   if (!file.is_unchanged())
     refuse_file(
@@ -30,16 +41,21 @@ void check_unchanged(const ReadableFile& file) {
 }  // namespace
 
 ModelProto parsed_model(const std::string& path, std::uint64_t size, const ReadBytes& read) {
+  if (size == 0) refuse_file(fmt::format("{}: not an ONNX model. It is empty", path));
   ModelProto model;
   try {
     model = read_model(size, read);
   } catch (const NotAModel& error) {
+    refuse_foreign(path, size, read);
     refuse_file(
         fmt::format("{}: not a whole ONNX model: reading it as protobuf failed at byte {}; is the "
                     "file cut, of another format, or nested deeper than 100 messages?",
                     path, error.offset()));
   }
-  if (!model.has_graph()) refuse_file(fmt::format("{}: not an ONNX model: it has no graph", path));
+  if (!model.has_graph()) {
+    refuse_foreign(path, size, read);
+    refuse_file(fmt::format("{}: not an ONNX model: it has no graph", path));
+  }
   return model;
 }
 

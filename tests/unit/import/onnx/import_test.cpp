@@ -214,7 +214,11 @@ TEST_CASE("a broken file is refused with its name and the place") {
   };
   check_error(file, ErrorKind::model, {"not a whole ONNX model"}, overwrite);
   const auto empty = [](const std::string& path) { std::filesystem::resize_file(path, 0); };
-  check_error(file, ErrorKind::model, {"it has no graph"}, empty);
+  check_error(file, ErrorKind::model, {"m.onnx: not an ONNX model. It is empty"}, empty);
+  const auto header_alone = [](const std::string& path) { std::filesystem::resize_file(path, 2); };
+  check_error(file, ErrorKind::model, {"it has no graph"}, header_alone);
+  const auto zip = [](const std::string& path) { std::ofstream(path) << "PK\3\4 m.onnx"; };
+  check_error(file, ErrorKind::model, {"m.onnx: not an ONNX model. It is a zip archive"}, zip);
   const auto remove = [](const std::string& path) { std::filesystem::remove(path); };
   check_error(file, ErrorKind::device, {"cannot read", "No such file"}, remove);
   const auto become_folder = [](const std::string& path) {

@@ -134,13 +134,15 @@ TEST_CASE("the name of a model does not say its format, its first bytes do") {
       {"b.onnx",
        "# a text\ndyn 1\ndim N in 0..9\ngraph g(x: f32[N]) -> (y: f32[N]) {\n"
        "  y = neg(x)\n  return y\n}\n"},
-      {"c", "PK\3\4 zip"},
+      {"c",
+       "\x7F"
+       "ELF"},
       {"d", ""}});
   check_sum(Graph::from_reader("a.dyn", reader, testing::uncached()));
   CHECK(Graph::from_reader("b.onnx", reader, testing::uncached()).inputs()[0].shape == "[N]");
   CHECK_THROWS_WITH_AS(Graph::from_reader("c", reader, testing::uncached()),
                        doctest::Contains("'c' is neither dyn's text, which begins with \"dyn 1\", "
-                                         "nor an ONNX model: its first bytes are \"PK"),
+                                         "nor an ONNX model: its first bytes are \"\\x7fELF"),
                        Error);
   CHECK_THROWS_WITH_AS(Graph::from_reader("d", reader, testing::uncached()),
                        doctest::Contains("the model 'd' is empty"), Error);
@@ -180,6 +182,15 @@ TEST_CASE("an ONNX model in memory outlives the caller's bytes, also where it is
       doctest::Contains("the tensor w: cannot read 'w.bin'"), Error);
 }
 
+TEST_CASE("a file with the name of a text that is none says what it is") {
+  const testing::TemporaryFolder folder;
+  const std::string path = (folder.path() / "m.dyn").string();
+  std::ofstream(path) << "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";
+  CHECK_THROWS_WITH_AS(Graph::load(path, testing::uncached()),
+                       doctest::Contains("m.dyn: not dyn's text. It is a pointer of Git LFS"),
+                       Error);
+}
+
 TEST_CASE("bytes that are no model are refused with their reason") {
   const auto refused = [](std::string_view bytes, const std::string& part) {
     CHECK_THROWS_WITH_AS(Graph::from_memory(bytes, {}, testing::uncached()),
@@ -189,6 +200,10 @@ TEST_CASE("bytes that are no model are refused with their reason") {
   refused("graph", "is neither dyn's text");
   refused(std::string_view("\0\1\2", 3), "its first bytes are \"\\x00\\x01\\x02\"");
   refused("dyn 2\n", "version 2");
+  refused("<!DOCTYPE html>", "'<memory>' is no model. It is a page of HTML");
+  // Begins as an ONNX model does.
+  refused(std::string("\x08\0\0\0\0\0\0\0{\"w\": {}}", 17),
+          "<memory>: not an ONNX model. It is a safetensors file");
   const std::string whole = bytes_of(sum_with("w.bin"));
   for (std::size_t length = 1; length < whole.size(); ++length) {
     CAPTURE(length);
@@ -216,7 +231,7 @@ TEST_CASE("a reader that fails is an error with the file, the bytes and its own 
       throw Error(ErrorKind::unsupported, "no such cipher", {"container 7"});
   };
   check_refused(reader, ErrorKind::unsupported,
-                {"16 bytes at byte 0", "no such cipher", "in container 7"});
+                {" bytes at byte 0", "no such cipher", "in container 7"});
   reader->fault = [](const std::string&) { throw 7; };
   check_refused(reader, ErrorKind::device, {"no std::exception"});
 }

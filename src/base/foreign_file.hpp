@@ -1,0 +1,16 @@
+#pragma once
+// Files that people take for models: other formats, and downloads that failed.
+
+#include <cstddef>
+#include <string_view>
+
+namespace dyn {
+
+/// foreign_file() looks at no more than so many bytes.
+inline constexpr std::size_t foreign_file_bytes = 256;
+
+/// What a file is by its first bytes, and what to do with it: "a zip archive: unpack it ...". ""
+/// for what is not known here, and for models.
+std::string_view foreign_file(std::string_view head) noexcept;
+
+}  // namespace dyn
