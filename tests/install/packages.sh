@@ -52,27 +52,40 @@ check "the tarball works where it is unpacked" from_tarball
 
 # --- in a bare Debian -----------------------------------------------------------------------------
 
-if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
-  echo "skipped packages.bare: debootstrap is not installed, or this is not root"
+if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null || ! unshare --mount true; then
+  echo "skipped packages.bare: debootstrap is not installed, this is not root, or it may not mount"
   exit $((failures > 0))
 fi
 if [ ! -x "$bare/usr/bin/apt-get" ] && ! debootstrap --variant=minbase --include=ca-certificates bookworm "$bare" >"$scratch/debootstrap" 2>&1; then
   echo "skipped packages.bare: no bare Debian to be had: $(tail -1 "$scratch/debootstrap")"
   exit $((failures > 0))
 fi
-# dynrun looks for its own file in /proc.
-trap 'umount "$bare/proc" 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
-inside() { chroot "$bare" env DEBIAN_FRONTEND=noninteractive DYN_CACHE_DIR=none LC_ALL=C.UTF-8 "$@"; }
+# What is mounted is seen by these commands alone, and is gone with them: /proc, in which dynrun looks for its own file, and what ccache has.
+inside() {
+  unshare --mount sh -ec 'bare=$1 cache=$2; shift 2
+    mount -t proc proc "$bare/proc"
+    mkdir -p "$bare/ccache"; [ ! -d "$cache" ] || mount --bind "$cache" "$bare/ccache"
+    exec chroot "$bare" "$@"' inside "$bare" "$(ccache --get-config cache_dir 2>/dev/null)" \
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 CCACHE_DIR=/ccache DEBIAN_FRONTEND=noninteractive \
+    DYN_CACHE_DIR=none "$@"
+}
+# What a program needs to be built with the packages, and later what dyn needs to be built.
 fresh() {
-  mountpoint -q "$bare/proc" || mount -t proc proc "$bare/proc" || return 1
-  rm -rf "$bare/dyn" && mkdir "$bare/dyn" && cp "$packages"/*.deb "$bare/dyn" && cp -r "$source_dir"/{CMakeLists.txt,main.cpp,main.c} "$bare/dyn" &&
-    inside apt-get update -qq
+  rm -rf "$bare/dyn" && mkdir -p "$bare/dyn/tests" && cp "$packages"/*.deb "$bare/dyn" && cp -r "$source_dir" "$root/tests/plugins" "$bare/dyn/tests" &&
+    python3 "$root/tests/plugins/plugged_onnx.py" >"$bare/dyn/tests/plugins/plugged.onnx" && inside apt-get update -qq
 }
 installed() { inside sh -c 'apt-get install -y -qq --no-install-recommends /dyn/libdyn*.deb g++ cmake make pkg-config'; }
 tools_installed() { inside sh -c 'apt-get install -y -qq --no-install-recommends /dyn/dyn-tools*.deb' && inside dynrun --version && inside dynrun devices --threads 1; }
-by_pkgconfig() { inside sh -ec 'cd /dyn; c++ -std=c++20 main.cpp $(pkg-config --cflags --libs dyn) -o by_pkgconfig; ./by_pkgconfig'; }
-by_cmake() { inside sh -ec 'cd /dyn; cmake -B build -DCMAKE_BUILD_TYPE=Release .; cmake --build build; build/embedder'; }
-in_c() { inside sh -ec 'cd /dyn; cc -std=c11 main.c $(pkg-config --cflags --libs dyn) -o in_c; ./in_c'; }
+by_pkgconfig() { inside sh -ec 'cd /dyn/tests/install; c++ -std=c++20 main.cpp $(pkg-config --cflags --libs dyn) -o /dyn/by_pkgconfig; /dyn/by_pkgconfig'; }
+by_cmake() { inside sh -ec 'cd /dyn; cmake -B build -DCMAKE_BUILD_TYPE=Release tests/install; cmake --build build; build/embedder'; }
+in_c() { inside sh -ec 'cd /dyn/tests/install; cc -std=c11 main.c $(pkg-config --cflags --libs dyn) -o /dyn/in_c; /dyn/in_c'; }
+# All that the library is built of.
+sources() {
+  local ccache=()
+  ! command -v ccache >/dev/null || ccache=(ccache)
+  cp -r "$root"/{cmake,graph,include,packaging,scripts,src,targets,CMakeLists.txt,CMakePresets.json,LICENSE,README.md} "$bare/dyn" &&
+    inside bash /dyn/scripts/install_packages.sh && inside apt-get install -y -qq --no-install-recommends "${ccache[@]}" ninja-build
+}
 removed() {
   inside apt-get purge -y -qq "libdyn$abi" libdyn-dev dyn-tools
   ! find "$bare/usr" -path '*dyn/*.hpp' -o -name 'libdyn*' -o -name 'dynrun*' | grep .
@@ -81,7 +94,10 @@ check "a bare Debian is there" fresh
 check "apt installs the library and what programs need" installed
 check "a program is built there by pkg-config, and runs" by_pkgconfig
 check "a program is built there by CMake, and runs" by_cmake
-[ ! -f "$root/include/dyn/dyn.h" ] || check "a C program is built there, and runs" in_c
+check "a C program is built there, and runs" in_c
 check "apt installs the tools, and they run" tools_installed
+inside bash /dyn/tests/install/in_charge/run.sh /usr || failures=$((failures + 1))
+check "apt installs what dyn is built with" sources
+inside bash /dyn/tests/install/run.sh /usr --all || failures=$((failures + 1))
 check "apt removes all of it" removed
 exit $((failures > 0))
