@@ -33,7 +33,7 @@ struct Profile {
     copy,   ///< between the host's memory and a device's, for the group
     wait,   ///< for the device, before the group
   };
-  /// What the run's caller was in, one event after the other.
+  /// A stretch of the run's caller; they come one after the other.
   struct Event {
     Kind kind = Kind::group;
     std::size_t group = 0;  ///< index into `groups`

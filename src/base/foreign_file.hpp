@@ -9,7 +9,7 @@ namespace dyn {
 /// foreign_file() looks at no more than so many bytes.
 inline constexpr std::size_t foreign_file_bytes = 256;
 
-/// What a file is by its first bytes, and what to do with it: "a zip archive: unpack it ...". ""
+/// Tells by its first bytes what a file is and what to do: "a zip archive: unpack it ...". ""
 /// for what is not known here, and for models.
 std::string_view foreign_file(std::string_view head) noexcept;
 

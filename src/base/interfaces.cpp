@@ -1,4 +1,5 @@
-// What a host implements. A destructor here keeps the virtual table of each in libdyn alone.
+// The interfaces that a host implements. A destructor here keeps the virtual table of each in
+// libdyn alone.
 
 #include "dyn/allocator.hpp"
 #include "dyn/executor.hpp"

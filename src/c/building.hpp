@@ -62,7 +62,7 @@ struct BuiltValue {
 using BuilderHandle = Handled<Kind::builder, Building, Users::one>;
 using ValueHandle = Handled<Kind::value, BuiltValue, Users::many>;
 
-/// What the definition of an operator gets: handles for as long as this lives.
+/// Handles for the definition of an operator, for as long as this lives.
 class Definition {
  public:
   Definition(const Builder& builder, const Values& inputs);

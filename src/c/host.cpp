@@ -1,4 +1,4 @@
-// What the host lends to loads and runs: threads, memory, operators, an ear.
+// Threads, memory, operators and an ear, which the host lends to loads and runs.
 
 #include <cstddef>
 #include <cstdint>

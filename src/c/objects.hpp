@@ -52,7 +52,7 @@ Options options_of(const dyn_options* options);
 
 /// So much later than now; the greatest time where there is none.
 std::chrono::steady_clock::time_point time_after(std::int64_t nanoseconds);
-/// What may end a run; NULL: nothing. A timeout counts from now.
+/// The things that may end a run; NULL: none. A timeout counts from now.
 RunOptions run_options_of(const dyn_run_options* options);
 
 /// Tensors by name; throws Error(user) for a NULL name, and for what is no tensor, by name.

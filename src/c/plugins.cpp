@@ -19,7 +19,7 @@ namespace {
 
 using c::user_error;
 
-/// What functions of a plug-in need: a library is loaded as long as anybody has a copy.
+/// Functions of a plug-in need it: a library is loaded as long as anybody has a copy.
 using Library = std::shared_ptr<void>;
 
 Library opened(const std::string& path) {

@@ -51,6 +51,10 @@ graph g(x: i64[N], go: bool[], most: i64[]) -> (last: i64[N]) {
 """
 
 
+def floats(rng, *shape):
+    return rng.normal(0.3, 2, shape).astype(numpy.float32)
+
+
 def move(dtype):
     """A model that gives its input's elements in another order."""
     return f"dyn 1\ndim N in 0..4096\ngraph move(x: {dtype}[N, 3]) -> (y: {dtype}[3, N]) {{\n  y = transpose(x) perm=[1, 0]\n  return y\n}}\n"

@@ -11,12 +11,9 @@ import dyn
 import numpy
 import pytest
 from dyn import functions as F
+from models import floats
 
 ROOT = pathlib.Path(__file__).parents[2]
-
-
-def floats(rng, *shape):
-    return rng.normal(0.3, 2, shape).astype(numpy.float32)
 
 
 def same_bits(a, b):

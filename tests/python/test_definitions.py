@@ -3,14 +3,14 @@
 import concurrent.futures
 import gc
 import threading
-import weakref
 
 import dyn
 import numpy
 import pytest
 from dyn import functions as F
-from test_builder import floats, same_bits
-from test_operators import Trouble, graph_of, onnx_of_own
+from models import floats
+from test_builder import same_bits
+from test_operators import Trouble, check_goes_with_its_graph, graph_of, onnx_of_own
 
 
 def swish(b, inputs, attributes):
@@ -194,19 +194,7 @@ def test_what_a_definition_keeps():
 
 
 def test_definitions_go_with_their_graphs():
-    class Definition:
-        def __call__(self, b, inputs, attributes):
-            return F.relu(inputs[0])
-
-    definition = Definition()
-    seen = weakref.ref(definition)
-    graph = graph_of("my::op(x)", [defined(definition)])
-    del definition
-    gc.collect()
-    numpy.testing.assert_array_equal(graph.run({"x": numpy.ones((2, 5), numpy.float32)})["y"], 1)
-    graph.close()
-    gc.collect()
-    assert seen() is None
+    check_goes_with_its_graph(lambda b, inputs, attributes: F.relu(inputs[0]), defined, 1)
 
 
 def test_definitions_that_cannot_be():

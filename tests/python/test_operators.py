@@ -11,7 +11,7 @@ import weakref
 import dyn
 import numpy
 import pytest
-from models import TOTALS
+from models import TOTALS, floats
 
 ROOT = pathlib.Path(__file__).parents[2]
 SWISH = dyn.Operator("my", "swish", ["x"], attributes={"alpha": 1.0}, expression="x * sigmoid(alpha * x)")
@@ -19,10 +19,6 @@ SWISH = dyn.Operator("my", "swish", ["x"], attributes={"alpha": 1.0}, expression
 
 def swish(x, alpha=1.0):
     return x / (1 + numpy.exp(-alpha * x))
-
-
-def floats(rng, *shape):
-    return rng.normal(0.3, 2, shape).astype(numpy.float32)
 
 
 def graph_of(call, operators, inputs="x: f32[N, 5]", output="f32[N, 5]", **options):
@@ -395,20 +391,25 @@ def test_kernels_in_threads(rng):
     assert len(threads) >= 6
 
 
-def test_functions_go_with_their_graphs():
-    class Kernel:
-        def __call__(self, inputs, outputs, attributes):
-            doubling(inputs, outputs, attributes)
+def check_goes_with_its_graph(function, operator, expected):
+    """operator: makes an operator of a function, which gives `expected` of ones."""
+    class Function:
+        def __call__(self, *arguments):
+            return function(*arguments)
 
-    kernel = Kernel()
-    seen = weakref.ref(kernel)
-    graph = graph_of("my::op(x)", [kernel_of(kernel)])
-    del kernel
+    held = Function()
+    seen = weakref.ref(held)
+    graph = graph_of("my::op(x)", [operator(held)])
+    del held
     gc.collect()
-    numpy.testing.assert_array_equal(graph.run({"x": numpy.ones((2, 5), numpy.float32)})["y"], 2)
+    numpy.testing.assert_array_equal(graph.run({"x": numpy.ones((2, 5), numpy.float32)})["y"], expected)
     graph.close()
     gc.collect()
     assert seen() is None
+
+
+def test_functions_go_with_their_graphs():
+    check_goes_with_its_graph(doubling, kernel_of, 2)
 
 
 def replace(inputs, outputs, attributes):

@@ -110,7 +110,7 @@ DYN_C_API const char* dyn_version(void) DYN_NOEXCEPT;
 DYN_C_API dyn_kind dyn_status_kind(const dyn_status* status) DYN_NOEXCEPT;
 /* "user", "model", "unsupported", "device", "internal"; "unknown" for what is no kind. */
 DYN_C_API const char* dyn_kind_name(dyn_kind kind) DYN_NOEXCEPT;
-/* What is wrong, in one sentence or more. */
+/* The fault, in one sentence or more. */
 DYN_C_API const char* dyn_status_message(const dyn_status* status) DYN_NOEXCEPT;
 /* Where it is wrong, innermost first; NULL beyond the last. */
 DYN_C_API size_t dyn_status_place_count(const dyn_status* status) DYN_NOEXCEPT;

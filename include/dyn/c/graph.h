@@ -76,7 +76,7 @@ typedef struct dyn_reader {
   void (*release)(void* context);
 } dyn_reader;
 
-/* What may end a run early, which is then DYN_ERROR_CANCELLED: dyn::RunOptions. */
+/* Ends a run early, which is then DYN_ERROR_CANCELLED: dyn::RunOptions. */
 typedef struct dyn_run_options {
   size_t struct_size;
   const dyn_cancellation* cancellation; /* may be NULL */

@@ -18,7 +18,7 @@ namespace dyn::runtime {
 class BuilderState : public std::enable_shared_from_this<BuilderState> {
  public:
   BuilderState(const std::string& name, const Operators& operators);
-  /// What the definition of an operator adds to another model: nodes, and weights without elements.
+  /// The definition of an operator adds nodes to another model, and weights without elements.
   explicit BuilderState(graph::Builder& outer) : graph_(&outer), is_definition_(true) {}
 
   /// The definition is over: whoever still has values of it gets Error(user).

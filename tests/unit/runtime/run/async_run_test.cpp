@@ -15,6 +15,7 @@
 
 #include "dyn/dyn.hpp"
 #include "tests/unit/runtime/load/support.hpp"
+#include "tests/unit/runtime/run/counting_loop.hpp"
 #include "tests/unit/runtime/run/executors.hpp"
 
 using namespace dyn;
@@ -31,27 +32,7 @@ graph doubled(x: f32[N]) -> (y: f32[N]) {
 }
 )";
 
-/// A model that a run does not get through in a minute.
-const char* const endless = R"(dyn 1
-dim T
-body count(step: i64[], go: bool[], total: i64[T]) -> (goes_on: bool[], next: i64[T]) {
-  next = total + step
-  return go, next
-}
-dim N
-dim K
-graph g(x: i64[N], go: bool[], most: i64[]) -> (last: i64[N]) {
-  last = loop(most, go, x) body=count carried=1 scanned=0 conditional=true steps=K dims=[N]
-  return last
-}
-)";
-
-NamedTensors for_long() {
-  return {{"x", Tensor(DType::i64, {2})},
-          {"go", Tensor::from<bool>({true}, {})},
-          {"most", Tensor::from<std::int64_t>({std::int64_t{1} << 60}, {})}};
-}
-
+NamedTensors for_long() { return testing::inputs_of_counting(testing::steps_without_end); }
 NamedTensors one_number(float x) { return {{"x", Tensor::from<float>({x}, {1})}}; }
 float result(const Outputs& outputs) { return outputs[0].data<float>()[0]; }
 
@@ -120,8 +101,8 @@ TEST_CASE("get throws what its run has thrown") {
 TEST_CASE(
     "a run is cancelled by its handle, by its options, by its deadline, and by the handle's end") {
   Options options = uncached(1);
-  options.max_loop_steps = std::int64_t{1} << 60;
-  const Graph graph = Graph::from_text(endless, options);
+  options.max_loop_steps = testing::steps_without_end;
+  const Graph graph = Graph::from_text(testing::counting_loop, options);
   {
     AsyncRun run = graph.run_async(for_long());
     CHECK(!run.wait_until(std::chrono::steady_clock::now() + 2ms));

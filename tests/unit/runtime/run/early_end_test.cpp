@@ -15,6 +15,7 @@
 #include "tests/unit/runtime/device/models.hpp"
 #include "tests/unit/runtime/load/support.hpp"
 #include "tests/unit/runtime/run/allocation_counter.hpp"
+#include "tests/unit/runtime/run/counting_loop.hpp"
 
 using namespace dyn;
 using namespace std::chrono_literals;
@@ -196,44 +197,25 @@ graph appended(x: f32[B, S, 64]) -> (sum: f32[B, 64], last: f32[B, S, 64]) {
 }
 
 TEST_CASE("a loop that would go on for long is ended between its steps") {
-  const char* const counting = R"(dyn 1
-dim T
-
-body count(step: i64[], go: bool[], total: i64[T]) -> (goes_on: bool[], next: i64[T]) {
-  next = total + step
-  return go, next
-}
-
-dim N
-dim K
-
-graph g(x: i64[N], go: bool[], most: i64[]) -> (last: i64[N]) {
-  last = loop(most, go, x) body=count carried=1 scanned=0 conditional=true steps=K dims=[N]
-  return last
-}
-)";
   for (const char* device : {"cpu", "reference"}) {
     CAPTURE(std::string(device));
     Options options = uncached(1, device);
     options.max_loop_steps = 1'000'000;  // so that a loop that nobody ends is an error, too
-    const Graph graph = Graph::from_text(counting, options);
-    const auto inputs = [](std::int64_t most) {
-      return NamedTensors{{"x", Tensor::from<std::int64_t>({1, 2}, {2})},
-                          {"go", Tensor::from<bool>({true}, {})},
-                          {"most", Tensor::from<std::int64_t>({most}, {})}};
-    };
+    const Graph graph = Graph::from_text(testing::counting_loop, options);
     const RunOptions run{.cancellation = Cancellation()};
     std::thread other([&] {
       std::this_thread::sleep_for(10ms);
       run.cancellation->cancel();
     });
     check_error(
-        ErrorKind::cancelled, [&] { graph.run(inputs(std::int64_t{1} << 60), run); },
+        ErrorKind::cancelled,
+        [&] { graph.run(testing::inputs_of_counting(testing::steps_without_end), run); },
         "was cancelled", "step ", "loop");
     other.join();
     check_error(
-        ErrorKind::cancelled, [&] { graph.run(inputs(3), past()); }, "deadline", "step 0 of loop");
-    const Outputs last = graph.run(inputs(4), patient());
+        ErrorKind::cancelled, [&] { graph.run(testing::inputs_of_counting(3), past()); },
+        "deadline", "step 0 of loop");
+    const Outputs last = graph.run(testing::inputs_of_counting(4), patient());
     CHECK(last[0].data<std::int64_t>()[0] == 7);
     CHECK(last[0].data<std::int64_t>()[1] == 8);
   }
